@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Whether the code keeps to the floors of docs/architecture.md: a file uses files of its own folder and of floors below, and
-no files use each other in a circle. Whether the walks of the document are true: each call in them is one of the code, and
-leads to the same floor or down. Usage: architecture.py DOCUMENT OBJECTS [PYTHON-PACKAGE...]
+"""Whether the code keeps to the floors of docs/architecture.md: a file uses files of its own folder and of floors
+below, and no files use each other in a circle. Whether the walks of the document are true: the code has each call
+in them, and each leads to the same floor or down. Usage: architecture.py DOCUMENT OBJECTS [PYTHON-PACKAGE...]
 
-What a file uses is read from the symbol tables of the object files (calls, data and addresses alike), and from the imports
-of the debuggers' scripts. A file and what is of one
-machine in it (machine/x86_64/process/children.S beside process/children.c) count as one file."""
+What a file uses is read from the symbol tables of the object files (calls, data and addresses alike), and from the
+imports of the debuggers' scripts. A file and its part for a machine (process/children.c,
+machine/x86_64/process/children.S) count as one file."""
 
 import ast
 import os
@@ -41,7 +41,7 @@ def walks_of(document):
 
 
 def is_left_over(file, root):
-    """Whether an object file is of a source that was moved or removed since it was compiled."""
+    """Whether the source of an object file was moved or removed since it was compiled."""
     return os.path.isdir(os.path.join(root, file.split("/")[0])) and not any(
         os.path.exists(os.path.join(root, file + end)) for end in (".c", ".S"))
 
@@ -77,7 +77,7 @@ def object_uses(folder, root):
 
 
 def python_uses(package):
-    """The same of the modules of a Python package, by their imports."""
+    """The same for the modules of a Python package, by their imports."""
     uses = {}
     for name in os.listdir(package):
         if name.endswith(".py"):
@@ -122,7 +122,7 @@ def floor_problems(uses, floors):
     for file in sorted(uses):
         floor = os.path.dirname(file)
         if floor.split("/")[0] not in houses:
-            continue  # a test's
+            continue  # a symbol that a test defines
         if floor not in floors:
             yield f"{file}: no floor {floor}/ in the document"
             continue

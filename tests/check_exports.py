@@ -17,7 +17,7 @@ def main(version_map, library, *headers):
     symbols = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True)
     exported = {line.split()[2].split("@")[0] for line in symbols.stdout.splitlines()}
     exported = {name for name in exported if name.startswith(("gorgon_", "jitreg_", "__jit", "_dl_"))}
-    # What debuggers look for is no interface for programs: debug_root.h.
+    # debug_root.h: what debuggers look for is no interface for programs.
     listed_functions = {name for name in listed if name.startswith("gorgon_") and not name.startswith("gorgon_debug_")}
     problems = []
     for name in sorted(declared ^ listed_functions):

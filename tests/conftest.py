@@ -24,7 +24,7 @@ sys.dont_write_bytecode = True
 
 KINDS = ["unit", "run", "jitreg", "symdump", "gdb", "lldb", "parity"]
 SANITIZED_KINDS = KINDS[:3]  # a sanitizer's runtime changes what debuggers see in the others
-QUIET = 0.3  # seconds after which cmocka has said all of why a case has failed
+QUIET = 0.3  # seconds without output after which cmocka has printed all about a failed case
 ENDING = 60  # seconds that a program may take to end after its last case
 
 
@@ -36,9 +36,9 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    # A shell that starts us in the background ignores SIGINT, and what we start would inherit that.
+    # A shell that starts us in the background ignores SIGINT, which the programs that we start would inherit.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    unittest.TestCase.maxDiff = None  # shorten() cuts
+    unittest.TestCase.maxDiff = None  # the messages are cut by shorten()
     words = config.getoption("--select").split()
     config.gorgon_kinds = [word for word in words if word in KINDS] or (SANITIZED_KINDS if harness.SANITIZED else KINDS)
     config.gorgon_words = [word for word in words if word not in KINDS]
@@ -86,7 +86,7 @@ class Failure(Exception):
 class Program(pytest.File):
     """A cmocka program."""
 
-    process = None  # the one that runs
+    process = None  # the running process, or None
 
     def collect(self):
         stem = self.path.stem
@@ -107,7 +107,8 @@ class Program(pytest.File):
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def start_from(self, case):
-        """Start a process for a case and those behind it that come in the program's own order."""
+        """Start a process for a case and for the cases behind it, as far as they come in the program's own
+        order."""
         items = self.session.items
         chosen = [case]
         for item in items[items.index(case) + 1:]:
@@ -124,7 +125,7 @@ class Program(pytest.File):
         self.failures += outcome == "not ok"
         if case is self.last and self.process:
             rest = self.end(time.monotonic() + ENDING)
-            if self.status and not self.failures:  # what a sanitizer finds at the end, for example
+            if self.status and not self.failures:  # outside of cases: a sanitizer finds something at the end
                 outcome, text = "not ok", f"{text}\n{rest}\nall cases were ok, but the exit status is {self.status}"
         if outcome == "not ok":
             raise Failure(text)
@@ -154,7 +155,7 @@ class Program(pytest.File):
         return skipped or found[1], "\n".join(text)
 
     def line(self, late, beginning=""):
-        """The next line; None, and nothing is read, when none comes in time or it has another beginning."""
+        """The next line. None, and nothing is read, if no line comes in time or the line begins otherwise."""
         self.ended = False
         while b"\n" not in self.rest:
             if not select.select([self.process.stdout], [], [], max(0, late - time.monotonic()))[0]:
@@ -172,7 +173,7 @@ class Program(pytest.File):
         return text
 
     def end(self, late):
-        """Wait for the end of the process, but kill it when it is late; what it has still printed."""
+        """Wait for the end of the process, and kill it when it is late. Returns what it has still printed."""
         text = []
         while (line := self.line(late)) is not None:
             text.append(line)
@@ -210,7 +211,8 @@ class Case(pytest.Item):
 # ---- unittest's cases ---------------------------------------------------------------------
 
 def add_sub_test(self, test, subtest, failure):
-    """unittest calls this at the end of each subTest(): a part that fails fails its case, and the parts behind it still run."""
+    """unittest calls this at the end of each subTest(). When a part fails its case fails, and the parts behind it
+    still run."""
     if isinstance(failure, pytest.ExceptionInfo):  # pytest 9 passes on a part that is skipped; older ones skip the case
         self.__dict__.setdefault("_excinfo", []).append(failure)
     elif failure:
@@ -226,7 +228,7 @@ TestCaseFunction.failfast = False
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item):
-    """A case of a program has the limit in Program.run()."""
+    """Program.run() has the limit for cases of a cmocka program."""
     limit = 0 if isinstance(item, Case) else item.config.getoption("--limit")
 
     def expire(_signal, _frame):
@@ -240,7 +242,7 @@ def pytest_runtest_call(item):
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
-    """What a debugger has printed is a line of a megabyte in unittest's messages."""
+    """In unittest's messages the output of a debugger is one line of a megabyte: shorten it."""
     report = (yield).get_result()
     if report.failed and call.excinfo and hasattr(report.longrepr, "reprtraceback"):
         lines = report.longrepr.reprtraceback.reprentries[-1].lines
@@ -277,7 +279,7 @@ def pytest_sessionstart(session):
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session, exitstatus):
     if not exitstatus and not session.config.option.collectonly and not counts(session.config)[0]:
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED  # nothing but skipped cases: nothing was tested
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED  # all cases were skipped, so nothing was tested
 
 
 def pytest_unconfigure(config):

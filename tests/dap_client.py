@@ -25,8 +25,8 @@ Stop = collections.namedtuple("Stop", "reason thread")
 
 
 def launch_json(name, **changes):
-    """The configuration of this name of docs/launch.json, as an editor gives it to the adapter, with what a user would
-    change: @changes."""
+    """The configuration with this name in docs/launch.json, as an editor gives it to the adapter. @changes are what
+    a user would change."""
     with open(os.path.join(harness.ROOT, "docs", "launch.json")) as file:
         text = "".join(line for line in file if not line.lstrip().startswith("//"))
     found = next(c for c in json.loads(text)["configurations"] if c["name"] == name)
@@ -35,7 +35,7 @@ def launch_json(name, **changes):
 
 
 class Refused(AssertionError):
-    """The adapter has answered that it will not."""
+    """The adapter has refused a request."""
 
 
 class Client:
@@ -63,7 +63,7 @@ class Client:
     # ---- messages --------------------------------------------------------------
 
     def read(self):
-        """Whatever comes, until the adapter ends."""
+        """Read messages until the adapter ends."""
         while line := self.process.stdout.readline():
             if line.startswith(b"Content-Length:"):
                 self.process.stdout.readline()
@@ -71,7 +71,7 @@ class Client:
         self.queue.put(None)
 
     def take(self):
-        """One message, kept where it belongs."""
+        """Put a message where it belongs."""
         try:
             message = self.queue.get(timeout=self.timeout)
         except queue.Empty:
@@ -107,7 +107,7 @@ class Client:
         return self.answer(self.send(command, **arguments))
 
     def event(self, *names):
-        """The next event of these names; others remain for whoever waits for them."""
+        """The next event with one of these names; other events stay for later calls."""
         while True:
             for message in self.events:
                 if message["event"] in names:
@@ -140,14 +140,14 @@ class Client:
         self.start("attach", arguments, **breakpoints)
 
     def remember(self, place):
-        """What the adapter says of a breakpoint, at first and whenever that changes."""
+        """Keep what the adapter says of a breakpoint, at first and whenever that changes."""
         known = self.places.setdefault(place.get("id"), {"seen": False})
         known.update(place)
-        known["seen"] |= place.get("verified", False)  # at the end it is in no code any more
+        known["seen"] |= place.get("verified", False)  # at the program's end a breakpoint is not verified any more
         return place.get("id")
 
     def set_lines(self, path, wanted):
-        """Returns their ids."""
+        """Set breakpoints in a file; returns their ids."""
         breakpoints = [{"line": line} if isinstance(line, int) else line for line in wanted]
         answer = self.request("setBreakpoints", source={"path": path, "name": os.path.basename(path)},
                               breakpoints=breakpoints)
@@ -161,8 +161,8 @@ class Client:
         return [self.remember(place) for place in answer["breakpoints"]]
 
     def stopped(self):
-        """The next Stop, or None when the program has ended. Other threads may have stopped with it; of the events
-        for each the one counts that an editor brings to the front."""
+        """The next Stop, or None when the program has ended. Several threads may have stopped at once: the Stop is
+        that of the thread that an editor would bring to the front."""
         while True:
             message = self.event("stopped", "exited", "terminated")
             if message["event"] != "stopped":
@@ -208,7 +208,7 @@ class Client:
 
 
 def find_lldb_dap():
-    """The adapter that belongs to the lldb that is tested, or None."""
+    """The adapter that belongs to the lldb under test, or None."""
     if not harness.LLDB:
         return None
     folder, name = os.path.split(harness.LLDB)

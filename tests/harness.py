@@ -20,15 +20,16 @@ SYMDUMP = os.path.join(BUILD, "gorgon-symdump")
 HOST = os.path.join(BUILD, "host")
 MODULES = os.path.join(BUILD, "modules")
 VENV_PYTHON = os.path.join(ROOT, "build", "venv", "bin", "python")
-# The distribution's own Python, whichever that is, or another one that it has: TEST_PYTHON=3.15. What `gorgon run` and the
-# hosts take by default, the newest with a libpython, has to be the same one.
+# The distribution's own Python, or another that it has: TEST_PYTHON=3.15. It has to be the Python that `gorgon run`
+# and the hosts take by default, which is the newest with a libpython.
 PYTHON3 = f"/usr/bin/python{os.environ.get('TEST_PYTHON') or '3'}"
 PYTHON = os.path.realpath(PYTHON3)
 VERSION = os.path.basename(PYTHON).removeprefix("python")
 SONAME = f"libpython{VERSION}.so.1.0"
 SONAME_RE = re.escape(SONAME)
 LIBPYTHON = f"/usr/lib/x86_64-linux-gnu/{SONAME}"
-# Debuggers are told no more than names of a library that has those of GDB's JIT interface: jitreg/debuginfo.c.
+# A library that has the names of GDB's JIT interface is described to debuggers by its names only:
+# jitreg/file/debuginfo.c.
 NAMES_ONLY = tuple(map(int, VERSION.split("."))) >= (3, 15)
 LIBPYTHON_DEBUG = r"^names only$" if NAMES_ONLY else r"^/usr/lib/debug/\S+ \(build-id\)$"
 DYNLOAD = f"/usr/lib/python{VERSION}/lib-dynload"
@@ -38,7 +39,7 @@ PYENV = os.path.join(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv")
 GDB_SCRIPT = os.path.join(ROOT, "gdb", "gorgon.py")
 LLDB_SCRIPT = os.path.join(ROOT, "lldb", "gorgon.py")
 SANITIZED = bool(os.environ.get("SAN"))
-TIMEOUT = 600  # of what hangs; the slowest session takes a minute on a machine that has other things to do
+TIMEOUT = 600  # for a command that hangs; the slowest session takes a minute on a busy machine
 
 # Python's own arenas are invisible to a leak checker; see tests/lsan.supp and tests/tsan.supp for the rest.
 # Forked children of several threads would sleep a second each before they exit: the thread sanitizer takes the threads that
@@ -51,7 +52,7 @@ SANITIZER_ENV = {
 
 
 def find_lldb():
-    """$LLDB is another one than the machine's: tests/long/lldb16.py has one in a folder."""
+    """$LLDB names another lldb than the machine's: tests/long/lldb16.py has one in a folder."""
     if os.environ.get("LLDB"):
         found = shutil.which(os.environ["LLDB"])
         if not found:
@@ -63,9 +64,9 @@ def find_lldb():
     return None
 
 
-# Since 3.12 CPython warns of every fork() in a process with other threads, as all are here.
+# Since 3.12 CPython warns of every fork() in a process that has other threads; each process here has some.
 os.environ["PYTHONWARNINGS"] = "ignore:This process:DeprecationWarning"
-# What debuggers are told can be kept in the user's cache; tests have one of their own.
+# Files for debuggers are kept in the user's cache; tests have a cache of their own.
 os.environ["XDG_CACHE_HOME"] = os.path.join(BUILD, "cache")
 
 
@@ -83,12 +84,12 @@ LLDB = find_lldb()
 
 
 def gdb_version():
-    """The major version."""
+    """gdb's major version."""
     return int(re.search(r"(\d+)\.\d+", run(GDB, "--version").stdout)[1])
 
 
 def lldb_version():
-    """The major version, or 0."""
+    """lldb's major version, or 0."""
     told = subprocess.run([LLDB, "--version"], capture_output=True, text=True, check=False).stdout
     found = re.search(r"version (\d+)", told)
     return int(found[1]) if found else 0
@@ -115,8 +116,8 @@ def run(*command, timeout=TIMEOUT, env=None, **kwargs):
 
 
 def gdb(commands, *command, script=False, options=(), timeout=TIMEOUT, before=()):
-    """Run gdb, after a command that it is an argument of, with these lines on a program (or on nothing); returns
-    what it printed."""
+    """Run gdb with these lines on a program (or on nothing), as an argument of @before if there is one; returns
+    what it has printed."""
     text = ["set pagination off", "set width 0", "set confirm off", "set breakpoint pending on",
             "set debuginfod enabled off", "set python print-stack full"]
     if script:
@@ -132,13 +133,13 @@ def gdb(commands, *command, script=False, options=(), timeout=TIMEOUT, before=()
     return result.stdout + result.stderr
 
 
-# A thread of lldb's own prints this, between a command and its answer too: how many locations a breakpoint has been
-# given, and what the program has said (host.c, lldb/fixture/) before it stopped.
+# A thread of lldb prints how many locations a breakpoint has been given, and another what the program has said
+# (host.c, lldb/fixture/), at any moment: also between a command and its answer.
 WHENEVER = re.compile(r"^(?:\d+ locations? added to breakpoint \d+|(?:host: |expect \d).*)\n", re.M)
 
 
 def lldb(commands, *command, script=False, options=(), timeout=TIMEOUT):
-    """The same for lldb. Lines that it prints whenever it gets round to it come first."""
+    """The same for lldb. Lines that it prints at any moment (WHENEVER) come first in the result."""
     text = ["settings set auto-confirm true", "settings set use-color false",
             "settings set stop-line-count-before 0", "settings set stop-line-count-after 0",
             "settings set target.max-children-count 256"]  # lldb 21 shows fewer
@@ -157,7 +158,8 @@ def lldb(commands, *command, script=False, options=(), timeout=TIMEOUT):
 
 
 def select_thread(number):
-    """For lldb. What "thread select" prints comes from that thread, too: maybe in the middle of the next answers."""
+    """A command of lldb that selects a thread. "thread select" prints from another thread, maybe in the middle of
+    the next answers."""
     return f"script lldb.debugger.GetSelectedTarget().process.SetSelectedThreadByIndexID({number})"
 
 
@@ -169,7 +171,7 @@ def sleepers(pid):
             with open(path) as file:
                 count += file.read().split()[0] in ("34", "35", "230")
         except OSError:
-            pass  # it has ended
+            pass  # the process has ended
     return count
 
 
@@ -177,8 +179,8 @@ class Background:
     """A program that runs while a test looks at it; its output collects in .output."""
 
     def __init__(self, *command, until, asleep=0, timeout=TIMEOUT, cwd=None):
-        """Start, and wait until @until (a regular expression) was printed and that many threads are @asleep:
-        to say that one goes to sleep and to do so are two things."""
+        """Start the program. Wait until @until (a regular expression) was printed and @asleep threads sleep: a
+        thread that says that it goes to sleep does not sleep yet."""
         self.file = tempfile.NamedTemporaryFile("w+", suffix=".out")
         self.process = subprocess.Popen([str(c) for c in command], stdout=self.file, stderr=self.file,
                                         stdin=subprocess.DEVNULL, start_new_session=True, cwd=cwd,
@@ -215,13 +217,13 @@ class Background:
 
 
 def host_addresses(output):
-    """{interpreter: address of its PyList_Append} as the host printed them."""
+    """{interpreter: address of its PyList_Append}, as the host has printed them."""
     return {int(n): int(a, 16) for n, a in re.findall(r"^host: interp (\d+) PyList_Append (0x[0-9a-f]+)", output,
                                                       re.M)}
 
 
 def compiled_code(library, **variables):
-    """The text to give to the host: gdb/compiled.py with this library as its compiler."""
+    """The program for the host that runs gdb/compiled.py with this library as its compiler."""
     program = os.path.join(ROOT, "tests", "gdb", "compiled.py")
     variables["library"] = os.path.join(MODULES, library)
     setting = "".join(f"{name} = {value!r}; " for name, value in variables.items())
@@ -235,7 +237,7 @@ def compiled_addresses(output, name):
 
 
 def python_headers(minor):
-    """The folders of headers, with CPython's internal ones, of each CPython 3.@minor that is here."""
+    """The folders with headers, CPython's internal headers among them, of each CPython 3.@minor on this machine."""
     return [folder for pattern in (f"/usr/include/python3.{minor}", f"{PYENV}/3.{minor}.*/include/python3.{minor}")
             for folder in glob.glob(pattern) if os.path.exists(f"{folder}/internal/pycore_frame.h")]
 
@@ -256,7 +258,7 @@ def source_line(path, text):
 
 
 def copy_stripped(folder):
-    """The host and its libraries without debug information or .symtab; returns the host's name."""
+    """Copy the host and its libraries without debug information and .symtab; returns the host's name."""
     for name in ("host", "libgorgon.so.0", "libjitreg.so.0"):
         run("strip", "-o", os.path.join(folder, name), os.path.join(BUILD, name)).check_returncode()
     return os.path.join(folder, "host")
@@ -286,7 +288,7 @@ class Versions:
 
     @classmethod
     def pythons(cls):
-        """As above."""
+        """[(executable, version, name of its libpython)], or a SkipTest."""
         found = [(find_python(version), version, f"libpython{version}.so.1.0")
                  for version in ("3.11", "3.12", "3.13", "3.14", "3.15")]
         found = [member for member in found if member[0]]

@@ -22,7 +22,7 @@ C_LIBRARY = ["libc.so.6", "libm.so.6", "libmvec.so.1", "libpthread.so.0", "libdl
              "libanl.so.1", "libresolv.so.2", "libnsl.so.1", "ld-linux-x86-64.so.2"]
 CORPUS = ["/usr/lib/python3*", LIBRARIES, f"{ROOT}/build/venv/lib"]
 MANUAL = "/usr/share/man"
-AT_ONCE = 60  # files of one nm
+AT_ONCE = 60  # files for each call of nm
 
 
 class Missing(Exception):
@@ -30,7 +30,7 @@ class Missing(Exception):
 
 
 def symbols(option, files):
-    """[(file, name, version)] of their dynamic symbols; what is no object is passed over."""
+    """[(file, name, version)] of the dynamic symbols of @files; a file that is no object is passed over."""
     found = []
     told = subprocess.run(["nm", "-D", "-A", option, *files], capture_output=True, text=True, check=False,
                           errors="replace")
@@ -42,7 +42,7 @@ def symbols(option, files):
 
 
 def defined():
-    """{name: {library: addresses}} of the C library's names that others may import."""
+    """{name: {library: addresses}} of the names that the C library exports."""
     names = collections.defaultdict(lambda: collections.defaultdict(set))
     for library in filter(lambda name: os.path.exists(f"{LIBRARIES}/{name}"), C_LIBRARY):
         told = subprocess.run(["nm", "-D", "--defined-only", f"{LIBRARIES}/{library}"], capture_output=True, text=True,
@@ -56,7 +56,7 @@ def defined():
 
 
 def corpus():
-    """Every shared object that is installed, each once."""
+    """Every shared object that is installed, without repetitions."""
     files = set()
     for pattern in CORPUS:
         for folder in glob.glob(pattern):
@@ -98,7 +98,7 @@ def section(text, title):
 
 
 def rows(table):
-    """Rows of a tbl(1) table's body, cells without T{ and T}; \\^ repeats the cell above."""
+    """The rows of the body of a tbl(1) table, with cells without T{ and T}; \\^ repeats the cell above."""
     cells = re.sub(r"T\{\n(.*?)\nT\}", lambda cell: " ".join(cell[1].split()), table, flags=re.S)
     above = []
     for line in cells.splitlines():
@@ -144,7 +144,7 @@ def manual():
 # --- decisions ------------------------------------------------------------------------------------
 
 def variants(name):
-    """Names of which this one may be another form: fortified, with 64-bit offsets, internal."""
+    """Names of which @name may be another form: fortified, with 64-bit offsets, internal."""
     for form in (r"__(\w+?)_chk", r"__(\w+)_2", r"__isoc\d+_(\w+)", r"__(\w+)_internal", r"_IO_(\w+)",
                  r"(\w+?)64v2", r"(\w+?)64", r"(\w+?)64(_r)", r"__(\w+)"):
         found = re.fullmatch(form, name)
@@ -153,7 +153,7 @@ def variants(name):
 
 
 class Decisions:
-    """What is decided about each name: @topics as tools/process.py reads them, @entries of build/inventory."""
+    """The decision about each name: @topics as tools/process.py reads them, @entries of build/inventory."""
 
     def __init__(self, topics, entries):
         self.groups = process.groups(topics)
@@ -164,7 +164,7 @@ class Decisions:
         self.exact = {name: group for group in self.groups for name in group.names if re.fullmatch(r"\w+", name)}
 
     def find(self, name, library=None):
-        """The group, the decision of a bound name, or None; not what it is a variant of."""
+        """The group or the decision of a bound name, or None. Names of which it is a variant do not count."""
         if name in self.bound:
             return self.bound[name]
         return self.exact.get(name) or next((group for group in self.groups if group.covers(name, library)), None)
@@ -174,7 +174,7 @@ class Decisions:
         if self.find(name, library):
             return None
         names, seen = [name], set()
-        for form in names:  # grows
+        for form in names:  # the list grows meanwhile
             seen.add(form)
             names += [base for base in variants(form) if base not in seen]
             if form in self.bound:
@@ -185,7 +185,7 @@ class Decisions:
 
 
 def only_library(where):
-    """The library that alone defines a name, of {library: addresses}."""
+    """The only library that defines a name, of {library: addresses}, or None."""
     return next(iter(where)) if len(where) == 1 else None
 
 
@@ -200,7 +200,7 @@ def undecided(decisions, names, importers):
 
 
 def contradictions(decisions):
-    """What the source says twice, or otherwise than the code."""
+    """What the inventory says twice, or otherwise than the code."""
     problems = []
     counts = collections.Counter(name for group in decisions.groups for name in group.names)
     problems += [f"{name}: decided {count} times" for name, count in sorted(counts.items()) if count > 1]
@@ -217,8 +217,8 @@ def contradictions(decisions):
 
 
 def unknown(decisions, names, sections, version):
-    """Names that are decided on and that neither the C library nor its manual has. Those of a later
-    one than @version are not expected."""
+    """Names with a decision that neither the C library nor its manual has, without those of a later version than
+    @version."""
     compilers = {name for library in ("libgcc_s.so.1", "libstdc++.so.6")
                  for _, name, _ in symbols("--defined-only", [f"{LIBRARIES}/{library}"])}
     problems = []
@@ -234,7 +234,7 @@ def unknown(decisions, names, sections, version):
 
 
 def doubtful(decisions, names, sections, values):
-    """Names without state, of which the manual says something else."""
+    """Names that are said to have no state, of which the manual says something else."""
     problems = []
     for name in sorted(names):
         group = decisions.find(name, only_library(names[name]))

@@ -37,7 +37,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 
 static unsigned seed;
 
-// In the place of libFuzzer's: a byte.
+// Takes the place of libFuzzer's function: changes a byte.
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size)
 {
 	(void)max_size;
@@ -112,9 +112,9 @@ static void keep(const uint8_t *bytes, size_t size, unsigned first, unsigned lon
 	fprintf(stderr, "%s\n", path);
 }
 
-static unsigned long counts[OUTCOMES][OUTCOMES]; // the system's, ours
+static unsigned long counts[OUTCOMES][OUTCOMES]; // indexed by the system's outcome, then ours
 
-// Tries these bytes under both linkers. True when they crash under ours and the system's refuses them.
+// Tries these bytes under both linkers. Returns true when the system's linker refuses them and ours crashes.
 static bool compare(const uint8_t *bytes, size_t size)
 {
 	enum outcome theirs, ours;

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: MIT
-// Where the fuzz targets' bytes go, and where their output does not go.
+// Writes the fuzz targets' bytes to files, and sends their output to /dev/null.
 
 #define _GNU_SOURCE
 #include "fuzz.h"

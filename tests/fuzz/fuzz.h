@@ -12,7 +12,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
-/* A file that has these bytes and is nowhere on disk; its name, which opens it, goes to @name. */
+/* Makes a file in memory with these bytes. A name by which it can be opened goes to @name. */
 int fuzz_file(const uint8_t *data, size_t size, char name[32]);
 /* A directory without files, for names that a target makes up. */
 const char *fuzz_no_files(void);

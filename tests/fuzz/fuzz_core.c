@@ -11,7 +11,7 @@
 enum {
 	ROOT = 0x10000,
 	JITREG = 0x10100,
-	DESCRIPTORS = 0x10200, // libjitreg's, and another
+	DESCRIPTORS = 0x10200, // libjitreg's, and a plain one
 };
 
 static void print(struct target *target, struct snapshot *snapshot)
@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int fd = fuzz_file(data, size, name);
 
 	if (target_open(&target, name, fuzz_no_files(), &problems)) {
-		// Either the symfiles are read with the lists, or when one is asked for a name.
+		// Symfiles are read either with the lists, or when a name in one of them is asked for.
 		read_lists(&target, size % 2 ? SNAPSHOT_CHECKS
 					     : SNAPSHOT_SYMFILES | SNAPSHOT_CHECKS | SNAPSHOT_ANYWAY);
 	}

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// An .eh_frame: what is found sound can be given to the unwinder, whose searches read nothing outside of it.
+// An .eh_frame. When it is found sound it can be given to the unwinder, whose searches then read nothing outside of
+// it.
 
 #include "fuzz.h"
 

@@ -22,7 +22,7 @@ static void describe(const char *name, uint32_t flags, struct jitreg_group *grou
 		prepared = NULL;
 	if (!jitreg_register(&image, &entry)) {
 		if (!group || jitreg_group_list(group) || jitreg_group_pack(group))
-			group = NULL; // described alone, or the pack is refused
+			group = NULL; // the library is described alone when a pack is refused
 		jitreg_unregister(entry);
 	}
 	jitreg_prepared_destroy(prepared);

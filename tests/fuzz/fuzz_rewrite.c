@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: MIT
-// A shared object that is copied under another name: where the file can be read, a copy that was written can be, too.
+// A shared object that is copied under another name. If a copy is written, it can be read like the file.
 
 #include "fuzz.h"
 

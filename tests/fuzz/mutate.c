@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT
-// Mutations that know ELF: a field of the headers, of the dynamic section or of a table that either leads to gets another
-// value, most often one that another field has, or one at an edge. One of three mutations stays libFuzzer's own.
+// Mutations that know ELF: a field gets another value, most often the value of another field or a value at an edge.
+// The field is in a header, in the dynamic section, or in a table to which one of these leads. Every third mutation
+// is left to libFuzzer.
 
 #include "fuzz.h"
 
@@ -20,10 +20,10 @@ static uint64_t next(uint64_t below)
 	return state % below;
 }
 
-// An array of entries, whose fields are those of one.
+// An array of entries with the same fields.
 struct table {
 	uint64_t at, size;
-	const uint8_t *fields; // their sizes, ended by 0
+	const uint8_t *fields; // sizes of the fields; 0 ends the list
 	unsigned entry;
 };
 
@@ -97,7 +97,7 @@ static struct table choose(const uint8_t *data, size_t size)
 				return table_of(segment.p_offset, segment.p_filesz, dyn);
 		}
 		break;
-	default: // what a section has
+	default: // a table that a section has
 		if (header.e_shnum && header.e_shoff <= size) {
 			uint64_t at = header.e_shoff + next(header.e_shnum) * sizeof(section);
 
@@ -129,7 +129,7 @@ static uint64_t value(const uint8_t *data, size_t size, uint64_t old)
 		return size - next(64);
 	case 6:
 		return old ^ UINT64_C(1) << next(64);
-	default: // what another field has
+	default: // the value of another field
 		memcpy(&ret, data + next(size / 8) * 8, sizeof(ret));
 		return ret;
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs a fuzz target without libFuzzer, over files: its corpus, or an input that was found. A
-// line for each file comes before it, so that the last one printed is the one that did not end.
+// Runs a fuzz target without libFuzzer, over files: its corpus, or an input that was found. Each file's name is
+// printed first, so that the last name is that of the file that did not end.
 //
 // usage: test_fuzz_NAME [FILE | FOLDER]      (default: tests/fuzz/corpus/NAME)
 
@@ -34,7 +34,7 @@ static int run(const char *path, const struct stat *st, int type,
 	if (type != FTW_F)
 		return 0;
 	fprintf(stderr, "# %s\n", path);
-	data = malloc(size ?: 1); // of just this size: a sanitizer knows its end
+	data = malloc(size ?: 1); // of just this size, so that a sanitizer sees its end
 	file = fopen(path, "re");
 	if (!data || !file || fread(data, 1, size, file) != size)
 		err(1, "%s", path);
@@ -55,7 +55,7 @@ static void every_input_ends(void **state)
 
 	(void)state;
 	snprintf(path, sizeof(path), "tests/fuzz/corpus/%s", name ? name + strlen("test_fuzz_") : "");
-	LLVMFuzzerInitialize(NULL, NULL); // which sends what the target prints to /dev/null
+	LLVMFuzzerInitialize(NULL, NULL); // sends what the target prints to /dev/null
 	if (nftw(path, run, 16, FTW_PHYS) < 0)
 		fail_msg("%s: %s", path, strerror(errno));
 	fflush(stdout);

@@ -66,7 +66,7 @@ FILES = [(TEXT, TEXT + STEP // 2, b"/lib/a.so"), (TEXT + STEP, TEXT + STEP + STE
 
 
 def add_registry(memory, namespaces, objects):
-    """@namespaces: [(interpreter, Python's minor version)], each with as many objects."""
+    """@namespaces: [(interpreter, Python's minor version)], all with the same number of objects."""
     path, build_id = memory.add(b"/lib/a.so"), memory.add(b"\xab" * 20)
     ns_at = [memory.add(bytes(72)) for _ in namespaces]
     count = 0
@@ -204,8 +204,8 @@ def libraries():
     yield "compressed", compiled("-shared", "-g", "-gz", *SMALL)
 
 
-# Offsets of python_layout.c, by its names, and of 3.13 and 3.14 those that the seed makes up. "gil" is in
-# _PyRuntime of 3.11, and leads to the GIL in an interpreter of the others.
+# Offsets of python_layout.c, by their names; those of 3.13 and 3.14 are in the seed itself. In 3.11 "gil" is in
+# _PyRuntime, and in later versions it leads from an interpreter to its GIL.
 COMMON = {"previous": 8, "code": 0, "instr": 56, "owner": 70, "filename": 112, "name": 128, "line_table": 136,
           "first_line": 68, "first_instr": 192, "ascii_size": 40, "thread_next": 8, "thread_id": 144, "interp_head": 40,
           "interp_next": 0, "thread_head": 72, "gil": 96, "current_frame": 0}
@@ -232,7 +232,7 @@ FIXED = {13: {0: int.from_bytes(b"xdebugpy", "little"), 1: 0x030D00F0, 15: 24, 1
 
 
 def python(minor):
-    """Memory of a thread in f(), called by C, called by <module>."""
+    """The memory of a thread in f(), which C code has called, which <module> has called."""
     at = LAYOUTS[minor]
     memory = bytearray(1032)  # _PyRuntime
 

@@ -25,10 +25,11 @@
 static struct gorgon_interp *interps[COUNT_MAX];
 static const char *code;
 static enum gorgon_debug_mode debug;
-static enum gorgon_files files = GORGON_FILES_THREAD; // the threads below do nothing else
+// The threads below do nothing but run programs.
+static enum gorgon_files files = GORGON_FILES_THREAD;
 
-// Where each interpreter's PyList_Append is, as this host has computed it; for
-// debuggers that want to check what they say of an address.
+// The address of each interpreter's PyList_Append, as this host has computed it. Debuggers compare with it what
+// they say of an address.
 void *host_append_at[COUNT_MAX];
 
 // Places for a debugger to stop; they must not be inlined or dropped.

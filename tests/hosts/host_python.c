@@ -3,11 +3,10 @@
 //
 // usage: host_python OWN FIRST SECOND
 //
-// Runs OWN in its own Python, then FIRST and SECOND in an interpreter each, at once,
-// and OWN again meanwhile. Both get as arguments id(None) of the host's Python and a
-// descriptor: they write a byte when they have loaded what they want, and wait for one.
-// FIRST goes on, ends and is destroyed while SECOND waits; SECOND goes on and waits
-// again; then the host's Python is finalised, and SECOND ends.
+// Runs OWN in its own Python, then FIRST and SECOND in an interpreter each, at once, and OWN again meanwhile. FIRST
+// and SECOND get as arguments id(None) of the host's Python and a descriptor: each writes a byte when it has loaded
+// what it needs, and waits for a byte. FIRST goes on, ends and is destroyed while SECOND waits; SECOND goes on and
+// waits again; then the host's Python is finalised, and SECOND ends.
 //
 // Prints what each ended with, and how many words of SECOND's objects point into the
 // host's libpython and into their own.
@@ -54,7 +53,7 @@ static bool contains(const struct range *range, uint64_t addr)
 
 // --- words that point somewhere ------------------------------------------------------
 
-// The object of the system's linker that contains ret->start.
+// Finds the object of the system's linker that contains ret->start.
 static int match_object(struct dl_phdr_info *info, size_t size, void *ctx)
 {
 	struct range object = {UINT64_MAX, 0}, *ret = ctx;
@@ -108,7 +107,7 @@ static size_t count_in(uint64_t start, uint64_t end, const struct range *target)
 	return count;
 }
 
-// In what is readable of @where.
+// Counts words in the readable parts of @where that point into @target.
 static size_t count_pointers(const struct ranges *where, const struct range *target)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
@@ -155,7 +154,7 @@ struct program {
 	struct gorgon_interp *interp;
 	const char *code;
 	pthread_t thread;
-	int ours, theirs; // two ends of a socket
+	int ours, theirs; // the two ends of a socket
 	int status;
 };
 
@@ -168,7 +167,7 @@ static void *run(void *arg)
 	snprintf(none, sizeof(none), "%" PRIuPTR, (uintptr_t)Py_None);
 	snprintf(fd, sizeof(fd), "%d", program->theirs);
 	check(gorgon_interp_main(program->interp, 4, argv, &program->status));
-	// The host would wait for a byte of a program that failed.
+	// A program that has failed writes no byte: the host must not wait for it.
 	shutdown(program->theirs, SHUT_WR);
 	return NULL;
 }
@@ -230,7 +229,7 @@ int main(int argc, char **argv)
 	run_own(argv[1]);
 	start(&first, argv[2]);
 	start(&second, argv[3]);
-	run_own(argv[1]); // while both run
+	run_own(argv[1]); // while both programs run
 	wait_for(&first);
 	wait_for(&second);
 	print_pointers(second.interp);

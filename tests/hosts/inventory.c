@@ -7,7 +7,7 @@
 #include <json-c/json.h>
 #include <stdio.h>
 
-// What private code finds where nothing is denied to it, under a name of the C library.
+// Whether private code gets a name of this part although nothing is denied to it.
 static bool is_decision(const struct gorgon_part *part)
 {
 	return part->when != GORGON_WHEN_DEFINED && part->when != GORGON_WHEN_NO_FORK && part->when != GORGON_WHEN_NO_EXEC;

@@ -140,7 +140,7 @@ static unsigned count_descriptors(void)
 		ret++;
 	if (dir)
 		closedir(dir);
-	return ret - 3; // ".", "..", and the folder itself
+	return ret - 3; // not "." and "..", nor the descriptor of the folder itself
 }
 
 static void show(unsigned round)

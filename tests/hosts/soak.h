@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the two soaks share. See soak.c. */
+/* What soak.c and soak_calls.c share. */
 #ifndef TESTS_SOAK_H
 #define TESTS_SOAK_H
 
@@ -11,14 +11,14 @@ extern atomic_uint soak_cycles; /* interpreters created */
 
 /* A failure ends the soak. */
 void soak_fail(const char *what);
-/* Whether there was an error, which is one. Destroys it. */
+/* Whether there was an error, which is a failure. Destroys the error. */
 bool soak_failed(struct gorgon_error *err);
 
 /* --- soak_calls.c ------------------------------------------------------------ */
 
-/* One thing to do with one of the interpreters that all threads use. */
+/* Do one thing, chosen at random, with one of the interpreters that all threads use. */
 void soak_call(unsigned *random);
-/* Destroy them. No other thread is left. */
+/* Destroy the interpreters. No other thread is left. */
 void soak_end_calls(void);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The soak of calls: a few interpreters that all threads use at once. See soak.c.
 //
-// A thread takes one by chance and calls a function of FILE in it, interrupts what runs,
-// reads its statistics, stops it while others call, or replaces it by a new one. Only the
-// last needs it for itself; everything else happens at the same time. What may come out of
-// a call: the right value; KeyboardInterrupt of somebody's interrupt; BUSY of somebody's stop.
+// A thread chooses an interpreter at random and calls a function of FILE in it, interrupts what runs, reads its
+// statistics, stops it while others call, or replaces it by a new interpreter. Only for the last it needs the
+// interpreter for itself; everything else happens at the same time. What may come out of a call: the right value;
+// KeyboardInterrupt of somebody's interrupt; BUSY of somebody's stop.
 
 #define _GNU_SOURCE
 #include "soak.h"
@@ -17,11 +17,11 @@
 #define SLOTS 4
 
 static struct slot {
-	pthread_rwlock_t lock; // for writing: to be replaced
+	pthread_rwlock_t lock; // locked for writing while the interpreter is replaced
 	struct gorgon_interp *interp;
 } slots[SLOTS] = {[0 ... SLOTS - 1] = {.lock = PTHREAD_RWLOCK_INITIALIZER}};
 
-// An error that others may have caused; it is destroyed.
+// Whether the error may come from what other threads do. Destroys the error.
 static bool expected(struct gorgon_error *err)
 {
 	const struct gorgon_exception *exception = gorgon_error_exception(err);
@@ -33,7 +33,7 @@ static bool expected(struct gorgon_error *err)
 	return true;
 }
 
-// `double` of FILE, which knows nothing of where it runs.
+// Calls `double` of FILE.
 static void call_function(struct gorgon_interp *interp, unsigned number)
 {
 	struct gorgon_value text = {.kind = GORGON_VALUE_STRING, .text = {"spam", 4}};
@@ -95,7 +95,7 @@ static void end(struct slot *slot)
 	slot->interp = NULL;
 }
 
-// Nobody else is in it, but perhaps in others.
+// No other thread uses this interpreter, but other interpreters may be in use.
 static void replace(struct slot *slot, unsigned number)
 {
 	struct gorgon_start_opts opts = {.size = sizeof(opts), .isolated = number % 2};

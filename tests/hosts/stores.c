@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
-// A host whose interpreters share a file with it: a database, or one with record locks.
+// A host whose interpreters share a file with it: a database, or a file with record locks.
 //
-//	stores [-c] [-n INTERPRETERS] [-o] [-v] FILE STORE FOLDER COUNT
+// 	stores [-c] [-n INTERPRETERS] [-o] [-v] FILE STORE FOLDER COUNT
 //
-// Each interpreter (default 4) is started and called on a thread of the host's own: work(STORE,
-// FOLDER, NAME, COUNT), which FILE defines, does COUNT transactions. The host does as many
-// meanwhile where it knows the store: sqlite-* with a libsqlite3 of its own, and counter. With -v
-// there is a victim besides: an interpreter that is interrupted in the middle of its
-// work and destroyed, and a next one, until the others are done; one line says how many there were.
-// With -c the system's linker loads copies (GORGON_ISOLATE_COPY), with -o each interpreter has
-// descriptors of its own (GORGON_FILES_THREAD). Exit status 0, or 1 when a
-// call has failed. tests/stores.py looks at what came of it.
+// Each interpreter (default 4) is started and called on a thread of the host's own: work(STORE, FOLDER, NAME,
+// COUNT), which FILE defines, does COUNT transactions. The host does COUNT transactions, too, if it knows the
+// store: sqlite-* with a libsqlite3 of its own, and counter. With -v there are also victims, until the others are
+// done: interpreters that are interrupted in the middle of their work and destroyed, one after the other; a line
+// says how many there were. With -c the system's linker loads copies (GORGON_ISOLATE_COPY), with -o each
+// interpreter has descriptors of its own (GORGON_FILES_THREAD). Exit status 0, or 1 when a call has failed.
+// tests/stores.py looks at the result.
 
 #define _GNU_SOURCE
 #include "../loader/gorgon.h"
@@ -95,16 +94,16 @@ static void *run_interpreter(void *number)
 	return NULL;
 }
 
-// --- one that is interrupted ------------------------------------------------------------------
+// --- interpreters that are interrupted --------------------------------------------------------
 
 struct victim {
 	struct gorgon_interp *interp;
 	unsigned number;
-	sem_t started, let_go; // the latter: nobody interrupts it any more
+	sem_t started, let_go; // let_go: from now on nobody interrupts the interpreter
 	atomic_bool ended;
 };
 
-// All on one thread: with -o it is the interpreter's.
+// A victim has one thread for all of its calls, because with -o its descriptors belong to the thread.
 static void *run_victim(void *arg)
 {
 	struct victim *victim = arg;
@@ -128,7 +127,8 @@ static void *run_victim(void *arg)
 	return NULL;
 }
 
-// Until it has ended: it may not have begun, and a KeyboardInterrupt may be lost in a destructor.
+// Interrupts until the call has ended: a call may not have begun, and a KeyboardInterrupt may be lost in a
+// destructor.
 static void interrupt(struct victim *victim)
 {
 	while (!victim->ended) {
@@ -237,7 +237,7 @@ static void count_up(int fd)
 		fail("cannot write the counter");
 }
 
-// The process's own locks: the descriptor stays open, a close() would drop them.
+// Locks of the process: the descriptor stays open, because a close() would drop them.
 static void use_counter(void)
 {
 	char path[4096];
@@ -305,7 +305,7 @@ int main(int argc, char **argv)
 	store = argv[optind + 1];
 	folder = argv[optind + 2];
 	transactions = atoll(argv[optind + 3]);
-	// A shell ignores it for what it starts in the background, and then Python makes nothing of it.
+	// A shell ignores SIGINT in what it starts in the background, and Python then does not handle it.
 	signal(SIGINT, SIG_DFL);
 	pthread_create(&thread, NULL, run_all, &count);
 	if (victims)

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // A host with eight tenants that misbehave, each in an interpreter of its own at a time.
 //
-//	tenants SECONDS [SEED]
-//	tenants faults COUNT
+// 	tenants SECONDS [SEED]
+// 	tenants faults COUNT
 //
-// Each tenant, at random: computes and is checked; allocates over its limit; loops for ever; blocks in one of ten ways; starts
-// endless threads; has a fault, which the host survives; or catches every exception. It is stopped with 500 ms then, and
-// destroyed. One line at the end:
+// Each tenant, at random: computes and is checked; allocates over its limit; loops for ever; blocks in one of ten
+// ways; starts endless threads; has a fault, which the host survives; or catches every exception. Then it is
+// stopped with a limit of 500 ms, and destroyed. One line at the end:
 //
-//	tenants: 812 interpreters, 640 stops, longest 521 ms, late 0 (busy 0), wrong 0, abandoned 93 of which 31 kept with 301234 KiB, grown 310000 KiB and 9000 KiB free
+// 	tenants: 812 interpreters, 640 stops, longest 521 ms, late 0 (busy 0), wrong 0, abandoned 93 of which 31 kept with 301234 KiB, grown 310000 KiB and 9000 KiB free
 //
-// "late" are stops that took more than 600 ms; "busy" are those of them during which a thread that only sleeps had to wait for a
-// processor for as long as they took too much. "grown" is what the process has more of its own in memory than after its first
-// interpreters; "free" is what the C library's heaps have more of free room between blocks that are in use.
-// With "faults" there are COUNT faults, one after another, while three tenants compute.
+// "late" are stops that took more than 600 ms. "busy" are late stops during which a thread that only sleeps had to
+// wait for a processor at least as long as the stop took too long. "grown" is how much more memory of its own the
+// process has than after its first interpreters; "free" is how much more free room there is between blocks in the C
+// library's heaps. With "faults" there are COUNT faults, one after another, while three tenants compute.
 //
 // Exit status 0, or 1 when a call of the library did what it should not.
 
@@ -33,7 +33,8 @@
 #define LIMIT_MS 500
 #define LATE_MS	 600
 #define NAP_US	 2000
-#define KEPT_MAX 400 // abandoned interpreters with parked threads keep their memory: no more than that many
+// No more interpreters may be abandoned with parked threads, whose memory is kept.
+#define KEPT_MAX 400
 
 static _Atomic uint64_t end_ms;
 static _Atomic uint64_t waited_us; // how long a thread that only sleeps has waited for a processor so far
@@ -72,12 +73,12 @@ static void fail(const char *what, struct gorgon_error *err)
 // --- what tenants do ------------------------------------------------------------------------------
 
 enum kind {
-	COMPUTES,     // and comes back
+	COMPUTES,     // and its call returns
 	ALLOCATES,    // and gets MemoryError
 	HAS_FAULT,    // and is abandoned
-	RUNS,	      // in a call, until it is interrupted
+	RUNS,	      // until its call is interrupted
 	STARTS,	      // threads, which end when they are interrupted
-	CATCHES,      // everything, in a call
+	CATCHES,      // every exception, in a call
 	STARTS_WORSE, // threads that catch everything
 };
 
@@ -108,7 +109,7 @@ static const struct action actions[] = {
 	{RUNS, "import threading; threading.Event().wait()\n"},
 	{RUNS, "import queue; queue.Queue().get()\n"},
 	{RUNS, "import os; os.read(os.pipe()[0], 1)\n"},
-	// Not select(): what abandoned programs had open stays open, and it refuses descriptors above 1023.
+	// poll(), because abandoned programs leave descriptors open, and select() refuses numbers above 1023.
 	{RUNS, "import os, select; p = os.pipe(); q = select.poll(); q.register(p[0]); q.poll()\n"},
 	{RUNS, "import subprocess; p = subprocess.Popen(['sleep', '3'], stdin=-3); p.wait()\n"},
 	{RUNS, "import threading, time; t = threading.Thread(target=time.sleep, args=(1000,)); t.start(); t.join()\n"},
@@ -178,7 +179,7 @@ static void stop(struct gorgon_interp *interp)
 	gorgon_error_destroy(err);
 }
 
-// An abandoned one whose threads are parked stays. One whose calls are about to come back is tried again.
+// An abandoned interpreter with parked threads stays. If its calls are about to return it is tried again.
 static void destroy(struct gorgon_interp *interp)
 {
 	struct gorgon_error *err = NULL;
@@ -270,14 +271,13 @@ static void ignore_report(void *ctx, const struct gorgon_fault *fault)
 	(void)fault;
 }
 
-// What the process has in memory that is its own. Pages of files, which interpreters and other processes have in common, are not
-// in it.
+// How much memory belongs to this process alone. Pages of files, which it has in common with others, do not count.
 struct memory {
 	long all_kib;
-	long free_kib; // that the C library's heaps have free in pages of which they use a part
+	long free_kib; // free room in pages of the C library's heaps that are partly in use
 };
 
-// A heap of the C library begins at a multiple of its largest size; or it is the program's.
+// A heap of the C library begins at a multiple of its largest size, or it is the program's heap.
 static int is_heap(const char *mapping)
 {
 	unsigned long start = strtoul(mapping, NULL, 16), inode = 0;

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The call with number fail_at fails, counting from 1; 0: none. */
+/* The call with the number @fail_at fails, counting from 1; 0: no call fails. */
 static long call_count, fail_at;
 
 static bool fails(void)

@@ -38,7 +38,7 @@ static pid_t made_by;
 
 static void remove_dir(void)
 {
-	if (made_by == getpid()) // not a child
+	if (made_by == getpid()) // a child must not remove the folder
 		util_run("rm -rf %s", dir);
 }
 
@@ -146,7 +146,7 @@ int util_setup(void **state)
 		die(dir);
 	made_by = getpid();
 	atexit(remove_dir);
-	setenv("XDG_CACHE_HOME", dir, 1); // companions of packs
+	setenv("XDG_CACHE_HOME", dir, 1); // companions of packs are made there
 	return build_libraries();
 }
 
@@ -194,7 +194,10 @@ size_t util_symfile_bytes(void)
 	return sum;
 }
 
-/* A breakpoint over the first instruction, and a handler that returns for the function. */
+/*
+ * util_watch() puts a breakpoint over the first instruction; the handler of the signal returns in the function's
+ * place.
+ */
 static void (*watcher)(void);
 static struct sigaction before_watch;
 static watch_code covered;

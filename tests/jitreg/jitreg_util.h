@@ -30,10 +30,10 @@
 /** Make the directory and the libraries in it; removes it at exit. */
 int util_setup(void **state);
 
-/** The same, and wait until what is known of them can be kept: they are not from just now. */
+/** The same, and wait until templates of the libraries can be kept: not while the files are only just written. */
 int util_setup_settled(void **state);
 
-/** A test's own set-up: nothing is kept of the tests before it. */
+/** The set-up of a single test: drop what is kept of the tests before it. */
 int util_trim(void **state);
 
 /** Path of a file in the directory; valid for the next seven calls. */

@@ -47,7 +47,8 @@ void on_stop(void)
 
 	assert_int_equal(jitreg_debug_root.sequence % 2, 0);
 	assert_memory_equal(listing->debug.base.symfile_addr, "\177ELF", 4);
-	if (listing->debug.base.symfile_size < 256) { // without content, in no list
+	// A symfile without content, which is in no list.
+	if (listing->debug.base.symfile_size < 256) {
 		note(comes ? "( " : ") ");
 		return;
 	}
@@ -223,7 +224,7 @@ struct jitreg_range text_of(const char *library)
 	return text;
 }
 
-/* Neither libraries' lines nor the companions without, whose names are longer. */
+/* Files with lines, and companions without lines, have other endings or longer names, and do not count. */
 size_t count_companions(const char *folder)
 {
 	DIR *dir = opendir(folder);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tests of groups share: images at addresses where nothing is mapped, at the same
- * distances from the start of each group, and what debuggers hear of them, as text.
+ * What the tests of groups share: images at addresses where nothing is mapped, at the same distances from the start
+ * of each group; and what debuggers are told of them, as text.
  */
 #ifndef JITREG_WORLD_H
 #define JITREG_WORLD_H
@@ -26,9 +26,11 @@
 
 /* --- what happens ---------------------------------------------------------------------- */
 
-/* As text: "self.so:pack " an image has moved; "+self.so " and "-[self.so link.so] " debuggers
- * hear of its own symfile and of a pack, "+self.so:dwarf " of one with DWARF; "( ) " the two
- * that make them look at their breakpoints. */
+/*
+ * As text: "self.so:pack ": an image has moved into a pack. "+self.so " and "-[self.so link.so] ": debuggers are
+ * told of the symfile of one image, and of a pack. "+self.so:dwarf ": of a symfile with DWARF. "( ) ": of an empty
+ * symfile that comes and goes, which makes them look at their breakpoints.
+ */
 extern char events[4096];
 
 #define assert_events(text)                                                                        \
@@ -55,18 +57,18 @@ struct image {
 /* Register @name at @off from the start of a group. */
 int try_enter(struct jitreg_group *group, uint64_t base, uint64_t off, uint64_t size,
 	      const char *name, uint32_t flags, struct image *ret);
-/* The same, which must succeed. */
+/* try_enter(), which must succeed. */
 void enter_at(struct jitreg_group *group, uint64_t base, uint64_t off, const char *name,
 	      uint32_t flags, struct image *ret);
 
-/* With or without its DWARF; must succeed. */
+/* Describe an image with or without its DWARF; must succeed. */
 void set_dwarf(const struct image *image, bool whole);
 
-/* None is described together with another; all are described together. */
+/* The first: no image is described together with another. The second: all are described together. */
 void assert_apart(const struct image *images, size_t count);
 void assert_together(const struct image *images, size_t count);
 
-/* Two libraries side by side, and one away from them. */
+/* A group of three: two libraries side by side, and a third away from them. */
 #define SIDE_BY_SIDE 3
 struct place {
 	const char *name;
@@ -79,11 +81,11 @@ struct world {
 	struct image images[SIDE_BY_SIDE];
 };
 
-/* Each has a pack of its own. */
+/* Register the images, each with a pack of its own. */
 void world_enter(struct world *w, unsigned number);
 void world_leave(struct world *w);
 void world_join(struct world *w);
-/* Entered, and packed into one symfile that all images have. */
+/* Register the images, and pack them into one symfile. */
 void world_pack(struct world *w, unsigned number);
 
 void assert_nothing_left(void);
@@ -98,13 +100,13 @@ bool find_name(const uint8_t *bytes, bool relative, const char *name, unsigned *
 	       uint64_t *address);
 /* Link-time address of a function in a fixture. */
 uint64_t vaddr_of(const char *library, const char *name);
-/* Link-time addresses of a fixture's .text; none has other code. */
+/* Link-time addresses of a fixture's .text. No fixture has code elsewhere. */
 struct jitreg_range text_of(const char *library);
 
-/* Of a world that is packed: of each image alone, and of all. */
+/* How many companions a packed group has: one for each image alone, and one for all together. */
 #define WORLD_COMPANIONS (SIDE_BY_SIDE + 1)
 size_t count_companions(const char *folder);
-/* A cache of a case's own. Returns the folder for companions, which is not there. */
+/* Give the case a cache of its own. Returns the folder for companions, which does not exist yet. */
 const char *use_cache(const char *name);
 void check_pack_with_companion(const char *folder);
 

@@ -25,7 +25,7 @@ EXPORTS = ["-Wl,--export-dynamic-symbol=" + name for name in
            ("__jit_debug_descriptor", "__jit_debug_register_code", "jitreg_debug_root",
             "main", "one_unregistered", "all_unregistered")]
 
-# What a debugger says when it is not content.
+# Words of a debugger that has found something wrong.
 TROUBLE = re.compile(r"^.*(?:warning:|error:|Error |cannot|can't|Cannot|not found).*$", re.M)
 # Said before the program runs, when the library is not there, and at its end.
 EXPECTED = re.compile(r"WARNING:  Unable to resolve breakpoint|Function .* not defined")
@@ -33,7 +33,7 @@ COUNT_COPIES = ("python print(sum('in-memory' in (o.filename or '') for o in gdb
                 " 'copies left')")
 
 def check(name, good, output=""):
-    """A part of the case that runs now."""
+    """A part of the case that is running."""
     with Session.now.subTest(name):
         if not good:
             Session.now.fail(f"not so: {name}\n{output}")
@@ -46,7 +46,7 @@ def must(*command):
 
 
 def damage_size(library, damaged):
-    """The strings of its debug information take a terabyte, as it says."""
+    """Make the library say that the strings of its debug information take a terabyte."""
     with open(library, "rb") as file:
         data = bytearray(file.read())
     offset, = struct.unpack_from("<Q", data, 0x28)
@@ -59,7 +59,7 @@ def damage_size(library, damaged):
 
 
 def build(directory):
-    """Libraries with DWARF inside, detached, without, without section headers; three hosts."""
+    """Build libraries with DWARF inside, detached, without, without section headers; and three hosts."""
     def at(name):
         return os.path.join(directory, name)
 
@@ -117,7 +117,7 @@ def check_no_trouble(name, output):
 
 
 def split(output):
-    """What was printed before the first copy went, before the last one went, and after."""
+    """What was printed before the first copy was unregistered, before the last copy was, and after that."""
     first, _, rest = output.partition("--first gone--")
     second, _, third = rest.partition("--all gone--")
     return first, second, third
@@ -147,7 +147,7 @@ def gdb_check_dwarf(name, before, output):
 
 
 def gdb_live(directory, kind, host="host", label="", preload=None, words=()):
-    """Three stops by name, then the copies go one after the other."""
+    """Stop three times by name; then the copies are unregistered one after the other."""
     name = f"gdb {label or kind}"
     dwarf = kind in ("self", "link", "dwarf4")
     stop = ["printf \"pc %#lx\\n\", $pc", "bt"]
@@ -212,7 +212,7 @@ def gdb_core(directory, kind, core):
 
 
 def gdb_libpython(directory, library, kind):
-    """As many locations per copy as in the file alone: inlining can make it more than one."""
+    """Each copy has as many locations as the file alone: with inlining there can be more than one."""
     name = f"gdb {os.path.basename(library)}"
     alone = gdb(["break PyList_Append", "info breakpoints"], library)
     want = max(len(GDB_LOCATIONS.findall(alone)), 1)
@@ -310,7 +310,7 @@ def lldb_libpython(directory, library):
 
 
 def lldb_dwarf(directory, kind):
-    """With DWARF in the symfiles: what gdb shows without. The copies go one after the other."""
+    """With DWARF in the symfiles lldb shows what gdb shows without. The copies are unregistered one after the other."""
     name = f"lldb {kind} with dwarf"
     line = source_line(FIXTURE, "sum += value")
     stop = ["bt", "frame variable", "print &snake_static", "continue"]
@@ -361,7 +361,7 @@ def build_dwz(directory):
 
 
 def lldb_dwz(directory):
-    """A type of the supplementary file for a variable of each copy."""
+    """The type of a variable of each copy is in the supplementary file."""
     name = "lldb dwz with dwarf"
     build_dwz(directory)
     output = lldb(["breakpoint set -n all_registered", "run", "target variable datum", "kill"],
@@ -382,7 +382,7 @@ class Session(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="jitreg-debuggers-")
         cls.addClassCleanup(folder.cleanup)
         cls.folder = folder.name
-        os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=0")  # it does not work under a debugger
+        os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=0")  # the leak checker does not work under a debugger
         build(cls.folder)
 
     def setUp(self):

@@ -75,7 +75,7 @@ static void register_contradicting_header_is_refused(void **state)
 	free(good);
 }
 
-/* With its DWARF too: it is damaged in some way, or what came out is an ELF file. */
+/* Give the entry its DWARF, too: it is refused as damaged, or the symfile is an ELF file. */
 static void try_dwarf(struct jitreg_entry *entry)
 {
 	struct jitreg_info before, after;
@@ -187,7 +187,7 @@ static void register_random_damage_leaves_nothing_behind(void **state)
 	flip_bytes("link.so", 4, 1000);
 }
 
-/* Damage to sections of DWARF only, which registering hardly looks at. */
+/* Damage only sections of DWARF, which registering hardly reads. */
 static void flip_dwarf(const char *name, unsigned seed, int rounds)
 {
 	size_t size, fds = util_fd_count(), bytes = util_symfile_bytes();
@@ -254,7 +254,8 @@ static void register_any_call_failing_leaves_nothing_behind(void **state)
 			r = util_register(path, BIAS, &entry);
 			fail_at = 0;
 			if (!r) {
-				// fewer calls than that, or one that does without
+				// There are fewer calls than that, or the library does without the one that has
+				// failed.
 				jitreg_unregister(entry);
 				entry = NULL;
 			} else {
@@ -277,7 +278,7 @@ static void set_dwarf_any_call_failing_leaves_nothing_behind(void **state)
 	static const char *const names[] = {"self.so", "link.so"};
 
 	(void)state;
-	jitreg_trim(); // what is kept was built when memory failed, and knows of no DWARF
+	jitreg_trim(); // a template that was built while memory failed knows of no DWARF
 	for (size_t n = 0; n < 2; n++) {
 		struct jitreg_entry *entry;
 		struct jitreg_info before, after;

@@ -75,7 +75,7 @@ static Elf64_Shdr *find_header(uint8_t *bytes, const char *name)
 	return NULL;
 }
 
-/* Sets bytes of a section's header, or of what is in it; the file has to be refused for that. */
+/* Changes bytes of a section's header, or of its contents. The file has to be refused then. */
 static void check_unrecognized(const char *path, const char *name, bool contents, size_t off, const void *value,
 			       size_t value_size)
 {
@@ -89,7 +89,7 @@ static void check_unrecognized(const char *path, const char *name, bool contents
 	assert_reason(util_path("bad.so"), "not recognize");
 }
 
-/* GDB 13 says "file format not recognized" of all of these, and knows none of the private copies then. */
+/* GDB 13 says "file format not recognized" for each of these files, and then knows none of the private copies. */
 static void find_debug_file_that_gdb_does_not_recognize_is_not_taken(void **state)
 {
 	static const struct {
@@ -156,7 +156,7 @@ static bool has_hole(const char *path)
 	return hole >= 0 && hole < st.st_size;
 }
 
-/* What is behind the library in its file, nobody needs but for the checksum. */
+/* What is behind the library in its file is read only for the checksum. */
 static void find_debug_large_file_is_not_read(void **state)
 {
 	unsigned long long before;
@@ -201,7 +201,7 @@ static uint32_t crc_in_symfile(const char *path, int fd)
 	return crc;
 }
 
-/* Data, a hole, data, a hole, and the same without any; with a descriptor, whose offset stays. */
+/* A file with holes has the same checksum as a file without. The offset of a descriptor that is given stays. */
 static void find_debug_checksum_counts_holes(void **state)
 {
 	static const char *const commands[] = {
@@ -304,7 +304,7 @@ static void find_debug_link_malformed_is_not_followed(void **state)
 	(void)state;
 	write_link("slash.so", "./f.debug\0", 11);
 	write_link("empty.so", "\0elf.debug", 11);
-	write_link("open.so", "xxxxxxxxxxxxxxxx", 16); // no NUL, no checksum
+	write_link("open.so", "xxxxxxxxxxxxxxxx", 16); // neither a NUL nor a checksum
 	assert_int_equal(util_run("cp self.debug f.debug"), 0);
 	assert_reason(util_path("slash.so"), "no debug information");
 	assert_reason(util_path("empty.so"), "no debug information");
@@ -440,7 +440,7 @@ static void find_debug_emptied_dwarf_is_not_taken(void **state)
 	free(data);
 }
 
-/* GDB would look for the names at their addresses in the file, and fail. */
+/* GDB would look for these names at their addresses in the file, and fail. */
 static void find_debug_of_a_registrar_is_not_taken(void **state)
 {
 	static const char source[] = "struct { int words[6]; } __jit_debug_descriptor;\n"

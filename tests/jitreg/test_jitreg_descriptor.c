@@ -29,7 +29,7 @@
 #define REPEATS   200
 #define LIST_MAX  100000
 
-/* What stood in memory when the "debugger" stopped us. */
+/* What was in memory when the "debugger" stopped this process. */
 struct stop {
 	uint32_t action;
 	struct jit_code_entry *entry;
@@ -93,7 +93,7 @@ static void register_debugger_attached_sees_one_whole_entry_per_event(void **sta
 	assert_int_equal(stops[1].sequence, sequence + 4);
 	assert_memory_equal(stops[1].magic, "\177ELF", 4);
 
-	// something empty comes and goes, which makes gdb look at its breakpoints again
+	// An empty symfile comes and goes, which makes gdb look at its breakpoints again.
 	assert_int_equal(stops[2].action, JIT_REGISTER_FN);
 	assert_ptr_not_equal(stops[2].entry, listing);
 	assert_false(stops[2].linked);
@@ -145,7 +145,7 @@ static void register_root_describes_itself(void **state)
 	assert_int_equal(root->serial, serial + 1); // never used again
 }
 
-/* The list must be exactly these, in this order, and consistent both ways. */
+/* The list must have exactly these entries in this order, forwards and backwards. */
 static void assert_list(struct jitreg_entry **entries, size_t count)
 {
 	struct jit_code_entry *e = __jit_debug_descriptor.first_entry, *prev = NULL;
@@ -197,7 +197,7 @@ static void unregister_null_is_ignored(void **state)
 	assert_int_equal(jitreg_debug_root.sequence, sequence);
 }
 
-/* Of one's own entry, while other threads do so with theirs of the same file. */
+/* Changes an entry of this thread, while other threads change theirs, which are of the same file. */
 static int set_dwarf(struct jitreg_entry *entry, bool whole)
 {
 	const char *reason;
@@ -274,9 +274,8 @@ static bool read_memory(const void *from, void *to, size_t size)
 }
 
 /*
- * One reading by the rules of descriptor.h, from memory that may go away: 1 when it
- * was consistent, 0 when the list changed meanwhile, -1 when it was not what the
- * sequence promised.
+ * Read the list once, by the rules of descriptor.h, from memory that may go away. Returns 1 when the list was
+ * consistent, 0 when it changed meanwhile, -1 when it was not what the sequence promised.
  */
 static int read_snapshot(void)
 {
@@ -338,7 +337,7 @@ static void fork_child_inherits_list_and_usable_lock(void **state)
 	(void)state;
 	SKIP_UNDER_TSAN("the thread sanitizer calls the threads that a child does not have a leak");
 	assert_int_equal(util_register(util_path("self.so"), BIAS, &entry), 0);
-	start(threads); // so that forks meet a lock that is held
+	start(threads); // other threads take the lock, so that forks meet it held
 	for (int i = 0; i < 20; i++) {
 		pid_t pid = fork();
 		int status;
@@ -348,7 +347,7 @@ static void fork_child_inherits_list_and_usable_lock(void **state)
 			size_t count = jitreg_count();
 			bool ok = count >= 1 && jitreg_debug_root.sequence % 2 == 0;
 
-			alarm(120); // a lock left behind must not hang the test
+			alarm(120); // ends a child in which the lock was left behind
 			ok = ok && !util_register(util_path("names.so"), BIAS, &second) &&
 			     jitreg_count() == count + 1;
 			if (ok)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The folder with the companions of packs: one that cannot be used, what others do in it
- * meanwhile, and what is removed from it. Some calls are wrapped, see the Makefile.
+ * The folder with the companions of packs: when it cannot be used, what other processes do in it meanwhile, and
+ * which files are removed from it. Some calls are wrapped, see the Makefile.
  */
 #define _GNU_SOURCE 1
 #include "jitreg_world.h"
@@ -19,8 +19,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What another process does just before a file is locked, or gets its name, or just after
- * nothing was found by a name; once. */
+/*
+ * What another process does, once: just before a file is locked, just before it gets its name, or just after no
+ * file was found by a name.
+ */
 static void (*before_lock)(void), (*before_link)(const char *path);
 static void (*after_missing)(const char *path);
 
@@ -28,7 +30,7 @@ int __real_open(const char *path, int flags, ...);
 int __wrap_open(const char *path, int flags, ...);
 int __wrap_open(const char *path, int flags, ...)
 {
-	int fd = __real_open(path, flags); // jitreg makes files by another call
+	int fd = __real_open(path, flags); // jitreg creates files by another function
 	void (*other)(const char *path) = after_missing;
 
 	if (fd < 0 && errno == ENOENT && other) {
@@ -45,7 +47,7 @@ int __wrap_flock(int fd, int operation)
 {
 	void (*other)(void) = before_lock;
 
-	if (other) { // not written to where threads are
+	if (other) { // written only if it is set, because threads read it
 		before_lock = NULL;
 		other();
 	}
@@ -65,7 +67,10 @@ int __wrap_link(const char *from, const char *to)
 	return __real_link(from, to);
 }
 
-/* For children, where no assertion can help: 1 packed with a companion, 0 without, or -errno. */
+/*
+ * For children, where no assertion can help. Returns 1 for a pack with a companion, 0 for a pack without, or
+ * -errno.
+ */
 static int pack_in_child(unsigned number)
 {
 	struct jitreg_group *group;
@@ -82,7 +87,7 @@ static int pack_in_child(unsigned number)
 	return access(companion_of(&images[0].info), R_OK) ? -errno : 1;
 }
 
-/* All by itself: what is else in the companion is there for both debuggers. */
+/* A pack without a companion has everything inside, for both debuggers. */
 static void check_without_companion(const struct world *w)
 {
 	const struct jitreg_info *info = &w->images[0].info;
@@ -127,7 +132,7 @@ static void pack_no_cache_folder_does_without(void **state)
 	check_pack_without_companion();
 	setenv("HOME", "home", 1);
 	check_pack_without_companion();
-	setenv("HOME", util_path("missing"), 1); // nobody makes homes
+	setenv("HOME", util_path("missing"), 1); // a missing home is not made
 	check_pack_without_companion();
 	assert_int_equal(util_run("mkdir -p home"), 0);
 	setenv("HOME", util_path("home"), 1);
@@ -161,7 +166,7 @@ static void pack_folder_of_others_is_not_used(void **state)
 	check_pack_without_companion();
 }
 
-/* Who may rename what is in the cache's parent may put another folder in the place of ours. */
+/* Whoever may rename files in the parent folder may put another folder in the place of the cache. */
 static void pack_parent_of_others_is_not_used(void **state)
 {
 	const char *folder = use_cache("parent"), *parent = getenv("XDG_CACHE_HOME");
@@ -172,7 +177,7 @@ static void pack_parent_of_others_is_not_used(void **state)
 	check_pack_without_companion();
 	assert_int_equal(chmod(parent, 01777), 0); // as /tmp
 	check_pack_with_companion(folder);
-	assert_int_equal(chmod(parent, 0775), 0); // our own group
+	assert_int_equal(chmod(parent, 0775), 0); // writable for the user's own group
 	check_pack_with_companion(folder);
 	if (!geteuid()) {
 		assert_int_equal(chown(parent, -1, 1), 0);
@@ -206,7 +211,7 @@ static void pack_limit_of_file_sizes_does_without(void **state)
 	assert_nothing_left();
 }
 
-/* Run a case in a child, whose mounts are its own. */
+/* Runs a case in a child with mounts of its own. */
 static void run_with_mount(const char *options, unsigned long flags)
 {
 	int status;
@@ -220,7 +225,7 @@ static void run_with_mount(const char *options, unsigned long flags)
 		if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
 		    mount("none", cache, "tmpfs", flags, options))
 			_exit(77);
-		if (!(flags & MS_RDONLY)) // all that there is room for
+		if (!(flags & MS_RDONLY)) // fills the file system
 			util_write(util_path("mounted/full"), page, sizeof(page));
 		_exit(-pack_in_child(0));
 	}
@@ -269,7 +274,7 @@ static void pack_something_else_by_the_name_is_left_alone(void **state)
 		world_leave(&w);
 		assert_int_equal(util_run("rm -rf %s; mv old %s", name, name), 0);
 	}
-	// all names taken
+	// Every name that the file could have is taken.
 	assert_int_equal(util_run("rm -f %s/*; for i in 0 1 2 3 4 5 6 7; do echo > %.*s$i.debug; done",
 				  folder, (int)(strlen(name) - strlen("0.debug")), name), 0);
 	check_pack_without_companion();
@@ -294,7 +299,8 @@ static void pack_again_takes_the_file_that_is_there(void **state)
 	assert_string_equal(companion_of(&w.images[0].info), name);
 	assert_int_equal(stat(name, &after), 0);
 	assert_int_equal(after.st_ino, before.st_ino);
-	assert_true(after.st_mtim.tv_sec > before.st_mtim.tv_sec); // not the oldest any more
+	// The file is not the oldest any more.
+	assert_true(after.st_mtim.tv_sec > before.st_mtim.tv_sec);
 	assert_int_equal(count_companions(folder), WORLD_COMPANIONS);
 	world_leave(&w);
 }
@@ -327,7 +333,10 @@ static void pack_file_removed_before_it_is_locked_is_made_again(void **state)
 
 static ino_t others_inode;
 
-/* The same contents; there is one other file in the folder, the temporary one. */
+/*
+ * Writes the file as the other process would: with the contents of the temporary file, the only other one in the
+ * folder.
+ */
 static void write_same(const char *path)
 {
 	struct stat st;
@@ -383,11 +392,12 @@ static void pack_file_written_by_another_meanwhile_stays(void **state)
 	assert_int_equal(count_companions(folder), WORLD_COMPANIONS);
 	world_leave(&w);
 	world_enter(&w, 0);
-	assert_int_equal(util_run("rm %s/*.debug", folder), 0); // lines are there
+	assert_int_equal(util_run("rm %s/*.debug", folder), 0); // files with lines stay
 	before_link = write_other;
 	world_join(&w);
 	check_without_companion(&w);
-	assert_int_equal(count_companions(folder), 1); // the other's
+	// The companion that the other process has made.
+	assert_int_equal(count_companions(folder), 1);
 	world_leave(&w);
 	assert_nothing_left();
 }
@@ -466,7 +476,7 @@ static void pack_many_companions_removes_the_oldest_unused(void **state)
 				  folder), 0);
 	world_leave(&w);
 
-	// one in use is as good as locked
+	// A file in use is locked.
 	world_pack(&w, 0);
 	assert_int_equal(util_run("touch -d @1 %s", companion_of(&w.images[0].info)), 0);
 	{

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Object files that others have made: taken when they are whole, refused when a debugger
- * could be led astray.
+ * Object files that others have made: accepted when they are whole, refused when they could lead a debugger astray.
  */
 #define _GNU_SOURCE 1
 #include <setjmp.h>

@@ -172,8 +172,8 @@ static size_t count_functions(const struct view *v)
 }
 
 /*
- * Each row of each function is as it was. @to has all of them twice, the second time DELTA
- * further away. Returns the number of functions.
+ * Compare each row of each function. @to has all functions twice, the second time DELTA further away. Returns the
+ * number of functions.
  */
 static size_t compare(struct view *from, struct view *to)
 {
@@ -388,7 +388,7 @@ static void append_numpy_has_the_same_rows(void **state)
 	globfree(&found);
 }
 
-/* --- what nobody writes, or nobody writes any more ------------------------------------- */
+/* --- forms that hardly anything writes ---------------------------------------------------- */
 
 struct text {
 	uint8_t data[512];
@@ -455,7 +455,7 @@ static void put_fde(struct text *t, uint64_t start, size_t start_size, bool has_
 static const uint8_t some_rules[] = {DW_CFA_advance_loc | 4, DW_CFA_def_cfa_offset, 16,
 				     DW_CFA_advance_loc1, 8, DW_CFA_offset | 3, 2};
 
-/* Append, and give back what is said of it. */
+/* Append what was written, and return the result. */
 static int append(const struct text *t, enum jitreg_frames_form form, uint64_t to_vaddr)
 {
 	struct jitreg_bytes bytes = {0};
@@ -700,7 +700,7 @@ static void append_overlong_alignment_factor_is_refused(void **state)
 	assert_int_equal(append(&t, JITREG_FRAMES_EH, TO_VADDR), -ENOEXEC);
 }
 
-/* Whether an entry ends at @cut: what is left is whole. */
+/* Whether an entry ends at @cut, so that what is in front is whole. */
 static bool is_boundary(const uint8_t *frames, size_t size, size_t cut)
 {
 	size_t at = 0;
@@ -737,7 +737,7 @@ static void append_truncated_is_refused(void **state)
 	}
 }
 
-/* Each byte with each of these: an error, or what a reader gets to the end of. */
+/* Each byte gets each of these values: the result is an error, or a section that a reader gets to the end of. */
 static void append_each_byte_damaged_stays_in_bounds(void **state)
 {
 	static const uint8_t values[] = {0x00, 0x01, 0x0f, 0x10, 0x16, 0x7f, 0x80, 0xc0, 0xff};

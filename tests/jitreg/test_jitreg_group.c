@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Groups: what debuggers have of a group's images, event by event, when it is packed, when
- * one of a pack gets its DWARF, and while a debugger is attached.
+ * Groups: what debuggers have of a group's images, event by event; when a group is packed, when an image of a pack
+ * gets its DWARF, and while a debugger is attached.
  */
 #define _GNU_SOURCE 1
 #include "jitreg_world.h"
@@ -95,7 +95,7 @@ static void list_images_that_waited_have_one_symfile(void **state)
 		assert_null(info.symfile);
 	}
 	assert_int_equal(jitreg_count(), 0);
-	assert_int_equal(jitreg_group_pack(w.group), 0); // not its business
+	assert_int_equal(jitreg_group_pack(w.group), 0); // packing does not list images
 	assert_int_equal(jitreg_count(), 0);
 	jitreg_unregister(w.images[2].entry); // debuggers never hear of it
 	assert_int_equal(jitreg_group_list(w.group), 0);
@@ -122,7 +122,7 @@ static void packing_end_lists_what_the_group_had_at_the_beginning_only(void **st
 	world_enter(&w, 0);
 	assert_int_equal(jitreg_packing_begin(w.group, false, &packing), 0);
 	assert_int_equal(jitreg_packing_build(packing), 0);
-	assert_int_equal(jitreg_count(), 3); // nobody has been told
+	assert_int_equal(jitreg_count(), 3); // debuggers have not been told yet
 	enter_at(w.group, BASE(0), 0x1000000, "self.so", JITREG_NAMES_ONLY, &late);
 	assert_int_equal(jitreg_packing_end(packing, w.group), -EAGAIN);
 	jitreg_packing_destroy(packing);
@@ -132,7 +132,8 @@ static void packing_end_lists_what_the_group_had_at_the_beginning_only(void **st
 	assert_int_equal(jitreg_packing_begin(w.group, false, &packing), 0);
 	assert_int_equal(jitreg_packing_build(packing), 0);
 	assert_int_equal(jitreg_packing_end(packing, w.group), 0);
-	assert_int_equal(jitreg_packing_end(packing, w.group), -EAGAIN); // it has one pack by now
+	// The group has this pack already.
+	assert_int_equal(jitreg_packing_end(packing, w.group), -EAGAIN);
 	jitreg_packing_destroy(packing);
 	assert_int_equal(jitreg_count(), 1);
 	assert_together(w.images, 3);
@@ -162,7 +163,7 @@ static void pack_images_have_one_symfile(void **state)
 		assert_int_equal(info.start, BASE(0) + layout[i].off);
 		assert_int_equal(info.end, info.start + IMAGE_SIZE);
 	}
-	// what is known of the image is still its own
+	// The place of the image's debug information is still told.
 	assert_int_equal(w.images[0].info.debug_kind, JITREG_DEBUG_SELF);
 	assert_int_equal(w.images[1].info.debug_kind, JITREG_DEBUG_NAMES);
 	assert_string_equal(base_name(w.images[2].info.debug_path), "self.debug");
@@ -194,7 +195,7 @@ static void pack_events_come_new_before_old(void **state)
 		      "+[self.so names.so link.so tls.so] -tls.so -[self.so names.so link.so] ( ) ");
 	assert_int_equal(jitreg_count(), 1);
 
-	// the old one goes first: both begin at the same address
+	// The old pack goes first, because both begin at the same address.
 	jitreg_unregister(w.images[0].entry);
 	assert_events("-[self.so names.so link.so tls.so] ( ) names.so:pack link.so:pack tls.so:pack "
 		      "+[names.so link.so tls.so] ");
@@ -240,7 +241,7 @@ static void close_entries_remain_without_symfile(void **state)
 		assert_int_equal(w.images[i].moves, 3);
 		assert_int_equal(w.images[i].info.start, BASE(0) + layout[i].off);
 	}
-	assert_int_equal(jitreg_group_pack(w.group), 0); // nothing that could be packed
+	assert_int_equal(jitreg_group_pack(w.group), 0); // nothing is left that could be packed
 	assert_int_equal(jitreg_count(), 0);
 	world_leave(&w);
 	assert_nothing_left();
@@ -337,7 +338,7 @@ static void pack_writable_unwind_data_keeps_its_own(void **state)
 	assert_nothing_left();
 }
 
-/* One library that lies does not keep the others from being packed. */
+/* A library whose unwind data is wrong does not keep the others from being packed. */
 static void pack_unwind_data_of_elsewhere_is_left_out(void **state)
 {
 	struct image images[2];
@@ -368,7 +369,7 @@ static void pack_unwind_data_of_elsewhere_is_left_out(void **state)
 	assert_nothing_left();
 }
 
-/* --- one of a pack with its DWARF --------------------------------------------------------- */
+/* --- an image of a pack gets its DWARF ---------------------------------------------------- */
 
 static void set_dwarf_image_leaves_its_pack_and_comes_back(void **state)
 {
@@ -379,7 +380,7 @@ static void set_dwarf_image_leaves_its_pack_and_comes_back(void **state)
 	world_pack(&w, 0);
 	util_watch(on_stop);
 	events[0] = '\0';
-	set_dwarf(&w.images[0], false); // it has none
+	set_dwarf(&w.images[0], false); // it has no DWARF now
 	assert_events("");
 	set_dwarf(&w.images[0], true);
 	assert_events("self.so:full -[self.so names.so link.so] ( ) "
@@ -405,7 +406,7 @@ static void set_dwarf_image_leaves_its_pack_and_comes_back(void **state)
 	assert_nothing_left();
 }
 
-/* What comes later is packed around it. */
+/* Images that come later are packed, and the image with DWARF is left out. */
 static void pack_image_with_dwarf_is_left_alone(void **state)
 {
 	struct image more[2];
@@ -418,9 +419,9 @@ static void pack_image_with_dwarf_is_left_alone(void **state)
 	enter_at(w.group, BASE(0), 0x300000, "tls.so", JITREG_NAMES_ONLY, &more[1]);
 	util_watch(on_stop);
 	events[0] = '\0';
-	set_dwarf(&w.images[2], true); // alone until now
+	set_dwarf(&w.images[2], true); // it was in no pack before
 	assert_events("link.so:full -[link.so] ( ) +link.so:dwarf ");
-	set_dwarf(&more[0], true); // was described in full
+	set_dwarf(&more[0], true); // it was described in full before
 	assert_events("self.so:full -self.so ( ) +self.so:dwarf ");
 	assert_int_equal(jitreg_group_pack(w.group), 0);
 	assert_events("self.so:pack names.so:pack tls.so:pack +[self.so names.so tls.so] "
@@ -431,7 +432,7 @@ static void pack_image_with_dwarf_is_left_alone(void **state)
 	assert_events("self.so:pack names.so:pack self.so:pack tls.so:pack "
 		      "+[self.so names.so self.so tls.so] -[self.so names.so tls.so] -self.so ( ) ");
 
-	// both ways out
+	// An image leaves by being unregistered or by losing its DWARF.
 	jitreg_unregister(w.images[2].entry);
 	assert_events("-link.so:dwarf ( ) ");
 	w.images[2].entry = NULL;
@@ -505,7 +506,7 @@ static void stop_tracer(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-/* What debuggers have work with is done seldom. */
+/* While a debugger is attached a pack needs so many new images, because each pack makes work for it. */
 #define TRACED_MIN 8
 
 static void enter_eight(struct jitreg_group *group, uint64_t base, uint64_t off, struct image *ret)
@@ -546,7 +547,7 @@ static void pack_many_images_have_two_symfiles(void **state)
 	assert_int_equal(jitreg_group_pack(groups[0]), 0);
 	assert_events(""); // nothing to do
 	util_watch_end();
-	// The oldest goes: the next one is no other for that.
+	// The oldest pack goes, and the next pack stays as it is.
 	jitreg_unregister(images[1][0].entry);
 	images[1][0].entry = NULL;
 	assert_int_equal(jitreg_count(), 3);
@@ -588,7 +589,7 @@ static void pack_traced_keeps_the_packs_that_are_there(void **state)
 	jitreg_unregister(images[2 * TRACED_MIN - 1].entry);
 	events[0] = '\0';
 	assert_int_equal(jitreg_group_pack(group), 0);
-	assert_events(""); // seven
+	assert_events(""); // seven images are too few
 	enter_at(group, BASE(0), 0x400000, "self.so", 0, &images[2 * TRACED_MIN - 1]);
 	assert_events("self.so:full +self.so ");
 	assert_int_equal(jitreg_group_pack(group), 0);
@@ -603,7 +604,7 @@ static void pack_traced_keeps_the_packs_that_are_there(void **state)
 	events[0] = '\0';
 	assert_int_equal(jitreg_group_pack(group), 0);
 	assert_events("");
-	// What costs debuggers most goes, however few.
+	// Images that refer to DWARF cost debuggers most, so they are packed even if they are few.
 	enter_at(group, BASE(0), 0x600000, "names.so", 0, &full);
 	assert_events("names.so:full +names.so ");
 	assert_int_equal(jitreg_group_pack(group), 0);
@@ -614,7 +615,8 @@ static void pack_traced_keeps_the_packs_that_are_there(void **state)
 	assert_int_equal(jitreg_count(), 4);
 
 	stop_tracer(tracer);
-	assert_int_equal(jitreg_group_pack(group), 0); // nobody is disturbed by those for all
+	// Nobody is attached any more who would be disturbed: all images get one pack.
+	assert_int_equal(jitreg_group_pack(group), 0);
 	assert_together(images + 1, 2 * TRACED_MIN - 1);
 	assert_ptr_equal(last.info.symfile, images[1].info.symfile);
 	assert_apart(images, 2);
@@ -626,7 +628,7 @@ static void pack_traced_keeps_the_packs_that_are_there(void **state)
 	assert_nothing_left();
 }
 
-/* A tracer that has no breakpoint where debuggers stop, such as strace, changes nothing. */
+/* A tracer without a breakpoint where debuggers stop, such as strace, makes no difference. */
 static void pack_traced_by_nobody_who_listens_is_as_ever(void **state)
 {
 	struct jitreg_group *group;

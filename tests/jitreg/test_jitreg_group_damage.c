@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Groups without memory, files or descriptors: each call in the Makefile's list is made to
- * fail in turn.
- */
+/* Groups when memory, files or descriptors fail: each call of the Makefile's list is made to fail in turn. */
 #define _GNU_SOURCE 1
 #include "jitreg_inject.h"
 #include "jitreg_world.h"
@@ -25,7 +22,7 @@ static void fail_call(long at)
 	fail_at = at;
 }
 
-/* Packed or as before, never in between. */
+/* The group is packed, or it is as before. */
 static void check_consistent(const struct world *w, int r)
 {
 	for (size_t i = 0; i < SIDE_BY_SIDE; i++) {
@@ -43,7 +40,7 @@ static void check_consistent(const struct world *w, int r)
 	assert_int_equal(jitreg_count(), r ? 3 : 1);
 }
 
-/* End a run in which call @at was to fail: nothing is left of it. Whether there are no more calls to fail. */
+/* End a run in which call @at was to fail: nothing of it is left. Returns true when there were fewer calls. */
 static bool was_last(struct world *w, size_t fds, long at)
 {
 	world_leave(w);
@@ -52,7 +49,7 @@ static bool was_last(struct world *w, size_t fds, long at)
 	return call_count < at;
 }
 
-/* Refused; or described by itself, if not as a pack with a companion. */
+/* The call is refused, or the image is described by itself instead of by a pack with a companion. */
 static void register_lean_any_call_failing_does_with_less(void **state)
 {
 	const char *folder = use_cache("nomem0");
@@ -152,7 +149,7 @@ static void unregister_any_call_failing_forgets_the_rest_at_most(void **state)
 	assert_in_range(forgotten, 5, 1000);
 }
 
-/* The image has its DWARF or is where it was; the others are together, or forgotten. */
+/* The image has its DWARF, or is where it was. The others are in one pack, or debuggers have lost them. */
 static void set_dwarf_any_call_failing_forgets_the_others_at_most(void **state)
 {
 	long at, refused = 0, forgotten = 0;
@@ -189,7 +186,7 @@ static void set_dwarf_any_call_failing_forgets_the_others_at_most(void **state)
 	assert_in_range(forgotten, 5, 1000);
 }
 
-/* And back: without memory for a pack of its own it is lean, until it is packed with others. */
+/* The DWARF is taken away. Without memory for a pack the image has a lean symfile, until it is packed with others. */
 static void set_dwarf_away_any_call_failing_describes_it_still(void **state)
 {
 	long at, lean = 0;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * jitreg/templates.c: what is known of a file is kept for whoever registers it next, and only as long as it is true.
- */
+/* jitreg/templates.c: the template of a file is kept for whoever registers the file next, as long as it is true. */
 #define _GNU_SOURCE 1
 #include "jitreg_world.h"
 #include "../jitreg/templates.h"
@@ -29,7 +27,7 @@ static void use(const char *name)
 	jitreg_unregister(entry);
 }
 
-/* Whether the template that is kept, the only one, is of use to who registers the file now. */
+/* Whether the only template that is kept is used when the file is registered now. */
 static bool is_taken(const char *name)
 {
 	struct jitreg_entry *entry;
@@ -50,13 +48,13 @@ static void kept_file_is_found_again(void **state)
 	(void)state;
 	use("self.so");
 	assert_true(is_taken("self.so"));
-	assert_int_equal(jitreg_template_count(), 0); // nobody has it
+	assert_int_equal(jitreg_template_count(), 0); // nobody uses the template
 	assert_true(jitreg_kept(&count) > 0);
 	assert_int_equal(util_fd_count(), fds);
 	assert_nothing_left();
 }
 
-/* The same size, the same time of modification. */
+/* The file has the same size and time of modification. */
 static void kept_file_written_since_is_read_again(void **state)
 {
 	struct timespec times[2];
@@ -87,7 +85,7 @@ static void kept_file_with_another_debug_file_is_read_again(void **state)
 	assert_false(is_taken("link.so"));
 }
 
-/* It could be written again without a new time. */
+/* The file could be written again without a new time. */
 static void kept_file_of_just_now_is_not(void **state)
 {
 	(void)state;
@@ -106,7 +104,7 @@ static void kept_bytes_have_a_limit(void **state)
 	size = jitreg_kept(&count);
 	assert_int_equal(count, 2);
 	assert_true(4 * size < JITREG_KEEP_BYTES);
-	jitreg_keep(size - 1, JITREG_KEEP_SECONDS); // the oldest goes
+	jitreg_keep(size - 1, JITREG_KEEP_SECONDS); // the oldest template is dropped
 	assert_int_equal(kept_count(), 1);
 	assert_true(is_taken("names.so"));
 	jitreg_keep(0, JITREG_KEEP_SECONDS);
@@ -128,7 +126,7 @@ static void kept_for_so_many_seconds(void **state)
 	jitreg_keep(JITREG_KEEP_BYTES, JITREG_KEEP_SECONDS);
 }
 
-/* A pack holds them, and nobody else does. */
+/* Only the pack holds these templates. */
 static void kept_packs_count_what_they_hold(void **state)
 {
 	struct world w;

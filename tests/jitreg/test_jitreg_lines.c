@@ -2,9 +2,9 @@
 /*
  * DWARF with functions and lines only, from libraries of each kind of compiler output.
  *
- * libdw is the judge: it reads the whole DWARF of a library and what was made of it. Each function
- * is at its address, with its name and declaration, and each address of it has the file and line that it
- * had. Then DWARF is damaged, everywhere: there may be no lines then, and nothing else may happen.
+ * libdw is the judge: it reads the whole DWARF of a library and what was made of it. Each function must be at its
+ * address, with its name and declaration, and each of its addresses must have its file and line. Then DWARF is
+ * damaged everywhere: there may be no lines then, but nothing worse may happen.
  */
 #define _GNU_SOURCE 1
 #include <setjmp.h>
@@ -55,7 +55,7 @@ static const char source[] =
 	"}\n"
 	"Base *make() { return new Base; }\n";
 
-/* A library's DWARF, what lines.c makes of it, and the latter in a file. */
+/* A library's DWARF, what lines.c makes of it, and a file that has this. */
 struct made {
 	struct jitreg_dwarf *dwarf;
 	struct jitreg_part text;
@@ -164,7 +164,7 @@ static int match(Dwarf_Die *die, void *ctx)
 	return DWARF_CB_ABORT;
 }
 
-/* The function that was found at an address is the one that this entry describes. */
+/* An entry must describe the function that was found at the address. */
 static void check_entry(const struct judge *j, Dwarf_Die *die, Dwarf_Addr address, uint64_t delta, bool is_cold)
 {
 	struct wanted w = {.address = address + delta};
@@ -300,7 +300,7 @@ static void lines_of_a_whole_python_are_small(void **state)
 	open_library(debug.path, &object, &m);
 	assert_int_equal(jitreg_lines_make(m.dwarf, NULL, NULL, &m.text, &m.lines), 0);
 	write_lines(object, &m, util_path("libpython.debug"));
-	// All of it has 20 MB and more.
+	// The whole DWARF has 20 MB and more.
 	assert_in_range(m.lines.sections[JITREG_LINES_INFO].size, 100000, 600000);
 	assert_in_range(m.lines.sections[JITREG_LINES_LINE].size, 500000, 3000000);
 	jitreg_object_close(object);
@@ -308,7 +308,7 @@ static void lines_of_a_whole_python_are_small(void **state)
 	jitreg_debug_deinit(&debug);
 }
 
-/* The code is in files that nobody has named. */
+/* The debug information of the code is in other files, whose names nobody has told. */
 static void lines_of_split_debug_information_are_none(void **state)
 {
 	struct jitreg_object *object;
@@ -322,7 +322,7 @@ static void lines_of_split_debug_information_are_none(void **state)
 	deinit(&m);
 }
 
-/* What is made of damaged DWARF is in order itself. */
+/* Damaged DWARF may give any lines, but they are in order themselves. */
 static void check_damaged(const struct made *m, const struct jitreg_part *text)
 {
 	struct jitreg_lines lines, copy = {0};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Libraries of aarch64, compiled and read on any machine: what is in their symfiles. The other tests say the same of
- * the machine that they run on; objdump and the linker are the judges here.
+ * Libraries of aarch64, compiled and read on any machine: what their symfiles have. The other tests do this for the
+ * machine that they run on. objdump and the linker are the judges here.
  */
 #define _GNU_SOURCE 1
 #include <setjmp.h>
@@ -143,7 +143,7 @@ static void create_names_the_linkage_table(void **state)
 	}
 }
 
-/* Of the mapping symbols those are left at which code becomes data and data code. */
+/* A symfile keeps only those mapping symbols at which code becomes data or data becomes code. */
 static void create_says_where_data_is_amid_code(void **state)
 {
 	uint64_t mixed, behind, address, size;
@@ -190,7 +190,7 @@ static void create_is_an_object_of_its_machine(void **state)
 	}
 }
 
-/* The linker, asked for that address, has the same DWARF. */
+/* When the linker links for that address, it writes the same DWARF. */
 static void write_symfile_moves_dwarf_as_the_linker_does(void **state)
 {
 	(void)state;
@@ -249,7 +249,7 @@ static void register_library_of_another_machine_is_refused(void **state)
 	library_close(&l);
 }
 
-/* A linkage table that is cut off or something else has no names, and nothing behind its end is read. */
+/* A linkage table that is cut off, or that is something else, gives no names, and nothing behind its end is read. */
 static void read_plt_odd_code_has_no_slot(void **state)
 {
 	static const uint32_t entry[] = {0xd503245f, 0xf00000f0, 0xf947f211, 0x913f8210, 0xd503219f, 0xd61f0220, 0xd503201f};

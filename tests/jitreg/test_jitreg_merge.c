@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Merged unwind entries say the same of every address as those that they were made of;
- * libdw interprets both.
+ * Merged unwind entries give the same rules for every address as the entries that they were made of. libdw
+ * interprets both.
  */
 #define _GNU_SOURCE 1
 #include <setjmp.h>
@@ -276,7 +276,7 @@ static void merge_library_of_another_machine_keeps_every_row(void **state)
 	free(source);
 }
 
-/* Were it otherwise, LLDB would take the rules of another place in the row. */
+/* No name may lie inside of a merged entry: LLDB would take the rules of another place in it. */
 static void merge_names_begin_entries(void **state)
 {
 	struct library l;
@@ -292,8 +292,9 @@ static void merge_names_begin_entries(void **state)
 		while (next_function(&l.frames, &original, &start, &end) && start != name)
 			;
 		if (start == name)
-			continue; // checked below
-		l.names.items[i] = UINT64_MAX; // a variable, a function without rules, a second entry
+			continue; // such a row is checked below
+		l.names.items[i] =
+			UINT64_MAX; // a variable, a function without rules, a second entry
 	}
 	qsort(l.names.items, l.names.count, sizeof(*l.names.items), by_value);
 	assert_int_equal(jitreg_frames_merge(&l.frames, VADDR, &l.names), 0);

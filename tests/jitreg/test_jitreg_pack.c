@@ -38,12 +38,12 @@ static void pack_symfile_has_stretches_names_and_a_reference(void **state)
 		for (size_t i = 0; i < 12; i++)
 			assert_string_equal((const char *)bytes + shdrs[ehdr->e_shstrndx].sh_offset +
 						    shdrs[i + 1].sh_name, names[i]);
-		// what names count from, for lldb
+		// For lldb: the section from which names count.
 		assert_int_equal(shdrs[1].sh_type, SHT_NULL);
 		assert_int_equal(shdrs[1].sh_addr, start + header);
 		assert_int_equal(shdrs[2].sh_type, SHT_NULL);
 		assert_int_equal(shdrs[2].sh_addr, next + header);
-		// the code of each library, for gdb
+		// For gdb: the code of each library.
 		for (size_t i = 0; i < SIDE_BY_SIDE; i++) {
 			struct jitreg_range text = text_of(layout[i].name);
 
@@ -52,7 +52,7 @@ static void pack_symfile_has_stretches_names_and_a_reference(void **state)
 			assert_int_equal(shdrs[3 + i].sh_addr, BASE(n) + layout[i].off + text.start);
 			assert_int_equal(shdrs[3 + i].sh_size, text.end - text.start);
 		}
-		// all addresses, for lldb; self.so and names.so are side by side
+		// For lldb: all addresses. self.so and names.so are side by side.
 		assert_int_equal(ehdr->e_phnum, 2);
 		assert_int_equal(phdrs[0].p_vaddr, start + header);
 		assert_int_equal(phdrs[0].p_memsz, 0x19000 - 0x10000 + IMAGE_SIZE - header);
@@ -71,7 +71,7 @@ static void pack_symfile_has_stretches_names_and_a_reference(void **state)
 		// not exported
 		assert_false(find_name(bytes, true, "snake_static", &binding, &address));
 	}
-	// what is common is at different distances and the same
+	// Groups at other addresses have the same companion.
 	assert_string_equal(companion_of(&w[0].images[0].info), companion_of(&w[1].images[0].info));
 	world_leave(&w[0]);
 	world_leave(&w[1]);
@@ -128,7 +128,7 @@ static void pack_companion_has_functions_and_unwind_data(void **state)
 	assert_nothing_left();
 }
 
-/* gdb is to take .plt from another object file; code behind .text belongs to it. */
+/* gdb must take .plt from another object file, and code behind .text from this one. */
 static void pack_code_is_from_text_on_without_plt(void **state)
 {
 	static const char source[] = "void elsewhere(void);\n"
@@ -162,7 +162,8 @@ static void pack_code_is_from_text_on_without_plt(void **state)
 	assert_int_equal(got->sh_size, behind->sh_addr + behind->sh_size - text->sh_addr);
 	companion = util_read(companion_of(&image.info), &size);
 	got = jitreg_file_section(companion, ".text");
-	assert_int_equal(got->sh_addr, text->sh_addr); // of one object alone: counts from itself
+	// A section of one object alone counts from itself.
+	assert_int_equal(got->sh_addr, text->sh_addr);
 	assert_int_equal(got->sh_size, behind->sh_addr + behind->sh_size - text->sh_addr);
 	free(companion);
 	free(file);
@@ -171,7 +172,7 @@ static void pack_code_is_from_text_on_without_plt(void **state)
 	assert_nothing_left();
 }
 
-/* Functions f1, f2 ... that are exported, and one that is not. */
+/* Builds a library with functions f1, f2 ... that are exported, and one function that is not. */
 static void build_many_names(const char *name, unsigned count)
 {
 	assert_int_equal(util_run("{ echo 'static __attribute__((used)) void hidden(void) {}'; "
@@ -199,7 +200,7 @@ static bool has_name(const uint8_t *bytes, const char *name)
 	return find_name(bytes, false, name, &binding, &address);
 }
 
-/* What is in the unwind data of a pack, as LLDB reads it: it looks at the name, not at the type. */
+/* The unwind data of a pack as LLDB reads it, which looks at the section's name and not at its type. */
 static uint8_t *inflate_frames(const struct jitreg_info *info, const char *name, size_t *size, uint64_t *vaddr)
 {
 	const Elf64_Shdr *section_of_frames = section(info, name);
@@ -262,7 +263,7 @@ static void pack_unwind_data_is_compressed_for_lldb(void **state)
 	assert_nothing_left();
 }
 
-#define MANY 16 /* so many have two symfiles */
+#define MANY 16 /* so many images have two symfiles */
 
 /* LLDB makes up no symbols from a .debug_frame, and reads it when it unwinds: from the file, not from memory. */
 static void pack_unwind_data_of_later_images_is_for_later(void **state)
@@ -278,7 +279,7 @@ static void pack_unwind_data_of_later_images_is_for_later(void **state)
 	int64_t distance;
 
 	(void)state;
-	build_many_names("many.so", 0); // but a static function
+	build_many_names("many.so", 0); // no exported function, one static function
 	assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
 	for (size_t i = 0; i < MANY; i++)
 		enter_at(group, BASE(0), (i + 1) * 0x10000, i ? "many.so" : "names.so", JITREG_NAMES_ONLY, &images[i]);
@@ -309,7 +310,10 @@ static void pack_unwind_data_of_later_images_is_for_later(void **state)
 	assert_nothing_left();
 }
 
-/* 4,096 names of the group's first library, and 512 of all others together: those with few come first. */
+/*
+ * A pack has at most 4,096 names of the group's first library, and 512 of all others together, those of libraries
+ * with few names first. The companion, which gdb reads, has all names.
+ */
 static void pack_names_of_large_libraries_are_for_gdb_only(void **state)
 {
 	static const struct {
@@ -335,7 +339,8 @@ static void pack_names_of_large_libraries_are_for_gdb_only(void **state)
 		assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
 		enter_large(group, 0x10000, is_first ? "many.so" : "self.so", &images[0]);
 		enter_large(group, 0x10000 + LARGE_SIZE, is_first ? "self.so" : "many.so", &images[1]);
-		assert_int_equal(name_count(&images[!is_first].info), count); // alone it has all
+		// A symfile of its own has all names.
+		assert_int_equal(name_count(&images[!is_first].info), count);
 		assert_int_equal(name_count(&images[is_first].info), 3);
 		assert_int_equal(jitreg_group_pack(group), 0);
 		assert_together(images, 2);
@@ -357,7 +362,7 @@ static void pack_names_of_large_libraries_are_for_gdb_only(void **state)
 	}
 }
 
-/* How often a function is in a finished file with absolute values, at that address or, 0, anywhere. */
+/* How often a finished file with absolute values has a function at @address; 0: at any address. */
 static size_t count_name(const uint8_t *bytes, const char *name, uint64_t address)
 {
 	const Elf64_Shdr *shdrs = (const Elf64_Shdr *)(bytes + ((const Elf64_Ehdr *)bytes)->e_shoff);
@@ -371,7 +376,7 @@ static size_t count_name(const uint8_t *bytes, const char *name, uint64_t addres
 	return count;
 }
 
-/* From the library, from its detached file, or from both of them, of which each has what the other lacks. */
+/* Names come from the library, from its detached file, or from both, when each has names that the other lacks. */
 static void pack_companion_has_each_name_once(void **state)
 {
 	struct image images[2];
@@ -396,7 +401,7 @@ static void pack_companion_has_each_name_once(void **state)
 	assert_int_equal(count_name(bytes, "snake_leaf", 0), 1);
 	assert_int_equal(count_name(bytes, "both", address), 1);
 	assert_int_equal(count_name(bytes, "hidden", 0), 1); // the detached file has it
-	assert_int_equal(count_name(bytes, "only", 0), 1); // it does not have that
+	assert_int_equal(count_name(bytes, "only", 0), 1); // only the library has it
 	free(bytes);
 	jitreg_group_close(group);
 	jitreg_unregister(images[0].entry);
@@ -405,7 +410,7 @@ static void pack_companion_has_each_name_once(void **state)
 	assert_nothing_left();
 }
 
-/* The first allocated section with that name has this type; objcopy goes by the name. */
+/* Gives the first allocated section with that name this type; objcopy goes by the name only. */
 static void set_type(const char *library, const char *name, uint32_t type)
 {
 	size_t size;
@@ -442,7 +447,7 @@ static void check_named(void)
 	assert_true(find_name(bytes, false, "snake_leaf", &binding, &address));
 	assert_int_equal(address, 0x10000 + vaddr_of("self.so", "snake_leaf"));
 	free(bytes);
-	// one that is called as DWARF is may be a reason not to
+	// Its DWARF may be refused, because a section has a name of DWARF.
 	if (!jitreg_entry_set_dwarf(image.entry, true, &reason))
 		set_dwarf(&image, false);
 	jitreg_group_close(group);
@@ -452,8 +457,8 @@ static void check_named(void)
 }
 
 /*
- * Sections of a library that have the names of those that a symfile has, or that are looked for
- * by name, and are something else: .hash is neither code nor names nor unwind data.
+ * Sections of a library have names of a symfile's sections, or names that are looked for, and are something else:
+ * .hash is neither code nor names nor unwind data.
  */
 static void pack_takes_no_section_of_a_library_for_another(void **state)
 {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Which packs are built, and which are found: in use, or kept since somebody had them.
- */
+/* Which packs are built, and which are found: packs in use, and packs that are kept after their last use. */
 #define _GNU_SOURCE 1
 #include "jitreg_world.h"
 #include "../jitreg/templates.h"
@@ -23,7 +21,7 @@ static struct jitreg_template *template_of(const struct image *image)
 	return image->entry->listing->template;
 }
 
-/* Alone in a group that lies at BASE(@number). */
+/* Registers an image alone in a group that lies at BASE(@number). */
 static void enter_alone(struct jitreg_group **group, unsigned number, uint64_t off, const char *name,
 			struct image *ret)
 {
@@ -78,7 +76,7 @@ static void packs_nobody_has_are_found_again(void **state)
 		templates[i] = template_of(&images[i]);
 		leave_alone(groups[i], &images[i]);
 	}
-	// with the libraries' own, which they need
+	// the pack, and the templates of the libraries, which it needs
 	assert_int_equal(jitreg_template_count(), 3);
 	enter_alone(&groups[0], 2, 0x20000, "self.so", &images[0]);
 	assert_ptr_equal(template_of(&images[0]), templates[0]);
@@ -99,7 +97,7 @@ static size_t count_descriptors(void)
 	return count;
 }
 
-/* By the processes that have a pack of it, so that nobody removes it. */
+/* Whether a process that has a pack with this companion holds a lock on it, so that nobody removes it. */
 static bool is_locked(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -111,7 +109,6 @@ static bool is_locked(const char *path)
 	return locked;
 }
 
-/* What is kept when nobody has it can be removed. */
 // What a core says of a mapping: debuggers look for a file of that name.
 static bool is_mapped(const char *path)
 {
@@ -147,14 +144,14 @@ static void packs_hold_their_companion_without_a_descriptor(void **state)
 		leave_alone(group, &image);
 		assert_int_equal(count_descriptors(), before);
 		assert_false(is_locked(path));
-		unlink(path); // the second one is made here
+		unlink(path); // in the second turn this process makes the file
 		free(path);
 	}
 	jitreg_unregister(other.entry);
 	assert_nothing_left();
 }
 
-/* A child has the packs as well: the file is in use until it is gone, too. */
+/* A forked child has the packs as well, so the file is in use until the child has ended, too. */
 static void packs_hold_their_companion_in_a_forked_child(void **state)
 {
 	struct jitreg_group *group;
@@ -194,7 +191,7 @@ static void remove_companion(const char *path)
 	assert_int_equal(unlink(path), 0);
 }
 
-/* The oldest are removed by any process that needs the room. */
+/* Any process that needs room removes the oldest companions. */
 static void packs_whose_companion_is_gone_are_built_again(void **state)
 {
 	static void (*const accidents[])(const char *path) = {remove_companion, replace_companion};
@@ -221,7 +218,7 @@ static void packs_whose_companion_is_gone_are_built_again(void **state)
 	}
 }
 
-/* As if no folder for companions was there: a pack has all by itself. */
+/* There is no folder for companions, so each pack has everything inside. */
 static void packs_are_kept_up_to_a_limit(void **state)
 {
 	struct jitreg_group *group;
@@ -234,7 +231,7 @@ static void packs_are_kept_up_to_a_limit(void **state)
 		skip_because("this malloc() does not count for mallinfo2()");
 	assert_int_equal(util_run("{ for i in $(seq 2000); do echo \"void f$i(void) {}\"; done; } > many.c && "
 				  "gcc -fPIC -shared -nostdlib many.c -o many.so"), 0);
-	sleep(3); // what is of just now is not kept
+	sleep(3); // nothing is kept of files that are only just written
 	setenv("XDG_CACHE_HOME", "/dev/null", 1);
 	jitreg_keep(KEPT, JITREG_KEEP_SECONDS);
 	enter_other(&other);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Symfiles with DWARF inside: every address of it moved, and nothing else.
+ * Symfiles with DWARF inside: every address in it has moved, and nothing else has changed.
  *
- * The linker is the judge. The same source is linked twice, the second time with the load
- * bias as the place of its first segment: the sections of DWARF in the second file are what
- * the symfile of the first one must have, byte by byte. That covers each kind of place
- * which compilers write addresses to, and each that they must not be written to.
+ * The linker is the judge. The same source is linked twice, the second time with the load bias as the place of its
+ * first segment: the sections of DWARF in the second file are what the symfile of the first one must have, byte by
+ * byte. That covers each kind of place where compilers write addresses, and each place that must stay as it is.
  */
 #define _GNU_SOURCE 1
 #include <setjmp.h>
@@ -156,7 +155,7 @@ static void set_dwarf(struct jitreg_entry *entry, bool whole)
 		fail_msg("%s: %s", strerror(-r), reason);
 }
 
-/* Is all DWARF of @want, a file at the right place, in the symfile? */
+/* All DWARF of @want, a file that was linked for the right address, must be in the symfile. */
 static void compare_dwarf(struct jitreg_entry *entry, const struct elf_file *want,
 			  const char *what)
 {
@@ -188,8 +187,8 @@ static void compare_dwarf(struct jitreg_entry *entry, const struct elf_file *wan
 }
 
 /*
- * Link at 0 and at BIAS, @change the first, register it as if it were at BIAS, and compare
- * with the second.
+ * Link at 0 and at BIAS, apply @change to the first file, register it as if it were at BIAS, and compare with the
+ * second.
  */
 static void check_source(const char *compile, const char *change)
 {
@@ -202,7 +201,7 @@ static void check_source(const char *compile, const char *change)
 		fail_msg("%s", compile);
 	want = open_file("want.so");
 	from = open_file("from.so");
-	// otherwise there would be nothing to move
+	// There must be something to move.
 	assert_memory_not_equal(find_data(from.elf, ".debug_info")->d_buf,
 				find_data(want.elf, ".debug_info")->d_buf,
 				find_data(want.elf, ".debug_info")->d_size);
@@ -253,7 +252,7 @@ static void set_dwarf_compressed_sections_are_inflated(void **state)
 	check_source(compile, "objcopy --compress-debug-sections=zlib-gnu from.so");
 }
 
-/* Some readers take a section for damaged that is a thousandth of its size. */
+/* Some readers take a section that is compressed to a thousandth of its size for damaged. */
 static void fixups_find_well_compressed_section_is_read(void **state)
 {
 	struct jitreg_object *object = NULL;
@@ -299,7 +298,7 @@ static void set_dwarf_detached_file_is_read(void **state)
 	close_file(&want);
 }
 
-/* Found by build-id; compressed, of version 5, from link-time optimisation, 20 MB. */
+/* Its DWARF is found by build-id; it is compressed, of version 5, from link-time optimisation, and has 20 MB. */
 static void set_dwarf_system_libpython_has_all_sections(void **state)
 {
 	struct jitreg_entry *entry;
@@ -401,7 +400,7 @@ static void set_dwarf_there_and_back_replaces_the_entry_in_the_list(void **state
 	assert_int_equal(util_symfile_bytes(), before);
 }
 
-/* Refused; the reason says @fragment, and the entry is as it was. */
+/* The DWARF is refused; the reason contains @fragment, and the entry is as it was. */
 static void assert_refused(struct jitreg_entry *entry, int want, const char *fragment)
 {
 	struct jitreg_info before, after;

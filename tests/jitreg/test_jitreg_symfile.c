@@ -123,7 +123,7 @@ static const char *const libraries[] = {"self.so", "names.so", "link.so", "live.
 
 #define LIBRARY_COUNT (sizeof(libraries) / sizeof(*libraries))
 
-/* live.so is read from memory, so it must be in memory: the file will do. */
+/* live.so is read from memory, so its bytes must be in memory: the mapped file serves for them. */
 static void open_library(struct subject *s, const char *name)
 {
 	struct jitreg_image image = {.size = sizeof(image), .path = util_path(name), .fd = -1};
@@ -195,7 +195,7 @@ static void register_any_library_has_plain_header(void **state)
 	assert_non_null(gelf_getehdr(s.sym, &ehdr));
 	assert_int_equal(ehdr.e_type, ET_REL);
 	assert_int_equal(ehdr.e_phnum, 0);
-	assert_int_equal(ehdr.e_entry, 0); // a library without one gets none
+	assert_int_equal(ehdr.e_entry, 0); // a library without an entry point gets none
 	subject_close(&s);
 }
 
@@ -293,7 +293,7 @@ static void register_thread_local_variables_are_left_out(void **state)
 	subject_close(&s);
 }
 
-/* GDB would follow them to a list of their own. */
+/* GDB would follow these names to a list of the symfile's own. */
 static void register_registrar_names_are_left_out(void **state)
 {
 	static const char source[] = "struct { int words[6]; } __jit_debug_descriptor;\n"
@@ -313,7 +313,10 @@ static void register_registrar_names_are_left_out(void **state)
 	subject_close(&s);
 }
 
-/* Its debug file must not be referred to, and has what the library was stripped of. */
+/*
+ * The symfile must not refer to the library's debug file, but has the static functions of it, of which the library
+ * was stripped.
+ */
 static void register_registrar_static_functions_are_those_of_its_debug_file(void **state)
 {
 	static const char source[] = "struct { int words[6]; } __jit_debug_descriptor;\n"
@@ -341,7 +344,7 @@ static void register_registrar_static_functions_are_those_of_its_debug_file(void
 	subject_close(&s);
 }
 
-/* One after the other, which puts both at the same place. */
+/* Registers one copy after the other, so that both symfiles are at the same place. */
 static void register_two_biases_differ_by_bias_only(void **state)
 {
 	const uint64_t delta = UINT64_C(0x123456000);
@@ -374,7 +377,7 @@ static void register_two_biases_differ_by_bias_only(void **state)
 }
 
 #define COPIES 20
-#define SLOTS  8 // of a row with little in common, jitreg/rows.c
+#define SLOTS  8 // slots of a row whose symfiles have little in common, jitreg/rows.c
 
 static size_t count_distinct(const void *const pointers[COPIES])
 {
@@ -408,7 +411,7 @@ static void register_copies_share_what_is_the_same(void **state)
 	before = util_symfile_bytes();
 	open_copies(copies, 0, 1);
 	bytes = util_symfile_bytes();
-	// half of them go and come again
+	// Every second copy goes and comes again.
 	for (size_t i = 0; i < COPIES; i += 2)
 		subject_close(&copies[i]);
 	open_copies(copies, 0, 2);
@@ -486,7 +489,7 @@ static void register_writable_unwind_data_is_copied_from_memory(void **state)
 	assert_true(orig.sh_flags & SHF_WRITE);
 
 	memory = calloc(1, 1 << 16);
-	memset(memory + orig.sh_addr, 0x5a, orig.sh_size); // as no file has it
+	memset(memory + orig.sh_addr, 0x5a, orig.sh_size); // no file has these bytes
 	image.bias = image.start = (uintptr_t)memory;
 	image.end = image.start + (1 << 16);
 	assert_int_equal(jitreg_register(&image, &s.entry), 0);
@@ -554,7 +557,7 @@ static void register_dwarf_detached_links_to_debug_file(void **state)
 	free(debug);
 }
 
-/* LLDB must not follow the reference: there is a .debug_info and no .debug_abbrev. */
+/* LLDB must not follow the reference to the debug file: a .debug_info without .debug_abbrev keeps it from that. */
 static void register_reference_comes_with_dummy_debug_info(void **state)
 {
 	static const char *const with[] = {"self.so", "link.so"};
@@ -798,7 +801,7 @@ static void register_bad_file_is_refused(void **state)
 	assert_null(entry);
 }
 
-/* Write the symfile of a library beside it; runs a checker on it. */
+/* Writes the symfile of a library beside it, and runs a checker on it. */
 static int check_symfile(const char *library, const char *command, const char *output)
 {
 	struct jitreg_entry *entry;
