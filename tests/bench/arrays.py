@@ -56,7 +56,7 @@ def main():
             large[name][::512] = 1.0
             possible[name] = options
         except (ValueError, OSError, RuntimeError, MemoryError):
-            pass  # no such nodes, or nothing may be locked: the table has no such row
+            pass  # this machine has no such nodes, or lets nobody lock memory: the table gets no such row
     for _ in range(ROUNDS):
         for name, options in possible.items():
             use(options)

@@ -62,7 +62,7 @@ for thread in threads:
     thread.join()
 """
 
-# The processor time of programs that it runs, too: gorgon break has another gdb look a location up.
+# The processor time of child processes counts, too: gorgon break has another gdb look a location up.
 MARK = ("import time, resource; own, others = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)); "
         "print('\\nMARK {} %f %f %d' % (time.monotonic(), sum((own.ru_utime, own.ru_stime, others.ru_utime, "
         "others.ru_stime)), own.ru_maxrss), flush=True)")
@@ -149,7 +149,7 @@ class Target:
         commands = [*load, mark(kind, "start"), attach, mark(kind, "attach"), stop, mark(kind, "break"), wake, "continue",
                     mark(kind, "stop"), "bt", mark(kind, "backtrace"),
                     {"gdb": "delete", "lldb": "breakpoint delete --force"}[kind], "detach", mark(kind, "end")]
-        if scripts == FIRST:  # the rest of the cache is the host's
+        if scripts == FIRST:  # the host's part of the cache stays
             shutil.rmtree(os.path.join(os.environ["XDG_CACHE_HOME"], "gorgon", "places"), ignore_errors=True)
         debugger = Debugger(kind, commands, self.folder.name)
         try:
@@ -180,7 +180,7 @@ class Target:
         try:
             debugger.process.wait(timeout)
         except subprocess.TimeoutExpired:
-            pass  # it has not gone well, then
+            pass  # the session has failed, and has no figures
         text = debugger.text()
         debugger.stop()
         if not feel.went_well(kind, of_gorgon, lines, text):
@@ -194,7 +194,8 @@ class Target:
 
 
 def attach_to(kind, scripts, count, rounds, timeout):
-    """A row: medians of both hosts, of what every session came to. The ordinary host never needs scripts."""
+    """A row: medians, for both hosts, of the steps that every session has reached. The ordinary host never needs
+    scripts."""
     sessions = {"ordinary": [], "gorgon": []}
     targets = {"ordinary": Target([ORDINARY, harness.PYTHON3], 1, count),
                "gorgon": Target([harness.HOST, "-p", harness.PYTHON3, "-n", str(count)], count, 1)}
@@ -217,7 +218,7 @@ def attach_to(kind, scripts, count, rounds, timeout):
 
 
 def feels(kind, count, rounds, timeout):
-    """Rows, plain and with the scripts. Of the first sessions nothing is taken: caches fill."""
+    """Rows, plain and with the scripts. The first sessions do not count, because caches fill in them."""
     rows = []
     for scripts in (False, True):
         load = {"gdb": [f"source {harness.GDB_SCRIPT}"],
@@ -242,14 +243,14 @@ def feels(kind, count, rounds, timeout):
 
 
 def kill_programs(folder):
-    """Programs of which the command line has this folder in it: lldb's outlive it when it is killed."""
+    """End programs with this folder in their command line: programs that lldb has started outlive it when it is killed."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as file:
                 if folder.encode() in file.read():
                     os.kill(int(pid), signal.SIGKILL)
         except (FileNotFoundError, ProcessLookupError):
-            pass  # it has ended meanwhile
+            pass  # the program has ended meanwhile
 
 
 WAYS = {"gdb": {"no breakpoint": [], "break PyList_Append": ["break PyList_Append"],
@@ -263,7 +264,7 @@ def start(kind, count, way, timeout):
         pipe = os.path.join(folder, "lines")
         os.mkfifo(pipe)
         stops = WAYS[kind][way]
-        # Interpreters are created, no program runs in them: nothing calls the function.
+        # Interpreters are created but run no program, so nothing calls the function.
         code = f"'pass # {folder}'"
         run = {"gdb": [f"run -n {count} {code} > {pipe}"],
                "lldb": [f"process launch -o {pipe} -- -n {count} {code}"]}[kind]
@@ -286,7 +287,7 @@ def start(kind, count, way, timeout):
         debugger.stop()
         kill_programs(folder)
         if slow:
-            # It waits for a first writer, or reads to the end now that all of them are gone.
+            # The reader waits for a first writer, or, when all writers have gone, reads to the end.
             os.close(os.open(pipe, os.O_RDWR))
             reader.join(10)
             raise Slow
@@ -330,7 +331,7 @@ def started(kind, count, rounds, timeout):
 
 
 def medians(found):
-    """Of what the last session came to."""
+    """Medians of the figures that the last session has."""
     return {key: None if value is None else statistics.median(one[key] for one in found)
             for key, value in found[-1].items()}
 

@@ -40,7 +40,7 @@ def work(seed):
 
 
 def hold(thing):
-    sys.held = thing  # no global, which the host would ship
+    sys.held = thing  # an attribute, because a global would be shipped to the workers
 
 
 def give():
@@ -49,7 +49,7 @@ def give():
 
 def start_with_numpy(i):
     import numpy
-    time.sleep(0.2)  # for each worker to get one
+    time.sleep(0.2)  # so that each worker gets a call
     return float(numpy.ones(3).sum())
 
 
@@ -84,7 +84,7 @@ def make_pool(kind, count):
 
 
 def make_linked_pool(count):
-    """Its processes are there when this returns: what they are started with is put back."""
+    """When this returns, the pool's processes have been started, and what they are started with is as before."""
     context = multiprocessing.get_context("spawn")
     context.set_executable(sys.argv[1])
     os.environ["PYTHONHOME"] = sys.prefix
@@ -102,7 +102,7 @@ def measured(clock, function):
 
 
 def rows_of(what, runs, calls):
-    """{kind: [(processor time, time of the wall)]} as rows; ratios are those of one round."""
+    """Rows of {kind: [(processor time, time of the wall)]}. Each ratio is of two figures of one round."""
     peer = next(kind for kind in ("linked", "fork", "spawn") if kind in runs)
     for kind, values in runs.items():
         ratios = sorted(mine[0] / other[0] for mine, other in zip(values, runs[peer]))

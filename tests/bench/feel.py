@@ -11,8 +11,8 @@ import os
 import re
 import statistics
 
-# For "print": objects with a printer of CPython's (gdb), or of ours (lldb, which may stop in a function that was inlined there
-# and has an argument of another name).
+# The command "print" shows an object for which CPython (gdb) or our scripts (lldb) have a printer. lldb may stop in a
+# function that was inlined there, whose argument has another name.
 COMMANDS = {"gdb": {"print": "p newitem", "bt": "bt", "next": "next", "finish": "finish"},
             "lldb": {"print": "frame variable", "bt": "bt", "next": "next", "finish": "finish"}}
 STEPS = ("hit", "print", "bt", "next", "finish")
@@ -20,7 +20,7 @@ COLUMNS = ("attach", "break", "attach, break", *(f"first {step}" for step in STE
 LATER = 6  # stops after the first one
 ENTRIES = 40  # in the folder
 
-# In gdb's stop event, around the handlers of our scripts: one that was connected before them, and one after.
+# Two handlers of gdb's stop event, one connected before those of our scripts and one after them.
 BEFORE = """python
 import resource
 def _used():
@@ -33,7 +33,8 @@ AFTER = """python gdb.events.stop.connect(lambda event: print("SYMBOLS %f" % (_u
 
 
 def prints(kind, of_gorgon, scripts):
-    """Whether somebody prints Python objects: CPython's printers do with gdb and the ordinary host only."""
+    """Whether Python objects are printed. Without scripts only CPython's printers do that, with gdb and the ordinary
+    host."""
     return bool(scripts) or (kind == "gdb" and not of_gorgon)
 
 
@@ -52,8 +53,8 @@ def commands(kind, of_gorgon, scripts, pid, wake, mark):
 
 
 def went_well(kind, of_gorgon, scripts, text):
-    """Whether it was what is to be measured: each stop in the function with a backtrace and, where somebody prints them, with
-    lines and Python objects."""
+    """Whether the session did what is to be measured: each stop in the function with a backtrace and, where Python
+    objects are printed, with lines and objects."""
     printed = prints(kind, of_gorgon, scripts)
     stops = re.findall(r"#0:?[ \w]* .*PyList_Append" + (r".* at \S+:\d+" if printed else ""), text)
     objects = re.findall(r"^\$\d+ = '\w+'$|^\(PyObject \*\) \w+ = .*['\"\[]\w+['\"\]]", text, re.M) if printed else stops

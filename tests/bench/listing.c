@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // What it costs to make objects known to the unwinder when there are many.
 //
-//	listing MODULE COUNT
+// 	listing MODULE COUNT
 //
-// Prints nanoseconds per object: for loading MODULE into a namespace, and for listing and
-// unlisting COUNT objects in the table of loader/ns/unwind.c. Those have addresses and
-// nothing else: so many mappings a process cannot have everywhere.
+// Prints nanoseconds per object: for loading MODULE into a namespace, and for listing and unlisting COUNT objects in
+// the table of loader/ns/unwind.c. These objects are only addresses, because not every process may have so many
+// mappings.
 
 #define _GNU_SOURCE
 #include "base/lock.h"
@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 		fputs("usage: listing MODULE COUNT\n", stderr);
 		return 2;
 	}
-	load(argv[1]); // what only the first one does
+	load(argv[1]); // the first load does more than later ones
 	start = now();
 	for (int i = 0; i < LOADS; i++)
 		load(argv[1]);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // What whole interpreters cost: created, a program run, destroyed.
 //
-//	lives [-q | -k] KEPT AT_ONCE TIMES CODE
+// 	lives [-q | -k] KEPT AT_ONCE TIMES CODE
 //
-// KEPT interpreters that have run CODE stay alive meanwhile. TIMES times AT_ONCE interpreters are
-// created, run CODE and are destroyed, by a thread each. Prints a line for each time: processor
-// time, time of the wall (ns) and page faults, each by interpreter. After the last time, when TIMES
-// is 0, only a line with the bytes of private dirty memory. -q: they end as GORGON_END_QUICK says, in
-// arenas on large pages, which is what a host does that replaces interpreters often. -k: a line for each of the KEPT,
-// too, from its creation until it has run CODE. peers.c has the alternatives.
+// KEPT interpreters have run CODE and stay alive meanwhile. TIMES times AT_ONCE interpreters are created, run CODE
+// and are destroyed, by a thread each. Prints a line for each time: processor time, time of the wall (ns) and page
+// faults, each by interpreter. After the last time, when TIMES is 0, only a line with the bytes of private dirty
+// memory. -q: they end as GORGON_END_QUICK says, in arenas on large pages, which is what a host does that replaces
+// interpreters often. -k: a line for each of the KEPT, too, from its creation until it has run CODE. peers.c has the
+// alternatives.
 
 #define _GNU_SOURCE
 #include "measure.h"
@@ -49,7 +49,7 @@ static void *live(void *arg)
 	return NULL;
 }
 
-// Not by gorgon_interp_main(), after which Python has ended.
+// Not by gorgon_interp_main(), which ends Python.
 static void *stay(void *arg)
 {
 	struct gorgon_interp *interp;
@@ -107,5 +107,5 @@ int main(int argc, char **argv)
 	if (!atol(argv[3]) && !tells)
 		printf("%.0f\n", bench_private_dirty());
 	fflush(stdout);
-	_Exit(0); // the kept are not measured
+	_Exit(0); // the end of the kept interpreters is not measured
 }

@@ -42,7 +42,7 @@ CODES = {"bare": "pass", "numpy": "import numpy"}
 LIFE_COLUMNS = ("cpu", "wall", "faults")
 # By number at once: how often in one process, of which the first time is not counted.
 TIMES = {1: 6, 8: 3, 21: 2}
-# A plain number of threads, as the machine's own differs from what an interpreter among many is told.
+# A fixed number of threads: an interpreter among many is told a smaller number than the machine's.
 ENVIRONMENT = dict(os.environ, OPENBLAS_NUM_THREADS="1")
 WORK = {"fib": "def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)\ndef work(): fib(29)",
         "numpy": "import numpy\na = numpy.arange(250000.0).reshape(500, 500) / 250000\nb = numpy.empty_like(a)\n"
@@ -78,14 +78,14 @@ def spread(values):
 
 
 def row(found, way, peer, columns):
-    """What a way came to: @found is {way: [figures of a round]}."""
+    """The figures of a way; @found is {way: [figures of a round]}."""
     result = {name: statistics.median(figures[name] for figures in found[way]) for name in columns}
     ratios = [one["cpu"] / other["cpu"] for one, other in zip(found[way], found[peer])]
     return result | {"ratio": spread(ratios)}
 
 
 def ways_of(first):
-    """`copy` loads nothing into what is there."""
+    """The ways that are measured. `copy` cannot load a library beside another that has to be there first."""
     return [way for way in WAYS if way != "copy" or first == "-"]
 
 
@@ -105,7 +105,7 @@ def libraries(progress):
         with tempfile.TemporaryDirectory() as folder:
             for number in range(COPIES):
                 shutil.copy(path, os.path.join(folder, f"{number}-{os.path.basename(path)}"))
-            os.sync()  # what is not on disk yet counts as dirty wherever it is mapped
+            os.sync()  # a page that is not on disk yet counts as dirty wherever it is mapped
             for number in range(ROUNDS):
                 progress(f"load, {name}: {number}/{ROUNDS}")
                 for way, figures in load_round(name, folder).items():
@@ -115,7 +115,7 @@ def libraries(progress):
 
 
 def life(way, at_once, code):
-    """Figures of one process that has interpreters, or of one that starts processes."""
+    """Figures of a process that has interpreters, or of a process that starts processes."""
     times = TIMES[at_once]
     if way in ("alone", "kept", "quick"):
         lines = lines_of("lives", *(["-q"] if way == "quick" else []), int(way != "alone"), at_once, times, code)
@@ -165,7 +165,7 @@ def calls_of(*command):
 
 
 def calls(progress):
-    """System calls of one life, and those of which an interpreter has most more than a process."""
+    """The system calls of one life, and which calls an interpreter makes most often in excess of a process."""
     rows = []
     for kind, code in CODES.items() if shutil.which("strace") else ():
         progress(f"load, system calls, {kind}")
@@ -200,7 +200,8 @@ def work(progress):
 
 
 def growth(progress):
-    """What further ones cost that stay, by how many there are: medians of stretches, as ratios to the first of them."""
+    """What further copies or interpreters cost when they stay, by how many there are: medians of stretches, as ratios to
+    the first stretch."""
     path, first = LIBRARIES["libpython"]
     programs = {"libpython": ("loading", "-k", "loader", path, first, *[path] * (GROWN - 1)),
                 "libpython, debuggers off": ("loading", "-k", "quiet", path, first, *[path] * (GROWN - 1)),
@@ -209,7 +210,7 @@ def growth(progress):
     for kind, command in programs.items():
         progress(f"load, growth, {kind}")
         times = [line[0] for line in lines_of(*command)]
-        times = times if kind != "interpreter" else times[1:]  # loading does not tell of its first one
+        times = times if kind != "interpreter" else times[1:]  # loading.c prints nothing for its first copy
         found = [(low, min(high, GROWN), statistics.median(times[low - 2:high - 1])) for low, high in STRETCHES if low <= GROWN]
         rows.append({"benchmark": "load", "what": f"{kind}, growth", "stretches": found})
     return rows

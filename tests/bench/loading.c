@@ -29,7 +29,7 @@ struct world {
 	Lmid_t lmid;
 };
 
-static const char *first; // or NULL
+static const char *first; // a library that has to be there, or NULL
 static bool keeps;
 static const char *way;
 
@@ -57,7 +57,7 @@ static void *check_handle(void *handle)
 	return handle;
 }
 
-// Whatever the policy says of the library, it is to be private.
+// The library is private, whatever the policy says of it.
 static void create_ns(struct world *world, const char *library)
 {
 	const char *slash = strrchr(library, '/');
@@ -71,7 +71,7 @@ static void create_ns(struct world *world, const char *library)
 	check(gorgon_ns_create(&opts, &world->ns));
 }
 
-// What has to be there before the library itself is loaded.
+// Loads what has to be there before the library itself.
 static void begin(struct world *world, const char *library)
 {
 	world->lmid = is("dlmopen") ? LM_ID_NEWLM : LM_ID_BASE;
@@ -133,7 +133,7 @@ static bool look(void *ctx, struct gorgon_object *object)
 	return !search->found;
 }
 
-// DF_1_NODELETE, or a GNU_UNIQUE definition in use.
+// Whether the library cannot be unloaded: DF_1_NODELETE, or a GNU_UNIQUE definition in use.
 static bool stays(const struct world *world, const char *library)
 {
 	struct search search = {library, false};
@@ -193,6 +193,6 @@ int main(int argc, char **argv)
 		measure(is("dlopen") ? argv[i] : argv[2]);
 	fflush(stdout);
 	if (keeps)
-		_Exit(0); // their end is not measured
+		_Exit(0); // the end of the copies is not measured
 	return 0;
 }

@@ -11,7 +11,7 @@
 
 struct used {
 	double cpu, wall; /* nanoseconds; processor time of children that have ended, too */
-	double faults;	  /* of pages, without reading a file from disk; of such children, too */
+	double faults;	  /* page faults, without those that read a file from disk; those of ended children count, too */
 };
 
 static inline double bench_clock(clockid_t clock)

@@ -2,12 +2,11 @@
 // What somebody would have instead of lives.c: processes with the same libpython, and CPython's own
 // subinterpreters.
 //
-//	peers WAY AT_ONCE TIMES PYTHON CODE
+// 	peers WAY AT_ONCE TIMES PYTHON CODE
 //
-// WAY is spawn (this program, started anew), fork (a child that starts Python; nothing of it has
-// been started here) or sub (a subinterpreter, one after the other, with the GIL that all have).
-// PYTHON is the executable whose modules are used. Prints the lines of lives.c; with TIMES 0 that
-// of the memory, of a process after CODE.
+// WAY is spawn (this program, started anew), fork (a child that starts Python; nothing of it has been started here)
+// or sub (a subinterpreter, one after the other, with the GIL that all have). PYTHON is the executable whose modules
+// are used. Prints the lines of lives.c; with TIMES 0 only the line about memory, of a process after CODE.
 
 #define _GNU_SOURCE
 #define PY_SSIZE_T_CLEAN
@@ -109,7 +108,7 @@ int main(int argc, char **argv)
 			processes(way, count);
 		used = bench_since(&used, (double)count);
 		printf("%.0f %.0f %.0f\n", used.cpu, used.wall, used.faults);
-		fflush(stdout); // not once more in each child
+		fflush(stdout); // otherwise each child would write it, too
 	}
 	if (!atol(argv[3])) {
 		if (PyRun_SimpleString(code))

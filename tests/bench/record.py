@@ -17,7 +17,8 @@ SYMDUMP = os.path.join(os.environ["BUILD"], "gorgon-symdump")
 ROUNDS = 5
 SECONDS = 5
 SHARES = {"half": 50, "third": 30, "fifth": 20}
-# Each is called at the end of twelve other functions, and by the processor's clock: a busy machine changes nothing.
+# Each function is called below twelve others, and works by the processor's clock, so that a busy machine changes
+# nothing.
 PROGRAM = """
 import time
 def spend(seconds):

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 // What it costs to tell debuggers about copies of a library while none is attached.
 //
-//	registering LIBRARY COUNT
-//	registering --pack SIZE LIBRARY COUNT
+// 	registering LIBRARY COUNT
+// 	registering --pack SIZE LIBRARY COUNT
 //
-// Prints nanoseconds per copy for loading LIBRARY into a namespace, for registering and for
-// unregistering it, and the bytes of memory that each registered copy needs. COUNT copies
-// are registered at made-up addresses: nobody looks there, and so many mappings a process
-// cannot have everywhere.
+// Prints nanoseconds per copy for loading LIBRARY into a namespace, for registering and for unregistering it, and the
+// bytes of memory that each registered copy needs. COUNT copies are registered at made-up addresses: nobody looks
+// there, and not every process may have so many mappings.
 //
-// With --pack there are COUNT groups of SIZE copies, each packed once it is whole. All but the
-// first, whose pack is built, find it: registering is that, too.
+// With --pack there are COUNT groups of SIZE copies, each of which is packed when it is complete. Only the pack of
+// the first group is built; the others find it. The time for registering includes that.
 
 #define _GNU_SOURCE
 #include <gorgon.h>
@@ -23,7 +22,7 @@
 #include <time.h>
 
 #define LOADS 20
-// At most, each.
+// What one library takes at most.
 #define LIBRARY_SIZE UINT64_C(0x1000000)
 
 static double now(void)
@@ -117,7 +116,7 @@ static void leave_unit(struct unit *unit, long size)
 	jitreg_group_destroy(unit->group);
 }
 
-// No memory of ours comes in between: all of it has been written to.
+// All of this memory has been written to, so that later no new pages of it count.
 static struct unit *create_units(long count, long size)
 {
 	struct unit *units = malloc((size_t)count * sizeof(*units));
@@ -166,7 +165,7 @@ int main(int argc, char **argv)
 		fputs("usage: registering [--pack SIZE] LIBRARY COUNT\n", stderr);
 		return 2;
 	}
-	load(library); // what only the first one does
+	load(library); // the first load does more than later ones
 	loaded = -now();
 	for (int i = 0; i < LOADS; i++)
 		load(library);

@@ -89,7 +89,7 @@ class Process:
 
 
 def throws_with(count):
-    """A row per way and thrower: ratios to a process without Gorgon, round by round."""
+    """A row for each way and thrower: ratios to a process without Gorgon, round by round."""
     rows = {}
     with Process() as peer, Process(count, preload=True) as table, Process(count) as frames:
         for i in range(ROUNDS):
@@ -225,7 +225,7 @@ def print_symdump(rows):
 
 
 class Isolated:
-    """What a process with interpreters of one strategy has taken when the programs of all have come so far."""
+    """What a process with interpreters of one strategy has used when all programs have reached the same point."""
 
     def __init__(self, strategy, count, prologue):
         code = f"{prologue}import os, time; os.write(1, b'ready\\n'); time.sleep(3600)"
@@ -255,7 +255,8 @@ ISOLATE_COLUMNS = {"cpu": "processor", "wall": "wall", "memory": "memory", "mapp
 
 
 def isolate():
-    """What each further interpreter takes, by strategy: what several take less what one takes. The strategies take turns."""
+    """What each further interpreter takes, by strategy: the difference of several interpreters and one. The strategies
+    take turns."""
     rows = []
     for kind, prologue in (("bare", ""), ("numpy", "import numpy; ")):
         found = {strategy: [] for strategy in STRATEGIES}

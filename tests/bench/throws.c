@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 // One process of the benchmark of C++ exceptions; run.py starts several and alternates.
 //
-//	throws MODULE [LIBGORGON COUNT]
+// 	throws MODULE [LIBGORGON COUNT]
 //
 // Has the system load MODULE (modules/throw.cc) and, given LIBGORGON, loads it into COUNT
 // namespaces, too. Says who answers _dl_find_object(), then for each line
 //
-//	host K | private K
+// 	host K | private K
 //
 // how long K throws take, in nanoseconds of this thread's processor time.
 //
-// This program is not linked to libgorgon. Preloaded it is before the system's unwinder,
-// as in a host that is linked to it; loaded with dlopen() it is not, and has to register
-// each object with __register_frame().
+// This program is not linked to libgorgon. A preloaded libgorgon stands before the system's unwinder, as in a host
+// that is linked to it. After dlopen() it does not, and has to register each object with __register_frame().
 
 #define _GNU_SOURCE
 #include <gorgon.h>
@@ -50,7 +49,7 @@ static void *load_by_system(const char *path)
 	return handle;
 }
 
-// The function in the copy of the middle: neither the first nor the last entry of a table.
+// The function of the copy in the middle, which is neither the first nor the last entry of a table.
 static throw_fn *load_privately(const char *libgorgon, const char *module, unsigned count)
 {
 	void *library = load_by_system(libgorgon);

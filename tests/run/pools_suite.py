@@ -32,14 +32,15 @@ concurrent.futures.InterpreterPoolExecutor = gorgon.InterpreterPoolExecutor
 
 
 class ThreadPoolExecutor(gorgon.InterpreterPoolExecutor):
-    """With the name of what it stands for, which threads have in theirs."""
+    """The executor under the name of the class that it stands for, because names of threads begin with that."""
 
 
-# Those of the pool that is most like it: from 3.14 on CPython has one of interpreters, before that of threads.
+# Which of CPython's tests run: those of the most similar pool. From 3.14 on CPython has a pool of interpreters,
+# before that only a pool of threads.
 POOL = "InterpreterPool" if sys.version_info >= (3, 14) else "ThreadPool"
 
 
-LIMIT = 60  # seconds for a test, which may wait for what never comes
+LIMIT = 60  # seconds for a test, which may wait for something that never comes
 
 
 def stop(number, frame):
@@ -79,7 +80,7 @@ class Result(unittest.TestResult):
 
 
 def modules():
-    """A file until 3.12, a package since."""
+    """CPython's tests: a file until 3.12, a package since."""
     whole = importlib.import_module("test.test_concurrent_futures")
     names = [each.name for each in pkgutil.iter_modules(getattr(whole, "__path__", []), whole.__name__ + ".")]
     return [importlib.import_module(name) for name in names if ".test_" in name.removeprefix("test.")] or [whole]

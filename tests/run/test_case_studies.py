@@ -50,10 +50,10 @@ class Package(unittest.TestCase):
                 bodies = [body for _, body in answers[tenant::2]]
                 self.assertEqual({body["next"] for body in bodies}, {following})
                 interpreters.append({body["interpreter"] for body in bodies})
-                self.assertEqual(sorted(body["calls"] for body in bodies), list(range(1, 11)))  # each has a `calls` of its own
+                self.assertEqual(sorted(body["calls"] for body in bodies), list(range(1, 11)))  # each interpreter has a `calls` of its own
             self.assertIn(interpreters, ([{0}, {1}], [{1}, {0}]))
             self.assertEqual({body["process"] for _, body in answers}, {service.pid})
-            # Beta's model goes round in circles: its tenant begins anew, alpha's has the same interpreter.
+            # Beta's model never ends, so its tenant gets a new interpreter, while alpha's tenant keeps its own.
             self.assertEqual(post(url + "beta", "[-1]")[0], 504)
             self.assertEqual(post(url + "beta", "[1]"), (200, {"next": 1.0, "calls": 1, "interpreter": 2, "process": service.pid}))
             self.assertEqual({post(url + "alpha", "[1, 2]")[1]["interpreter"]}, interpreters[0])

@@ -94,7 +94,7 @@ class Children(unittest.TestCase):
         return path
 
     def check(self, options, program, *args, expected):
-        # A child that cannot import its program is replaced for ever.
+        # A pool replaces a child that cannot import its program, again and again.
         result = run(GORGON, "run", *options, self.write(program), *args, timeout=240)
         self.assertEqual((result.stdout, result.stderr, result.returncode), (expected, "", 0))
 

@@ -27,7 +27,7 @@ class Run(unittest.TestCase):
         self.assertEqual((result.stdout, result.stderr, result.returncode), (stdout, stderr, status))
 
     def fails(self, result, status, *fragments):
-        """One line on stderr that says all of that, and nothing on stdout."""
+        """The result is one line on stderr that contains all of these texts, and nothing on stdout."""
         self.assertEqual(result.returncode, status, result.stderr)
         self.assertEqual(result.stdout, "")
         self.assertRegex(result.stderr, r"\Agorgon: [^\n]+\n\Z")
@@ -38,7 +38,7 @@ class Run(unittest.TestCase):
         self.check(gorgon("run", "-n", "4", "-c", NUMPY), f"{PRODUCT}\n" * 4)
 
     def test_numpy_in_two_interpreters_is_clean(self):
-        """With SAN set this is the sanitizers' run: leaks, addresses, undefined behaviour."""
+        """With SAN set this case shows leaks and errors of addresses and of undefined behaviour."""
         self.check(gorgon("run", "-n", "2", "-c", NUMPY), f"{PRODUCT}\n" * 2)
 
     def test_numpy_wheel_in_three_interpreters(self):
@@ -92,7 +92,7 @@ class Run(unittest.TestCase):
         for python in (PYTHON, VENV_PYTHON):
             with self.subTest(python=python):
                 expected = run(python, "-c", code)
-                # A launcher on PATH and a wrong PYTHONHOME's neighbour play no part.
+                # Neither a python on PATH nor a wrong PYTHONHOME plays a part.
                 result = gorgon("run", "--python", python, "-c", code, env={"PATH": "/nonexistent"})
                 self.check(result, expected.stdout)
 
@@ -166,7 +166,7 @@ class Run(unittest.TestCase):
                 "a = address(ctypes.pythonapi.PyList_Append)\n"
                 "b = address(ctypes.CDLL(None).PyList_Append)\n"
                 "assert a == b\n"
-                # A builtin function's C function lies in this copy; so must the others.
+                # The C function of a builtin function lies in this copy, and so must the others.
                 "ctypes.pythonapi.PyCFunction_GetFunction.restype = ctypes.c_void_p\n"
                 "c = ctypes.pythonapi.PyCFunction_GetFunction(ctypes.py_object(len))\n"
                 "assert abs(a - c) < 8 << 20\n"
@@ -254,7 +254,7 @@ class Run(unittest.TestCase):
         self.assertIn("KeyboardInterrupt", result.stderr)
 
     def test_handlers_of_copies_do_not_disturb_each_other(self):
-        # Each marks in the folder how far it has come and waits there for the others.
+        # Each program creates a file for each step and waits for the others' files.
         code = ("import gorgon, os, signal, sys, time\n"
                 "def meet(where):\n"
                 "    open(f'{sys.argv[1]}/{where}{gorgon.interpreter}', 'w').close()\n"
@@ -307,7 +307,8 @@ class Run(unittest.TestCase):
         self.assertEqual((result.stdout, result.stderr), ("500 True\n", ""))
 
     def test_handlers_of_other_copies_are_not_in_a_child(self):
-        # Interpreter 1 has handlers; a child of interpreter 0 ignores one signal and has the other's default.
+        # Interpreter 1 has handlers. A child of interpreter 0 ignores one of the signals, and has the default action
+        # for the other.
         code = ("import gorgon, os, signal, sys, time\n"
                 "def wait(name):\n"
                 "    while not os.path.exists(f'{sys.argv[1]}/{name}'): time.sleep(0.01)\n"
@@ -337,7 +338,7 @@ class Run(unittest.TestCase):
         self.assertEqual((result.stdout, result.stderr), (f"alive True\nended by {signal.SIGTERM}\n", ""))
 
     def test_handlers_survive_a_subprocess(self):
-        # Between vfork() and exec the child resets signals, in its parent's memory.
+        # Between vfork() and exec a child resets signals, in the memory of its parent.
         code = ("import signal, subprocess\n"
                 "got = []\n"
                 "signal.signal(signal.SIGUSR1, lambda n, f: got.append(n))\n"
@@ -367,7 +368,7 @@ class Run(unittest.TestCase):
         self.assertIn("string_at", result.stderr)
 
     def test_allocator_of_arrow_starts_no_thread(self):
-        """One that gives back memory has no end, and an interpreter with a thread of its libraries cannot go."""
+        """Its thread that gives memory back never ends, and an interpreter with a thread of its libraries cannot go."""
         code = ("import ctypes, os\n"
                 "get = ctypes.CDLL(None).secure_getenv\n"
                 "get.restype = ctypes.c_char_p\n"
@@ -376,7 +377,7 @@ class Run(unittest.TestCase):
         self.check(gorgon("run", "-c", code, env={"JE_ARROW_MALLOC_CONF": "narenas:1"}), "b'narenas:1'\n")
 
     def test_thread_pools_share_the_processors(self):
-        # ctypes calls this copy's getenv; Python's own os.environ stays the process's.
+        # ctypes calls this copy's getenv(); Python's own os.environ stays the process's.
         code = ("import ctypes, os\n"
                 "get = ctypes.CDLL(None).getenv\n"
                 "get.restype = ctypes.c_char_p\n"

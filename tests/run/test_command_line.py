@@ -27,7 +27,7 @@ def options_of(text):
     return set(re.findall(r"(?<![\w-])--[a-z]+(?:-[a-z]+)*", text))
 
 
-# CPython 3.13 and newer have a prompt that draws, and 3.14 prints tracebacks in colours.
+# CPython 3.13 and newer have a prompt that redraws the line, and 3.14 prints tracebacks in colours.
 PLAIN_PROMPT = {"PYTHON_BASIC_REPL": "1", "PYTHON_COLORS": "0"}
 
 
@@ -43,7 +43,7 @@ class Terminal:
         os.close(slave)
 
     def wait_for(self, pattern):
-        """What came before it."""
+        """Wait for a text; returns what came before it."""
         while not (found := re.search(pattern, self.text)):
             if not select.select([self.terminal], [], [], TIMEOUT)[0]:
                 raise AssertionError(f"no {pattern!r} in:\n{self.text}")
@@ -122,7 +122,7 @@ class Options(unittest.TestCase):
             terminal.wait_for(">>> ")
             terminal.ask("import time; 6 * 7\n", r"\n42\r\n>>> ")
             terminal.ask("print('on', 'it'); time.sleep(600)\n", r"\non it\r\n")
-            # Python 3.14 ends by SIGINT after this, whatever exit() says: the status is in the test below.
+            # After this Python 3.14 ends by SIGINT, whatever exit() says: the test below is about the status.
             terminal.ask("\x03", r"KeyboardInterrupt\r\n>>> ")
 
     def test_prompt_after_a_program(self):
@@ -177,7 +177,7 @@ class Doctor(unittest.TestCase):
                 with open(f"{home}/.{name}init", "w") as file:
                     file.write(f"# {line}\n")
             self.assertEqual(self.rows(HOME=home)["gdb's scripts"]["state"], "note", "a comment loads nothing")
-            # What doctor says is what it takes.
+            # The line that doctor advises is what it looks for.
             for name, (_, _, line) in advice.items():
                 with open(f"{home}/.{name}init", "a") as file:
                     file.write(f"{line}\n")

@@ -18,7 +18,7 @@ ASSUMES = {
     "ThreadPoolExecutorTest.test_executor_map_current_future_cancel": f"a call appends to a list; {OBJECTS}",
     "ThreadPoolExecutorTest.test_map_submits_without_iteration": f"a call appends to a list; {OBJECTS}",
     "ThreadPoolExecutorTest.test_process_fork_from_a_threadpool": f"a call uses the test case; {OBJECTS}",
-    # Of 3.14's pool of interpreters.
+    # Of the pool of interpreters that CPython 3.14 has.
     "InterpreterPoolExecutorTest.test_init_closure": REFUSED,
     "InterpreterPoolExecutorTest.test_init_instance_method": REFUSED,
     "InterpreterPoolExecutorTest.test_submit_closure": REFUSED,
@@ -44,7 +44,7 @@ class Suite(unittest.TestCase):
         install_package(site)
         outcomes = self.outcomes(site)
         failed = [name for name, (outcome, _) in outcomes.items() if outcome == "failed" and name not in ASSUMES]
-        # What a test expects of time, test_free_reference of 5 ms, fails on a machine that has other things to do.
+        # A test that expects something within a time, test_free_reference within 5 ms, may fail on a busy machine.
         for _ in range(3):
             if failed:
                 outcomes |= self.outcomes(site, *failed)

@@ -223,7 +223,7 @@ class ForeignFunctions(unittest.TestCase):
             self.assertIn(before, expected)
             expected = expected.replace(before, after)
         private = run(GORGON, "run", "-n", "2", "--label", "--python", PYTHON3, "-c", code, self.folder,
-                      env={"ASAN_OPTIONS": "detect_leaks=0"})  # with SAN: ctypes keeps libraries and closures
+                      env={"ASAN_OPTIONS": "detect_leaks=0"})  # with SAN: ctypes never frees libraries and closures
         self.assertEqual((private.stderr, private.returncode), ("", 0))
         for number in range(2):
             lines = [line[4:] for line in private.stdout.splitlines() if line.startswith(f"[{number}] ")]
@@ -240,7 +240,7 @@ class ForeignFunctions(unittest.TestCase):
 
     def test_flags_of_dlopen(self):
         self.compare(FLAGS, {
-            # Private libraries are bound at once, always.
+            # Private libraries are always bound at once.
             "lazily: 'FOLDER/libundefined.so'": "lazily: OSError: FOLDER/libundefined.so: undefined symbol: missing_function",
         })
 

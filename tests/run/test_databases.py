@@ -8,7 +8,8 @@ import unittest
 
 from harness import GORGON, PYTHON3, run
 
-# Without an argument: say what there is. With one, the file of what python3 has said: how much of it is wrong.
+# Without an argument the program prints what it has found. With the name of a file that has python3's output it
+# prints how much differs.
 PROGRAM = textwrap.dedent("""
     import ast, grp, os, pwd, socket, sys, warnings
     warnings.simplefilter("ignore")
@@ -156,7 +157,7 @@ class Databases(unittest.TestCase):
             self.skipTest("no mount namespaces")
         with tempfile.TemporaryDirectory() as folder:
             etc, program = os.path.join(folder, "etc"), os.path.join(folder, "program.py")
-            run("cp", "-a", "/etc", etc)        # what may be read of it
+            run("cp", "-a", "/etc", etc)        # as far as this user may read it
             for name, text in {**{f"etc/{name}": text for name, text in FILES.items()}, "program.py": FROM_C}.items():
                 with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                     file.write(text)

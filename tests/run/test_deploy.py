@@ -53,8 +53,8 @@ assert cpp.share(50) == ("shared", 51) and cpp.share(0) == ("shared", 1)
 print("right", chain)
 """
 
-# The state of a host that must be as before when interpreters have come and gone. SigCgt and the like are the
-# process's own view of its handlers.
+# The state of a host, which must be the same when interpreters have come and gone. SigCgt and the like are the
+# kernel's view of its handlers.
 STATE = """
 def state():
     import gc, locale, os, signal, sys, threading
@@ -161,7 +161,7 @@ assert int(numpy.arange(4).sum()) == 6
 print("undisturbed", sys.prefix)
 """
 
-# What becomes of an interpreter when the host ends without a word: by argument.
+# How a host ends without ending its interpreters; an argument chooses what they are doing.
 ENDING = PYTHON_HOST + """
 import subprocess
 interps, (r, w) = [create(), create()], pipe()

@@ -190,7 +190,7 @@ class Names(Reader):
     def test_numpy_takes_libc_and_a_shared_blas_from_the_system(self):
         names = self.names(NUMPY, "--share", "libblas.so.3")
         self.assertEqual(names["cblas_dgemm"][0], "system")
-        self.assertEqual(names["__errno_location"], ("system", "libc.so.6"))  # which no sanitizer defines
+        self.assertEqual(names["__errno_location"], ("system", "libc.so.6"))  # no sanitizer defines this name
         self.assertEqual(names["sin"], ("system", "libm.so.6"))
         self.assertEqual([name for name in names if name.startswith(("Py", "_Py"))], [])
         self.assertEqual([name for name, (source, _) in names.items() if source == "unresolved"], [])

@@ -13,7 +13,7 @@ LINK = re.compile(r"\]\(([^()\s]+)\)")
 
 
 def documents():
-    """In a clone or in a tree without git: all of ours, but nothing that was built or fetched."""
+    """All of our documents, in a clone or in a tree without git, but nothing that was built or fetched."""
     found = []
     for folder, folders, names in os.walk(ROOT):
         folders[:] = [name for name in folders if name not in ("build", "debian") and not name.startswith(".")]

@@ -11,7 +11,8 @@ import unittest
 from harness import ROOT, run
 
 READS = re.compile(r"""(?:getenv\(|environ(?:\.get)?[(\[]|getenv_of\()\s*"([A-Z][A-Za-z_]+)"|^\t\{"([A-Z][A-Za-z_]+)", (?:NULL|"[^"]*"), (?:true|false)\},""", re.M)
-# What is no file of the system's, but a folder where libraries or programs are looked for, or a file in a comment's example.
+# Names that are no files of the system: folders in which libraries or programs are looked for, and a file in a
+# comment's example.
 SEARCHED = {"/usr", "/usr/lib", "/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/bin/python3", "/tmp", "/proc/", "/proc/1234/fd"}
 
 
@@ -50,7 +51,7 @@ class Reference(unittest.TestCase):
         named = {}
         for name, text in sources("loader/**/*.[ch]", "jitreg/**/*.[ch]", "tools/**/*.[ch]").items():
             for path in re.findall(r'"(/(?:proc|sys|etc|dev|usr|tmp|run|var)[\w/.%-]*)"', text):
-                # A name with numbers in it: what comes before the last of them, of a process or this one's.
+                # A name with numbers in it, of a process or of this process: the part before the last number counts.
                 path = re.sub(r"^/proc/%l?d/", "/proc/PID/", path)
                 named.setdefault(re.sub(r"/(?:%[a-z]+|\d+)?(?:[-/]?%l?[a-z]+.*)?$|%s%s$", "", path) or path, name)
         self.assertIn("/etc/ld.so.cache", named)

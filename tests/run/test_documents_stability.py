@@ -21,7 +21,7 @@ class Abi(unittest.TestCase):
         return result.returncode == 0, result.stdout
 
     def changed(self, pattern, replacement):
-        """The same with a baseline in which something was otherwise."""
+        """The same, with a baseline in which something is changed."""
         with open(f"{ABI}/libgorgon.abi") as file:
             text, count = re.subn(pattern, replacement, file.read(), flags=re.S)
         self.assertEqual(count, 1, pattern)
@@ -50,7 +50,7 @@ class Abi(unittest.TestCase):
         self.assertIn("gorgon_array_info", text)
 
     def test_a_member_at_the_end_of_a_sized_structure_is_good(self):
-        # As if the release had ended before the last member.
+        # The baseline is that of a release that did not have the last member yet.
         with open(f"{ABI}/libgorgon.abi") as file:
             found = re.search(r"<class-decl name='gorgon_open_opts' size-in-bits='(\d+)'.*?</class-decl>", file.read(), re.S)
         last = re.findall(r"      <data-member .*?</data-member>\n", found[0], re.S)[-1]

@@ -62,7 +62,7 @@ class Package(unittest.TestCase):
 
 class Calls(Package):
     def test_interpreters_have_descriptors_and_a_directory_of_their_own(self):
-        """And what the host's functions do is done with the host's."""
+        """Functions of the host, such as callbacks, use the host's descriptors and directory."""
         self.assertEqual(self.run_file("""
             import tempfile
 
@@ -136,7 +136,7 @@ print(gorgon.count(), gorgon.interpreter)
 """, "True", "True True", "5", "0 None")
 
     def test_workers_run_at_the_same_time(self):
-        """Each waits for what the others have to say."""
+        """Each worker waits for the others' results."""
         self.check("""
 def meet(i):
     import gorgon, time
@@ -470,7 +470,7 @@ print(type(b).__name__, b.tolist(), a.tolist())
 
 class Ends(Package):
     def test_nothing_is_left_behind(self):
-        """A second pool is as if it had not been; the first leaves what the system's libraries have for good."""
+        """A second pool leaves nothing behind; the first leaves what the system's libraries keep for good."""
         self.check("""
 import numpy, threading
 a = numpy.arange(100000.)
@@ -509,7 +509,7 @@ print((pages() - size) / 8 < 8000)
 """, "[True, True, True] True False True 1 0", "True")
 
     def test_interpreter_with_a_thread_stays_until_it_can_go(self):
-        # Since 3.14 CPython holds such a thread for ever when it comes back: it never can.
+        # Since 3.14 CPython holds such a thread for ever when it wants to return, so it never ends.
         left = int(tuple(map(int, VERSION.split("."))) >= (3, 14))
         self.check("""
 import warnings

@@ -397,7 +397,7 @@ class Globals(Package):
             """, "True")
 
     def test_large_ones_are_shipped_once(self):
-        """Also to each worker; and what an interpreter does with them stays there."""
+        """Once to each worker, that is; and changes of them in an interpreter stay there."""
         self.check("""
             from gorgon import _globals
             made = []
@@ -585,7 +585,7 @@ class Processes(Package):
             """, "[0, 0] 0")
 
     def test_memory_is_given_back(self):
-        """What the last interpreter's thread had of the C library, which keeps it for a thread to come."""
+        """So is memory of the last interpreter's thread that the C library keeps for a later thread."""
         self.check("""
             import ctypes
             class Figures(ctypes.Structure):

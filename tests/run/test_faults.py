@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(harness.ROOT, "tests", "symdump"))
 from symdump_session import kernel_writes_cores_into_files  # pylint: disable=wrong-import-position
 
 LIB = f"import ctypes; lib = ctypes.CDLL({os.path.join(MODULES, 'libfaults.so')!r})\n"
-# A sanitizer has handlers of its own for faults, and a stack of its own for them.
+# A sanitizer has its own handlers of faults and its own signal stacks.
 SANITIZED = harness.SANITIZED
 
 

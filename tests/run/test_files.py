@@ -10,7 +10,7 @@ import unittest
 
 from harness import GORGON, run
 
-# Programs wait for each other at a named point: all of them write into a pipe that only this one reads.
+# Programs wait for each other at a named point: all of them write into a pipe that only this program reads.
 MEET = """
 import gorgon, os, time
 
@@ -22,7 +22,7 @@ def meet(name):
         time.sleep(0.005)
 """
 
-# Ends with 38 (ENOSYS) for unshare(2), as a container's filter of system calls may; everything else is allowed.
+# unshare(2) fails with 38 (ENOSYS), as a container's filter of system calls may make it; everything else is allowed.
 WITHOUT_UNSHARE = """
 import ctypes, os, struct, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -116,7 +116,8 @@ class Files(unittest.TestCase):
                     return False
             print([is_open(fd) for fd in {[*kept, *closed]}])
             """
-        # Standard input is inherited; the second pair is made close-on-exec by the host's runtime before it starts.
+        # Standard input is inherited. The host's runtime has marked the second pair close-on-exec before the program
+        # starts.
         lines = self.run_program(code, 2, pass_fds=kept)
         self.assertEqual(lines, ["[True, True, False, False]"] * 2)
         for fd in (*kept, *closed):
@@ -166,7 +167,8 @@ class Files(unittest.TestCase):
         self.assertEqual(lines, ["KeyError", "OSError", "ValueError", "ValueError", "b'hello' 5"])
 
     def test_whoever_reads_from_a_program_sees_its_end(self):
-        """Also when threads of a BLAS, which the program was the first to use, live on with its descriptors."""
+        """The same when threads of a BLAS live on with the program's descriptors, because the program was the first to
+        use it."""
         lines = self.run_program("""
             if gorgon.interpreter == 0:
                 import numpy
@@ -196,7 +198,7 @@ class Files(unittest.TestCase):
             self.assertEqual(file.read(), "from 1\n")
 
     def test_without_unshare_descriptors_are_a_programs_own_all_the_same(self):
-        """A container's filter may forbid it."""
+        """A container's filter may forbid unshare(2)."""
         path = os.path.join(self.folder, "filter.py")
         with open(path, "w") as file:
             file.write(WITHOUT_UNSHARE)

@@ -10,7 +10,7 @@ import unittest
 
 from harness import BUILD, GDB, ROOT, SANITIZED, run
 
-# With PYTHONUNBUFFERED a line is two writes, as in a python3, and lines of several interpreters mix.
+# With PYTHONUNBUFFERED a line is written in two parts, as in a python3, and lines of several interpreters mix.
 WHOLE_LINES = {"PYTHONUNBUFFERED": None}
 
 
@@ -188,7 +188,7 @@ class Installed(unittest.TestCase):
                         file.write(documents_block("meson", "dependency('libgorgon')"))
                     shutil.copy(self.host + ".c", f"{source}/host.c")
                     shutil.copy(f"{ROOT}/examples/gorgon.wrap", f"{source}/subprojects")
-                    if way == "subproject":  # the tree itself in place of the tarball, which takes a minute to build
+                    if way == "subproject":  # the tree itself, because the tarball takes a minute to build
                         with open(f"{ROOT}/examples/gorgon.wrap") as file:
                             os.symlink(ROOT, f"{source}/subprojects/" + re.search(r"directory = (.*)", file.read())[1])
                     env = {**env, "MAKEFLAGS": None, "MFLAGS": None}
@@ -248,7 +248,7 @@ class Installed(unittest.TestCase):
             for target, there in ("install", True), ("uninstall", False):
                 result = run("make", "-C", ROOT, target, f"DESTDIR={root}", env=env)
                 self.assertEqual((result.returncode, os.path.exists(stub)), (0, there), result.stderr)
-            self.assertIn("rm -rf", result.stdout)  # of what is kept for the user
+            self.assertIn("rm -rf", result.stdout)  # the command that removes what is kept for the user
             self.assertEqual([name for _, _, names in os.walk(root) for name in names], [])
 
     @unittest.skipUnless(os.path.exists(f"{ROOT}/.git"), "a tree without git has no commit to pack")

@@ -12,7 +12,7 @@ from unittest import mock
 from harness import Background, GORGON, LIBPYTHON, SANITIZED, SONAME, VENV_PYTHON, find_python, run
 
 NUMPY = "import numpy; print(numpy.ones(3).sum())"
-# A python3's environment has nothing that is the host's to keep apart, but for the room for thread-local variables.
+# In a python3's environment only the room for thread-local variables is the host's.
 MUCH_ROOM = {"GLIBC_TUNABLES": "glibc.rtld.optional_static_tls=20000"}
 
 # A relocation that eu-elflint takes for one of the text: its section and its number there.
@@ -40,13 +40,13 @@ def lint(path):
 
 
 class Strategy:
-    """What a program sees is the same whoever has made the copies."""
+    """What a program sees is the same under each strategy."""
 
     isolate = None
     maxDiff = None
 
     def setUp(self):
-        # What CPython leaves on the heap goes with an interpreter of the loader's only.
+        # What CPython leaves on the heap is freed with an interpreter of the loader only.
         environment = mock.patch.dict(os.environ, ASAN_OPTIONS="detect_leaks=0")
         environment.start()
         self.addCleanup(environment.stop)
@@ -174,7 +174,7 @@ class Loader(Strategy, unittest.TestCase):
 
 
 class Linked(Strategy):
-    """The system's linker loads."""
+    """Strategies in which the system's linker loads."""
 
     def test_what_debuggers_are_told_cannot_be_chosen(self):
         for mode in ("full", "lazy", "off"):
@@ -227,7 +227,7 @@ class Copy(Linked, unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as kept:
             self.check(self.gorgon("-c", code, env={"TMPDIR": folder, "KEPT": kept}), [])
             said = {name: lint(os.path.join(kept, name)) for name in os.listdir(kept)}
-        # What the original has in its notes is beyond the checker, too.
+        # The checker complains of the original's notes, too.
         self.assertEqual(said.pop(os.path.basename(LIBPYTHON)), lint(LIBPYTHON))
         self.assertEqual(([line for lines in said.values() for line in lines], len(said) > 2), ([], True), said)
 
@@ -242,7 +242,7 @@ class Copy(Linked, unittest.TestCase):
                 self.assertEqual((len(lines), len(set(lines))), (3, 1), result.stderr)
 
     def test_a_kept_library_does_not_come_again(self):
-        # libcrypto keeps itself loaded: another interpreter in that slot would get its old state.
+        # libcrypto cannot be unloaded, so another interpreter with the same files would get its old state.
         code = "import glob, os, ssl; print(*(os.path.basename(d) for d in glob.glob(os.environ['TMPDIR'] + '/gorgon-*/[0-9]*')))"
         with tempfile.TemporaryDirectory() as folder:
             result = self.gorgon("--private", "libcrypto*", "--private", "libssl*", "--repeat", "2", "-c", code,
@@ -256,7 +256,7 @@ class Copy(Linked, unittest.TestCase):
                 with Background(GORGON, "run", "--isolate", "copy", "-c", "import time; print('ready', flush=True); time.sleep(60)",
                                 until="ready") as program:
                     alive = os.listdir(folder)
-                    # That of a process that runs stays.
+                    # The folder of a process that runs stays.
                     self.check(self.gorgon("-c", "1"), [])
                     self.assertEqual(os.listdir(folder), alive)
                     program.process.kill()

@@ -5,7 +5,7 @@ import unittest
 
 from harness import GORGON, run
 
-# A program that counts its interval timer's signals, each with another interval; both kinds of its end.
+# Each program counts the signals of its interval timer, which differs from program to program.
 INTERVALS = """
 import gorgon, signal
 count, wanted = 0, 5 + gorgon.interpreter
@@ -22,7 +22,7 @@ assert 990 < signal.getitimer(signal.ITIMER_REAL)[0] <= 1000
 print(signal.alarm(2000 + gorgon.interpreter), signal.alarm(0) - gorgon.interpreter, signal.alarm(0))
 """
 
-# Interpreter 0 blocks until its alarm comes, for which it has no handler; the others go on.
+# Interpreter 0 blocks until its alarm ends it, because it has no handler; the others go on.
 DEFAULT = """
 import gorgon, signal, sys, time
 if gorgon.interpreter == 0:
@@ -131,7 +131,7 @@ if __name__ == "__main__":
     print(process.exitcode)
 """
 
-# A child that ends later than its program, and one that has ended. The last interpreter looks.
+# One child ends later than its program, and another has ended before. The last interpreter looks for both.
 ZOMBIES = """
 import gorgon, os, subprocess, time
 

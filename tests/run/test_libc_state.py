@@ -12,7 +12,7 @@ from harness import GORGON, PYTHON3, run
 
 COUNT = 4
 
-# Which one of them this is: the interpreter's number, or of a process the argument.
+# WHO tells interpreters apart by their numbers, and processes by an argument.
 WHO = r"""
 import sys
 try:
@@ -22,7 +22,7 @@ except ImportError:
     who = int(sys.argv[1])
 """
 
-# C: whether functions are looked up by ctypes, which finds the C library's with --isolate copy.
+# C: whether ctypes looks functions up. With --isolate copy it finds those of the C library.
 ZONE = WHO + r"""
 import ctypes, hashlib, os, random, time
 c = ctypes.CDLL(None)
@@ -151,7 +151,7 @@ def mo_file(path, messages):
 
 
 class AtOnce(unittest.TestCase):
-    """Programs that run at once in one process, and each in a process of its own."""
+    """Programs that run at the same time in one process, and each in a process of its own."""
 
     maxDiff = None
 
@@ -165,7 +165,7 @@ class AtOnce(unittest.TestCase):
             text = f"C = {isolate == 'loader'}\n{program}"
             processes = [self.outputs(PYTHON3, "-c", text, number, env=env) for number in range(COUNT)]
             output = self.outputs(GORGON, "run", "-n", COUNT, "--isolate", isolate, "-c", text, env=env)
-            # Their lines may alternate.
+            # Lines of several programs may alternate.
             self.assertEqual(sorted(output.splitlines()), sorted("".join(processes).splitlines()), isolate)
 
     def test_each_has_its_time_zone(self):
@@ -251,7 +251,7 @@ log.openlog("four")
 log.syslog("the end")
 """
 
-# Only its own messages, under its own name.
+# Each program logs its own messages, under its own name.
 LOGGERS = WHO + r"""
 import syslog as log
 log.openlog(f"name{who}", 0, [log.LOG_LOCAL0, log.LOG_LOCAL1, log.LOG_LOCAL2, log.LOG_LOCAL3][who])
@@ -267,7 +267,7 @@ log.syslog(log.LOG_ERR, "the end")
 
 
 class Log(unittest.TestCase):
-    """What the system's log hears, in a /dev of the test's own."""
+    """What the system's log gets, in a /dev that belongs to the test."""
 
     def heard(self, kind, *command):
         devices = tempfile.mkdtemp()
@@ -279,7 +279,7 @@ class Log(unittest.TestCase):
                      PYTHON3, "-c", DAEMON, kind, *command, env={"TZ": "Asia/Tokyo"})
         self.assertEqual(result.returncode, 0, result.stderr)
         said = re.sub(r"\w{3} [ \d]\d \d\d:\d\d:\d\d", "TIME", re.sub(r"\[\d+\]", "[PID]", result.stdout))
-        # What came by two connections may have overtaken each other.
+        # Messages on two connections may overtake each other.
         return sorted(line for line in said.splitlines() if line)
 
     def setUp(self):

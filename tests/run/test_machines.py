@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is of one machine is in the machine's files: docs/machines.md lists them."""
+"""What depends on the machine is in the machine's files: docs/machines.md lists them."""
 
 import glob
 import os

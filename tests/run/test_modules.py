@@ -125,7 +125,7 @@ class Exceptions(unittest.TestCase):
 
     @unittest.skipIf(SANITIZED, "the sanitizer's runtime takes part in unwinding")
     def test_exceptions_with_a_static_unwinder(self):
-        # Each such module has an unwinder of its own; types of exceptions stay inside.
+        # Each such module brings an unwinder of its own, and types of exceptions do not leave it.
         program = ("import ctypes, sys; print('caught' if "
                    "all(ctypes.CDLL(p).climb(50, 40) == 1040 for p in sys.argv[1:]) else 'not')")
         self.check(run(GORGON, "run", "-n", "3", "-c", program, self.libraries["static_libgcc"],

@@ -8,7 +8,7 @@ import unittest
 
 from harness import BUILD, GORGON, NAMES_ONLY, ROOT, SANITIZED, gdb, lldb, needs_gdb, needs_lldb, run
 
-VARIANT = os.path.join(BUILD, "no-dwarf-jitreg")  # not where a user has one with the loader
+VARIANT = os.path.join(BUILD, "no-dwarf-jitreg")  # not the folder in which a user builds it with the loader
 
 # Registers two copies of a library with debug information, and asks for the DWARF of one.
 HOST = r"""
@@ -49,7 +49,7 @@ REASON = "this libjitreg was built without DWARF in symfiles (DWARF=no)"
 class NoDwarf(unittest.TestCase):
     @classmethod
     def make(cls, *words):
-        # Variables of the outer make must not reach this one.
+        # This make must not get variables of the make that runs the tests.
         environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "BUILD", "SAN")}
         subprocess.run(["make", "-C", ROOT, "DWARF=no", "DEPS=no", f"BUILD={VARIANT}", *words], check=True, env=environment,
                        stdout=subprocess.DEVNULL)

@@ -12,7 +12,7 @@ MODULES = [
     "numpy.tests.test_ctypeslib",
     f"numpy.{NUMPY_CORE}.tests.test_dtype::TestFromCTypes",
     f"numpy.{NUMPY_CORE}.tests.test_multiarray::TestCTypes",
-    f"numpy.{NUMPY_CORE}.tests.test_array_interface",  # these three build extensions
+    f"numpy.{NUMPY_CORE}.tests.test_array_interface",  # this test and the next two build extensions
     f"numpy.{NUMPY_CORE}.tests.test_limited_api",
     f"numpy.{NUMPY_CORE}.tests.test_mem_policy::test_set_policy",
     f"numpy.{NUMPY_CORE}.tests.test_dlpack",

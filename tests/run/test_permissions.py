@@ -27,7 +27,7 @@ class Permissions(unittest.TestCase):
         status, out, _ = told(name(f"import {IN_C}"), "--deny", "extensions")
         self.assertEqual(status, 0)
         self.assertRegex(out, rf"^ImportError: {DYNLOAD}/{IN_C}\S+: the host denies this interpreter extension modules\n$")
-        # What is built into libpython, and what is written in Python, is none.
+        # A module that is built into libpython or written in Python is no extension.
         self.check("import sys, json, dataclasses; print(json.loads('[1]'))", "[1]\n", "--deny", "extensions")
 
     def test_extensions_on_the_list(self):

@@ -48,7 +48,7 @@ class Inventory(unittest.TestCase):
     def none(self, problems):
         self.assertFalse(problems, "\n" + "\n".join(problems))
 
-    # What is compared is there.
+    # --- the test compares something -----------------------------------------------------------------
 
     def test_corpus_imports_what_is_known_of_it(self):
         self.assertGreater(len(self.importers), 800)
@@ -65,7 +65,7 @@ class Inventory(unittest.TestCase):
             self.assertEqual(self.values[name], {value})
         self.assertGreater(sum(any("Unsafe" in value for value in found) for found in self.values.values()), 150)
 
-    # The inventory.
+    # --- the inventory is complete -------------------------------------------------------------------
 
     def test_every_imported_name_has_a_decision(self):
         self.none(inventory.undecided(self.decisions, self.names, self.importers))
@@ -84,7 +84,7 @@ class Inventory(unittest.TestCase):
             self.assertTrue(file.read() == process.page(self.topics, self.entries),
                             "docs/process.md is not what its source says: make docs-process")
 
-    # Each of them fails when it should.
+    # --- each check fails when it should -------------------------------------------------------------
 
     def test_name_without_a_decision_is_told_with_an_importer(self):
         decisions = inventory.Decisions(without(self.topics, "umask"), self.entries)

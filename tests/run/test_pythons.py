@@ -35,7 +35,7 @@ class Named(unittest.TestCase):
     @unittest.skipUnless(os.path.exists(DEBUG), f"python{VERSION}-dbg is not installed")
     def test_debug_build_by_every_name(self):
         ways = pythons.ways(DEBUG, f"{self.folder}/debug")
-        # venv copies the release build here, and writes down that it was the debug build.
+        # venv copies the release build, but writes down that it was the debug build.
         del ways["copies of copies"]
         for executable in ways.values():
             self.same(executable, "-c", "PYTHONHOME of another")
@@ -47,7 +47,7 @@ class Named(unittest.TestCase):
             for name in ("nothing", "PYTHONPATH", "PYTHONSAFEPATH"):
                 self.same(RELEASE, form, name)
 
-    # What CPython leaves on the heap goes with an interpreter of the loader's only.
+    # What CPython leaves on the heap is freed with an interpreter of the loader only.
     @mock.patch.dict(os.environ, ASAN_OPTIONS="detect_leaks=0")
     def test_other_strategies_know_the_same(self):
         for isolate in ("copy", "dlmopen"):

@@ -121,7 +121,8 @@ class Readers(unittest.TestCase):
             self.check(snapshot)
 
     def test_lists_that_share_their_objects_are_read_once(self):
-        """A hundred thousand namespaces with the same hundred thousand objects would take days."""
+        """Reading has a bound: a hundred thousand namespaces that all list the same hundred thousand objects would take
+        days."""
         memory = registry(namespaces=20, objects=4)
         first = struct.unpack_from("<Q", memory.bytes, struct.calcsize("<8sIIQQII"))[0]
         head = root.Namespace(first, root.NS.unpack(memory.read(first, root.NS.size))).object_head

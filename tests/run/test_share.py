@@ -235,7 +235,7 @@ print(fails(gorgon.use_data_handler))
         self.assertEqual((result.stderr, result.returncode), ("", 0))
         right, ratio = result.stdout.split()
         self.assertEqual(right, "True")
-        if not SANITIZED:  # its runtime grows, too
+        if not SANITIZED:  # a sanitizer's runtime grows, too
             self.assertGreaterEqual(float(ratio), 1.0)
             self.assertLessEqual(float(ratio), 1.2)
 
@@ -341,7 +341,7 @@ print(fails(gorgon.share, Odd(), "odd"))
                         "ValueError: PyCapsule_GetPointer called with invalid PyCapsule object")
 
     def test_memory_is_found_by_its_address(self):
-        """As a library has it that keeps the pointer and says nothing of numpy."""
+        """A library may have made an object of its own of the address, which knows nothing of numpy."""
         self.check_both(NUMPY + """
 import ctypes
 gorgon.use_data_handler()
@@ -470,7 +470,7 @@ print(all(numpy.arange(n).sum() == n * (n - 1) // 2 for n in range(300) for agai
 """, "True 0.0 128", "True", "False True", "True")
 
     def test_threads_without_the_gil_get_memory_of_their_own(self):
-        """NEP 49 does not say that a handler's functions are called with the GIL: ctypes calls them without."""
+        """NEP 49 does not say that the functions of a handler are called with the GIL, and ctypes calls them without."""
         self.check_both(NUMPY + """
 import ctypes, threading
 gorgon.use_data_handler()
@@ -567,7 +567,7 @@ print(b.tolist(), a.tolist())
 """, "[0, 1, 2, 3, 4]", "[0, 1, 2, 3, 4] [-1, -1, -1]")
 
     def test_handler_of_an_extension_works_beside_it(self):
-        """One as in NEP 49, which knows its memory by 64 bytes before it; in each interpreter its own."""
+        """A handler like that of NEP 49, with a header of 64 bytes before its memory; each interpreter has its own."""
         code = NUMPY + """
 import aligned_handler
 barrier("start")

@@ -10,7 +10,7 @@ import stores
 from harness import BUILD, PYTHON3, SANITIZED, TIMEOUT, install_package
 
 HOST = os.path.join(BUILD, "stores")
-COUNT = 50  # transactions of each; tests/long/stores.py does more
+COUNT = 50  # transactions of each; tests/long/locks.py does more
 
 
 @unittest.skipIf(SANITIZED, "what the interpreters run is not ours")
