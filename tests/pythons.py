@@ -35,7 +35,7 @@ def link(target, path):
 
 
 def ways(python, folder):
-    """{way: an executable} of the ways to name one installed Python; @folder is filled with what they need."""
+    """{way: an executable} for each way to name an installed Python. @folder gets the files that some ways need."""
     os.makedirs(folder)
     links = venv(python, f"{folder}/links", "--symlinks")
     copies = venv(python, f"{folder}/copies", "--copies")
@@ -55,7 +55,7 @@ def ways(python, folder):
 
 
 def surroundings(folder, other):
-    """{what: (environment, current directory)}; @other is some other Python, which plays no part."""
+    """{what: (environment, current directory)}. @other is another Python, which must not play a part."""
     names, cwd = f"{folder}/names", f"{folder}/cwd"
     os.makedirs(names)
     os.makedirs(cwd)
@@ -79,7 +79,7 @@ def surroundings(folder, other):
     }
 
 
-# Every file of the folder of libraries stays where it is, but as a link: there is no moment without a C library.
+# Each file of the libraries' folder stays where it is, but as a link, so that there is a C library at every moment.
 HIDE = 'mount --rbind "$1" "$2/real" && mount --bind "$2/links" "$1" && shift 2 && exec "$@"'
 
 
@@ -106,13 +106,13 @@ def forms(folder):
 
 
 def ask(*command, env, cwd):
-    """What it says, or how it failed."""
+    """What the Python says of itself, or how it has failed."""
     result = run(*command, env={"PYTHONDONTWRITEBYTECODE": "1", "HOME": "/nonexistent", **env}, cwd=cwd)
     return json.loads(result.stdout) if not result.returncode else {"status": result.returncode, "stderr": result.stderr}
 
 
 def differences(executable, arguments, env, cwd, options=()):
-    """What private copies of it say differently: [(what, the executable's, ours)]."""
+    """What private copies of the Python say differently: [(what, the executable's, ours)]."""
     home = env.get("PYTHONHOME")
     expected = {**ask(executable, *arguments, env={**env, "PYTHONHOME": None}, cwd=cwd), "home": home}
     seen = ask(GORGON, "run", *options, "--python", executable, *arguments, env=env, cwd=cwd)

@@ -10,7 +10,8 @@ STEPS_MIN = 6
 
 
 def pattern(line):
-    """A line's words in their order, for any addresses, threads, interpreters and versions of the debug information."""
+    """The words of a line in their order, without addresses, threads, interpreters and versions of the debug
+    information."""
     words = re.findall(r"[A-Za-z_]+", re.sub(r"0x[0-9a-f]+|\[interp \d\]|\+\d+>|<module[^>]*>", " ", line))
     return "(?m)^.*" + ".*?".join(rf"(?<![A-Za-z_]){word}(?![A-Za-z_])" for word in words)
 

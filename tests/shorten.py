@@ -11,7 +11,7 @@ import time
 LINES, WIDTH = 100, 300
 SECONDS = 5  # to look for beginnings of a pattern: some that do not match take their time
 LITERAL = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
-# unittest's words around what was sought and the text that it was sought in.
+# How unittest's messages name a pattern and the text in which it was looked for.
 SOUGHT = re.compile(rf"(?P<sought>{LITERAL}) (?:unexpectedly found in|not found in|matches {LITERAL} in) (?P<text>{LITERAL})", re.S)
 
 
@@ -30,7 +30,7 @@ def shorten(message):
 
 
 def unfold(literal):
-    """A long literal with its lines, anything else as it is."""
+    """A long literal split into lines; anything else as it is."""
     try:
         value = ast.literal_eval(literal[0]) if len(literal[0]) > 80 else ""
     except (SyntaxError, ValueError):  # quotes of another kind of text
@@ -39,7 +39,8 @@ def unfold(literal):
 
 
 def found_until(pattern, text):
-    """Where the longest beginning of a pattern that is in the text ends; the text's end when none is there."""
+    """Where the longest part from the pattern's beginning that matches in the text ends; the text's end when none
+    does."""
     late = time.monotonic() + SECONDS
     for end in range(len(pattern), 3, -1):
         try:

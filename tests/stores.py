@@ -57,7 +57,7 @@ class SqliteWal(Sqlite):
 
 
 class SqliteKept(Sqlite):
-    """One connection for all, which keeps its files open."""
+    """All calls use one connection, which keeps its files open."""
 
     def work(self, folder, name, count):
         database = self.connect(folder)
@@ -97,7 +97,7 @@ class Counter:
 
 
 class Mailbox:
-    """mailbox.mbox takes fcntl.lockf() and makes a lock file; here only the former."""
+    """mailbox.mbox calls fcntl.lockf() and makes a lock file; here it only does the former."""
     module, host, victims = "mailbox", False, False
     BOXES = 20  # every message added reads the whole file
 
@@ -202,12 +202,12 @@ def work(store, folder, name, count):
 
 
 def is_there(store, python):
-    """Whether @python has the module."""
+    """Whether @python has the module that the store needs."""
     return subprocess.run([python, "-c", f"import {STORES[store].module}"], stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
 def finish(process, timeout, what):
-    """Wait for a process; complaints."""
+    """Wait for a process; returns complaints."""
     try:
         output = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
@@ -277,6 +277,6 @@ def main(store, folder, name=None, count=0, check=None):
                 print(what)
 
 
-# An interpreter that is called runs this file, too, and has no arguments.
+# An interpreter that is called runs this file, too, but gets no arguments.
 if __name__ == "__main__" and len(sys.argv) > 1:
     main(*sys.argv[1:])

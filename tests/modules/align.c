@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: MIT
-// Data that wants more than a page's alignment, so that the segment does, too.
+// Data with an alignment of more than a page, so that the segment has it, too.
 
 #include "note.h"
 

@@ -37,7 +37,7 @@ static void *finish(union header *header, size_t size)
 	return header + 1;
 }
 
-// The header of what we gave out, which is not to be found again.
+// The header of a block that was given out. It is made invalid, so that the block is not taken twice.
 static union header *take(void *data)
 {
 	union header *header = (union header *)data - 1;

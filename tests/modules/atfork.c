@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: MIT
-// Handlers of fork(), which must go with the library.
+// Handlers of fork(), which must not be called after the library has gone.
 
 #include "note.h"
 

@@ -58,7 +58,7 @@ static pid_t run_vfork(int status)
 
 pid_t children_make(enum way way, int status)
 {
-	static int master = -1; // the child wants its terminal
+	static int master = -1; // the other end of the terminal that the child opens
 	pid_t pid;
 
 	switch (way) {
@@ -80,7 +80,7 @@ pid_t children_make(enum way way, int status)
 	return pid;
 }
 
-// Until it gets a signal.
+// A child that sleeps until it gets a signal.
 pid_t children_sleeper(void)
 {
 	pid_t pid = fork();
@@ -91,7 +91,7 @@ pid_t children_sleeper(void)
 		pause();
 }
 
-// vfork() that fails must say so. Needs a limit of processes.
+// When vfork() fails it must say so. The process needs a limit of processes for that.
 int children_leave(void)
 {
 	pid_t pid = vfork();

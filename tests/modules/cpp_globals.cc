@@ -84,7 +84,7 @@ PyObject *append(PyObject *, PyObject *more)
 	return PyUnicode_FromString(text.c_str());
 }
 
-// Uses of the shared string while @count copies of its pointer exist.
+// How often the shared string is used while there are @count copies of its pointer.
 PyObject *share(PyObject *, PyObject *count)
 {
 	std::unique_ptr<std::shared_ptr<std::string>[]> copies(

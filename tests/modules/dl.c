@@ -21,7 +21,7 @@ int user_dl_iterate_phdr(int (*fn)(struct dl_phdr_info *, size_t, void *), void 
 int user_dl_find_object(void *addr, struct dl_find_object *ret);
 int global_answer(void);
 
-// Defined here as in libprovider.so: the next one after this is that one's.
+// Defined here and in libprovider.so: the next definition after this library is libprovider.so's.
 int global_answer(void)
 {
 	return 1;

@@ -24,7 +24,7 @@ static void destroy(void *value)
 		errors++;
 }
 
-// How many have their values on this thread; the others have none.
+// How many keys have their values on this thread; the other keys have none.
 int early_keys_count(void)
 {
 	int count = 0;
@@ -34,7 +34,7 @@ int early_keys_count(void)
 	return count;
 }
 
-// On a thread that has none yet.
+// Sets the keys on a thread that has no values yet.
 int early_keys_set(void)
 {
 	for (int i = 0; i < COUNT; i++)
@@ -43,13 +43,13 @@ int early_keys_set(void)
 	return early_keys_count();
 }
 
-// How many values had their destructor.
+// For how many values the destructor was called.
 int early_keys_destroyed(void)
 {
 	return errors ? -errors : destroyed;
 }
 
-// Number of failures.
+// Deletes the keys; returns the number of failures.
 int early_keys_delete(void)
 {
 	int failures = 0;
@@ -70,7 +70,7 @@ __attribute__((constructor)) static void make(void)
 	for (int i = 0; i < COUNT; i++)
 		if (pthread_key_create(&unset[i], destroy))
 			errors++;
-	// One that is not there any more leaves its value where it was.
+	// A key that is deleted leaves its value behind.
 	if (pthread_key_create(&gone, destroy) || pthread_setspecific(gone, &errors) || pthread_key_delete(gone))
 		errors++;
 }

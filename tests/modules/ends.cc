@@ -65,7 +65,7 @@ static void report(void *what)
 	test_note(static_cast<const char *>(what));
 }
 
-// As code that a compiler has made in memory: of no library.
+// Registers a function at an address that belongs to no library, as code that a compiler has made in memory.
 extern "C" bool ends_nameless()
 {
 	static char what[] = "-" NAME ".nameless";

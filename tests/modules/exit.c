@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: MIT
-// Ends the process, it believes; and writes to standard output.
+// Calls exit(), which it takes for the end of the process, and writes to standard output.
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -11,7 +11,7 @@
 
 #define KEPT __attribute__((noinline, noclone, visibility("default")))
 
-// What follows a call, so that no call is a jump.
+// Written after each call, so that the compiler makes no call a jump.
 static volatile int after;
 
 KEPT int fault_write_here(volatile int *p)
@@ -39,7 +39,7 @@ KEPT int fault_instruction(void)
 	return after;
 }
 
-// A page of a file that has none any more.
+// Reads a page of a file that has become shorter.
 KEPT int fault_bus(void)
 {
 	int fd = memfd_create("empty", 0);
@@ -78,7 +78,7 @@ KEPT int fault_call_nothing(void)
 	return ret;
 }
 
-// No word of the stack above is what it was.
+// Destroys all words of the stack above this function.
 KEPT int fault_lose_stack(void)
 {
 	__asm__ volatile(TEST_ASM_LOSE_STACK ::: "memory");
@@ -91,7 +91,7 @@ static void write_again(int number)
 	after++;
 }
 
-// A handler of the program's own that deals with the signal.
+// The program's own handler deals with the signal.
 KEPT int fault_handled(void)
 {
 	signal(SIGFPE, write_again);

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: MIT
-// Filters and what is behind them: which of the two answers; and who asks.
+// Filters, and the libraries behind them: which of the two defines a name, and who asks.
 
 #ifndef FILTER_ANSWER
 #define FILTER_ANSWER 1

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: MIT
-// A destructor that loads a library, which nobody closes.
+// A destructor that loads a library and does not close it.
 
 #include "note.h"
 

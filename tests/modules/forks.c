@@ -38,7 +38,7 @@ static void late(void)
 	strcat(text, "l");
 }
 
-// Registers while handlers run: for the next fork().
+// Registers a handler while handlers run: it is called at the next fork().
 static void prepare_two(void)
 {
 	strcat(text, "b");
@@ -60,7 +60,7 @@ int forks_register_two(void)
 	return pthread_atfork(prepare_two, parent_two, NULL);
 }
 
-// What has run in the child: 100 * prepare + child.
+// Returns which handlers the child has run: 100 * prepare + child.
 int forks_fork(void)
 {
 	int status = -1;

@@ -14,7 +14,7 @@ extern void __deregister_frame(void *begin);
 void *frames_make(void);
 void frames_take_back(void *code);
 
-// A return address at the stack pointer, for all of the second page.
+// For all of the second page: the return address is at the stack pointer.
 static const struct __attribute__((packed)) {
 	uint32_t cie_size, cie_id;
 	uint8_t version, augmentation, code_align, data_align, return_register;

@@ -104,7 +104,7 @@ static void unlink_entry(struct entry *entry)
 	if (entry->next)
 		entry->next->prev = entry->prev;
 	tell(2, entry);
-	// Whoever reads it now has read too late.
+	// A reader that still reads this entry reads too late.
 	memset(entry, 0xff, sizeof(*entry));
 	unlock_list();
 }
@@ -156,7 +156,7 @@ static int free_place(void)
 	return i;
 }
 
-// Code and its name; returns its number, or -1 without memory for it.
+// Makes a function and tells debuggers its name; returns its number, or -1 without memory.
 API int jit_add(const char *name)
 {
 	static const uint8_t code[] = TEST_CODE_CALL;
@@ -181,7 +181,7 @@ API int jit_add(const char *name)
 	return number;
 }
 
-// The same with something that is no object file.
+// Registers something that is no object file.
 API int jit_add_broken(const char *name)
 {
 	int number = jit_add(name);
@@ -215,7 +215,7 @@ static int wait_for(int seconds)
 	return (int)left;
 }
 
-// The same, and it stays there for a while.
+// Calls the function, which stays in jit_bottom() for @seconds.
 API int jit_wait(int number, int seconds)
 {
 	return call(number, seconds, wait_for) + 1;

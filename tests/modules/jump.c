@@ -30,7 +30,7 @@ void jump_install(void)
 	sigaction(SIGABRT, &action, NULL);
 }
 
-// NULL when nothing has happened.
+// Returns NULL when no signal came.
 static void *fail(void *ignored)
 {
 	(void)ignored;
@@ -40,7 +40,7 @@ static void *fail(void *ignored)
 	return NULL;
 }
 
-// In a thread that ends: whether it was the one that ran the handler.
+// Runs in a thread that ends: whether this thread ran the handler.
 int jump_out(void)
 {
 	pthread_t thread;

@@ -18,7 +18,7 @@ int own_file_open(const char *path, int prot)
 	return fd;
 }
 
-/* The same code once more, through the number that was kept; NULL: that is not possible. */
+/* Map the same code once more, through the descriptor that was kept. NULL: the descriptor is gone. */
 const unsigned char *own_file_map_again(int fd)
 {
 	void *volatile code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);

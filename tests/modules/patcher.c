@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Patches other libraries, as UCX's libucm and Open MPI do: a jump to a function of its own at
-// the start of theirs, or that function's address in their tables.
+// Patches other libraries, as UCX's libucm and Open MPI do. It writes a jump to a function of its own over the
+// start of a function, or the address of its function into a table.
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -44,7 +43,7 @@ static void *page_of(void *addr)
 	return (void *)((uintptr_t)addr & -(uintptr_t)4096);
 }
 
-// 0, or what errno says.
+// Returns 0 or errno.
 int patcher_protect(void *addr, int prot)
 {
 	return mprotect(page_of(addr), 4096, prot) ? errno : 0;
@@ -55,7 +54,8 @@ int patcher_protect_with_key(void *addr, int prot)
 	return pkey_mprotect(page_of(addr), 4096, prot, -1) ? errno : 0;
 }
 
-// The function calls ours from now on; or errno, and it does not. Two pages: a jump may cross.
+// Makes a function jump to ours. Returns 0, or errno without a change. Two pages are made writable, because the
+// jump may cross from one to the next.
 int patcher_jump(void *function)
 {
 	struct __attribute__((packed)) {

@@ -85,7 +85,7 @@ int thread_key_set(const char *text)
 	return pthread_setspecific(key, text);
 }
 
-// Keys that are all there at once, each with its value; number of failures.
+// Makes many keys that exist at the same time, each with its value. Returns the number of failures.
 int thread_keys_many(int count)
 {
 	pthread_key_t *keys = calloc((size_t)count, sizeof(*keys));
@@ -105,7 +105,7 @@ int thread_keys_many(int count)
 	return failures;
 }
 
-// A key that somebody outside has made.
+// Reads the value of a key that the host has made.
 int thread_key_get_foreign(pthread_key_t foreign, const void *expected)
 {
 	return pthread_getspecific(foreign) == expected && !pthread_setspecific(foreign, &key) &&
@@ -116,7 +116,7 @@ int thread_key_get_foreign(pthread_key_t foreign, const void *expected)
 
 static tss_t chain;
 
-// Sets its key once more.
+// A destructor that sets its key once more.
 static void next_round(void *text)
 {
 	test_note(text);

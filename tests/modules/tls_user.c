@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Thread-local variables of others: of tls.c, which is private, and of the program,
-// which the system's linker owns. With HOST_ONLY, of the program alone.
+// Thread-local variables of other objects: of tls.c, which is private, and of the program, whose variables belong
+// to the system's linker. With HOST_ONLY only of the program.
 
 extern __thread int test_host_tls;
 

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// A thread-local variable that nobody need define. Its address is of use with
-// descriptors alone: the other models have no null for it.
+// A weak thread-local variable. Only with descriptors can its address be null when nobody defines it: the other
+// models have no null.
 
 #include "note.h"
 

@@ -90,7 +90,7 @@ struct throws_first {
 	}
 };
 
-// Constructors of the library: one that catches its own, one that sees what came of it.
+// Constructors of the library: the first catches its own exception, the second sees the result.
 int caught_in_constructor = [] {
 	try {
 		between(9);
@@ -391,7 +391,7 @@ void unwind_backtrace_symbols()
 	free(lines);
 }
 
-// Loads what throws from its constructor: nothing may leave dlopen().
+// Loads a library whose constructor throws: no exception may leave dlopen().
 void unwind_dlopen()
 {
 	try {

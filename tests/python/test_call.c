@@ -63,7 +63,7 @@ static void stop_that_waits_lets_calls_end_and_refuses_new_ones(void **state)
 	init_waiting();
 	spawn(&first, interp, WAIT);
 	sem_wait(&reached);
-	// They wait for the GIL, or come too late: both is an ordinary end.
+	// Each call waits for the GIL, or comes too late; both are ordinary ends.
 	for (int i = 0; i < 3; i++)
 		spawn(&waiting[i], interp, "sum(range(100000))");
 	pthread_create(&poster, NULL, post_later, NULL);
@@ -115,7 +115,7 @@ static void stop_on_another_thread_finalises(void **state)
 	void *err;
 
 	(void)state;
-	alarm(120); // instead of a hang
+	alarm(120); // ends a process that hangs
 	pthread_create(&thread, NULL, stop_elsewhere, interp);
 	pthread_join(thread, &err);
 	alarm(0);

@@ -88,7 +88,7 @@ static struct gorgon_error *raise_exception(void)
 	return err;
 }
 
-// Behind a job that runs.
+// The job waits behind a job that runs.
 static struct gorgon_error *cancel_job(void)
 {
 	struct gorgon_pool_opts opts = {.size = sizeof(opts), .count = 1};
@@ -123,7 +123,7 @@ static struct gorgon_error *abandon(void)
 						   "  finally: f()\n"
 						   "threading.Thread(target=f).start()\n", NULL));
 	err = gorgon_interp_stop(interp, 10);
-	gorgon_error_destroy(gorgon_interp_destroy(interp)); // its thread is parked
+	gorgon_error_destroy(gorgon_interp_destroy(interp)); // fails, because its thread is parked
 	return err;
 }
 

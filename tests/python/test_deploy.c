@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The promises that other many-Pythons-in-a-process projects (torch::deploy) tested of
-// theirs: lives of interpreters across threads, thread-local storage of many threads and
-// copies, constructors and exceptions per copy, and a program with Python's names.
+// What torch::deploy, another project with several Pythons in a process, tested of its interpreters: lives of
+// interpreters across threads, thread-local storage of many threads and copies, constructors and exceptions per
+// copy, and a program with Python's names.
 
 #define _GNU_SOURCE
 #include "helpers.h"
@@ -19,7 +19,7 @@
 // libtls_user.so refers to it.
 TEST_EXPORT __thread int test_host_tls = 77;
 
-// As a program that carries a Python has them in its global scope. Nobody may come here.
+// A program that contains a Python has such names in its global scope. Nobody may call these functions.
 static int python_names_called;
 
 #define PYTHON_NAME(name)                                                                          \
@@ -33,7 +33,7 @@ PYTHON_NAME(PyList_Append)
 PYTHON_NAME(PyObject_Str)
 PYTHON_NAME(_PyObject_New)
 PYTHON_NAME(Py_IncRef)
-// No libpython has this one: only the program could answer.
+// No libpython has this name, so only the program's could be found.
 PYTHON_NAME(PyHost_Only)
 
 TEST_EXPORT int host_only(void);
@@ -53,7 +53,7 @@ static int run_code(struct gorgon_interp *interp, const char *code)
 	return status;
 }
 
-// What a manager of several does in its life; returns the number after its last.
+// Does what a manager of several interpreters does. Returns the number that the next interpreter gets.
 static unsigned manage_three(unsigned number)
 {
 	struct gorgon_interp *interp[3];
@@ -99,7 +99,7 @@ static void interp_create_after_all_were_destroyed_starts_anew(void **state)
 	assert_int_equal(now.objects, before.objects);
 }
 
-// A step of an interpreter's life, for a thread. Failures are told by the main thread.
+// A step of an interpreter's life, run by a thread. The main thread reports failures.
 struct life {
 	struct gorgon_interp *interp;
 	pthread_barrier_t *together; // NULL: alone
@@ -324,7 +324,7 @@ static void thread_atexit_objects_of_two_libraries_end_in_reverse_order(void **s
 	join_call(test_symbol(object, "lifetime_touch_both"));
 	assert_string_equal(test_notes(), "+a.first +a.second +b.first +b.second "
 					  "-b.second -b.first -a.second -a.first ");
-	// A thread that uses only one has only that one's.
+	// A thread that uses only one of the libraries has only the variables of that library.
 	join_call(test_symbol(object, "lifetime_touch_a"));
 	assert_string_equal(test_notes(), "+a.first +a.second -a.second -a.first ");
 	test_ns_destroy(ns);
@@ -379,7 +379,7 @@ static void init_global_objects_are_made_once_per_copy(void **state)
 		ns[i] = test_ns();
 		test_open(ns[i], "liblifetime_b.so");
 		assert_string_equal(test_notes(), "+a.global +b.global ");
-		// What is there already is not made again.
+		// Objects that exist already are not made again.
 		test_open(ns[i], "liblifetime_a.so");
 		test_open(ns[i], "liblifetime_b.so");
 		assert_string_equal(test_notes(), "");
@@ -428,7 +428,7 @@ static void scope_find_python_name_of_the_program_is_not_found(void **state)
 	struct gorgon_object *object = NULL;
 
 	(void)state;
-	// With another name it is.
+	// A library that asks for another name finds it in the program.
 	object = test_open(ns, "libhost_name.so");
 	assert_ptr_equal(SYMBOL(object, target_fn, "python_name_target")(), host_only);
 	assert_error(gorgon_object_open(ns, test_module("libpython_name.so"), 0, &object),
@@ -473,7 +473,7 @@ static void scope_find_python_name_of_the_program_is_libpythons(void **state)
 	assert_ok(gorgon_interp_destroy(interp));
 }
 
-// As if somebody had asked for it with --share: the system would load a libpython for it.
+// With --share somebody may ask for this: the system's linker would load a libpython for the library.
 static void system_dlopen_library_that_needs_libpython_is_refused(void **state)
 {
 	static const char *const share[] = {"libneeds_python.so", NULL};

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: MIT
-// loader/python/ending.c: what runs at an interpreter's end, and what a quick one leaves out.
+// loader/python/ending.c: what runs at an interpreter's end, and what a quick end leaves out.
 
 #define _GNU_SOURCE
 #include "calls.h"
@@ -75,7 +74,8 @@ static void stop_quickly_leaves_out_cycles_alone(void **state)
 	run_program(interp, whole);
 	assert_ok(gorgon_interp_stop(interp, 0));
 	words = text_of(whole);
-	assert_non_null(strstr(words, "cycle ")); // the words are right: a whole end has all
+	// A whole end has every step, so the words are right.
+	assert_non_null(strstr(words, "cycle "));
 	assert_non_null(strstr(words, "held "));
 	free(words);
 	destroy(interp);

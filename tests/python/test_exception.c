@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// loader/python/exception.c and run.c: what Python code raises, as errors of the host, for
-// each way to run some.
+// loader/python/exception.c and run.c: how exceptions of Python code become errors of the host, for each way to run
+// code.
 
 #define _GNU_SOURCE
 #include "calls.h"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Failure injection through an interpreter's life: each call of the libraries' code to the C library and to libelf
 // fails once, in a forked child, while an interpreter is created, started, imports extensions, shares an array, is
-// packed for debuggers, is destroyed. Afterwards the child holds what one without a failure holds, the other
-// interpreter's results are right, and the error names the cause.
+// packed for debuggers, is destroyed. Afterwards the child must hold what a child without a failure holds, the
+// other interpreter's results must be right, and the error must name the cause.
 //
-// Without arguments: the first call of each place in the code. `test_failures all` is for make check-long: each call
-// fails alone, and the first one of each place also with all of its kind after it. `test_failures all STEP [NUMBER]` is a part of that.
+// Without arguments: the first call of each place in the code. `test_failures all` is for make check-long: each
+// call fails alone, and the first one of each place also with all of its kind after it. `test_failures all STEP
+// [NUMBER]` runs a part of these.
 
 #define _GNU_SOURCE
 #include "../lib/helpers.h"
@@ -29,14 +30,14 @@
 
 #define SECONDS 60 // that a child may take
 
-// What a process holds, beside what helpers.h counts.
+// What a process holds besides what helpers.h counts.
 struct held {
 	struct test_snapshot snapshot;
 	size_t keys, libraries, threads;
 	int64_t witness;
 };
 
-// A child's answer.
+// What a child reports.
 struct result {
 	bool ended;
 	enum gorgon_error_code code;
@@ -49,10 +50,10 @@ static struct failing_record *record;
 static bool every_call;
 static size_t only; // 0: all
 
-// Beside the one that calls fail for.
+// Interpreters besides the interpreter for which calls fail.
 static struct gorgon_interp *witness, *spare;
 
-// The clock goes on when a case says so.
+// How much time has passed: a case makes the clock go on.
 static uint64_t passed;
 
 uint64_t __real_gorgon_now(void);
@@ -62,7 +63,7 @@ uint64_t __wrap_gorgon_now(void)
 	return __real_gorgon_now() + passed;
 }
 
-// In a child, where cmocka's assertions have nobody to come back to.
+// For children, in which an assertion of cmocka would have no test to return to.
 static void must_work(struct gorgon_error *error)
 {
 	if (!error)
@@ -224,7 +225,8 @@ static struct gorgon_error *import_numpy(void)
 	return run("import numpy");
 }
 
-// An extension by its name, another with thread-local storage, and constructors and exceptions of C++.
+// Opens an extension by its name, an extension with thread-local storage, and libraries with constructors and
+// exceptions of C++.
 static struct gorgon_error *open_libraries(void)
 {
 	char *source;
@@ -251,7 +253,7 @@ static struct gorgon_error *share(void)
 	return err;
 }
 
-// What another namespace loads makes packs of those that have loaded nothing for a while.
+// A load in another namespace packs the namespaces that have loaded nothing for a while.
 static struct gorgon_error *pack(void)
 {
 	struct gorgon_ns *ns = NULL;
@@ -268,7 +270,7 @@ static struct gorgon_error *pack(void)
 	return err;
 }
 
-// It may be repeated.
+// A refused end may be repeated.
 static struct gorgon_error *destroy(void)
 {
 	struct gorgon_error *err = gorgon_interp_destroy(spare);
@@ -296,7 +298,7 @@ static const struct step steps[] = {
 
 // --- a child ---------------------------------------------------------------------------------------
 
-// What the libraries write comes there.
+// What the libraries write to stderr goes to a file in this folder.
 static char folder[] = "/tmp/gorgon-failures-XXXXXX";
 
 static void use_empty_folders(size_t n, bool all)
@@ -336,10 +338,10 @@ static void run_step(const struct step *step, size_t n, bool all)
 	result->ended = true;
 }
 
-// There in a build that counts what runs.
+// Only a build that measures coverage has this.
 extern void __gcov_dump(void) __attribute__((weak));
 
-// The n-th call fails; 0: none. The status as waitpid() has it.
+// Runs the step in a child in which the n-th call fails; 0: none does. Returns the status as waitpid() has it.
 static int in_child(const struct step *step, size_t n, bool all)
 {
 	int status;
@@ -374,13 +376,13 @@ static bool names_cause(const struct failing_call *call)
 		return result->code == GORGON_ERROR_NOMEM || strcasestr(result->message, "memory");
 	if (!call->number)
 		return strstr(result->message, "/no/memory");
-	// A descriptor that cannot be looked at is not taken to be ours.
+	// A descriptor that cannot be looked at is taken for another file's.
 	if (!strcmp(call->function, "fstat") && strstr(result->message, strerror(EBADF)))
 		return true;
 	return strstr(result->message, strerror(call->number));
 }
 
-// What a child holds otherwise than one without a failure; "" for nothing.
+// How a child's process differs from that of a child without a failure; "": not at all.
 static const char *compare(const struct held *before, bool unmaps)
 {
 	static char text[512];
@@ -414,7 +416,7 @@ static const char *compare(const struct held *before, bool unmaps)
 	return text;
 }
 
-// Prints what is wrong. Whether nothing is.
+// Prints what is wrong. Returns whether nothing is.
 static bool judge(const struct step *step, size_t n, bool all, int status, const struct held *before)
 {
 	const struct failing_call *call = &record->calls[n - 1];
@@ -444,7 +446,7 @@ static bool judge(const struct step *step, size_t n, bool all, int status, const
 
 #define PLACES_MAX 4096
 
-// Whether a call from there comes for the first time.
+// Whether a call comes from this place for the first time.
 static bool is_new(const void **seen, const void *from)
 {
 	size_t i = 0;

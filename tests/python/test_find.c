@@ -131,7 +131,7 @@ static void python_find_venv_of_a_venv_of_copies_follows_both(void **state)
 	assert_found(test_temp("second/bin/python"), LIBRARY, test_temp("second/bin/python"));
 }
 
-// virtualenv has names of its own; and an environment that says it comes from itself.
+// virtualenv uses other names, and an environment may name itself as its origin.
 static void python_find_virtualenv_of_copies_follows_its_configuration(void **state)
 {
 	static const char text[] = "home = /usr/bin\nversion_info = 3.11.2.final.0\n"
@@ -243,7 +243,7 @@ static void python_find_free_threaded_python_is_refused(void **state)
 	refuse(executable, GORGON_ERROR_UNSUPPORTED, "is a free-threaded CPython, expected one with");
 }
 
-// An executable that was linked with it says what it needs, whatever it is called.
+// An executable that is linked with a libpython says so, whatever it is called.
 static void python_find_executable_that_needs_a_libpython_may_have_any_name(void **state)
 {
 	const char *path = test_temp("snake");
@@ -251,12 +251,12 @@ static void python_find_executable_that_needs_a_libpython_may_have_any_name(void
 	(void)state;
 	test_run("cp %s %s", test_module("../host_python"), path);
 	assert_found(path, LIBRARY, path);
-	// What it needs counts, not what it is called.
+	// The libpython that it needs counts, not its name.
 	test_run("cp %s %s", path, test_temp("python3.12"));
 	assert_found(test_temp("python3.12"), LIBRARY, test_temp("python3.12"));
 }
 
-// python-build-standalone's: not a DT_RUNPATH says where, but what is needed.
+// The executables of python-build-standalone name their libpython by a path in DT_NEEDED, and have no DT_RUNPATH.
 static void python_find_executable_that_needs_a_libpython_beside_it(void **state)
 {
 	const char *library = test_temp("built/lib/libpython" TEST_PYTHON ".so.1.0");
@@ -315,7 +315,7 @@ static void python_find_static_python_tells_what_to_install(void **state)
 	       "/static; install a Python that was configured with --enable-shared");
 }
 
-// Finding does not read all of the file; loading it does.
+// To find a libpython, not all of the file is read; to load it, all of it is.
 static void interp_create_truncated_libpython_is_refused(void **state)
 {
 	struct gorgon_interp_opts opts = {.size = sizeof(opts)};
@@ -334,7 +334,7 @@ static void interp_create_truncated_libpython_is_refused(void **state)
 	assert_unchanged(&before);
 }
 
-// A library of the right name that is none.
+// The library has the right name and no Python in it.
 static void interp_create_library_without_python_is_refused(void **state)
 {
 	struct gorgon_interp_opts opts = {.size = sizeof(opts)};
@@ -358,7 +358,7 @@ static bool is_any(const char *name)
 	return true;
 }
 
-// More than there is memory for: neither a map nor a copy of it.
+// The file is larger than memory, so it can neither be mapped nor copied.
 static int find_without_memory(void *arg)
 {
 	const struct rlimit limit = {UINT64_C(1) << 30, UINT64_C(1) << 30};

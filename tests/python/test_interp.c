@@ -35,7 +35,7 @@ static void destroy(struct gorgon_interp *interp)
 	assert_ok(gorgon_interp_destroy(interp));
 }
 
-// A new interpreter for one program.
+// Runs a program in a new interpreter.
 static int run_once(const char *code)
 {
 	struct gorgon_interp *interp = create();
@@ -260,7 +260,7 @@ static void interp_main_two_copies_have_different_none(void **state)
 	struct gorgon_interp *both[2];
 	void *none;
 
-	// Both at once: alone they could get the same addresses.
+	// Both are alive at once: one after the other, they could get the same addresses.
 	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct gorgon_interp_opts opts = {
@@ -369,7 +369,7 @@ struct reader {
 	sem_t locked, go_on;
 };
 
-// As a thread in getline(): it holds the stream's lock while it waits.
+// Holds a stream's lock and waits, like a thread in getline().
 static void *hold_stream(void *arg)
 {
 	struct reader *reader = arg;
@@ -392,7 +392,7 @@ static void interp_main_host_waits_for_input_ends_all_the_same(void **state)
 	sem_init(&reader.go_on, 0, 0);
 	assert_int_equal(pthread_create(&thread, NULL, hold_stream, &reader), 0);
 	sem_wait(&reader.locked);
-	alarm(120); // instead of a hang
+	alarm(120); // ends a process that hangs
 	assert_int_equal(run_once("pass"), 0);
 	alarm(0);
 	sem_post(&reader.go_on);
@@ -528,7 +528,7 @@ static void interp_get_stats_unknown_size_is_refused(void **state)
 	destroy(interp);
 }
 
-// Descriptors and mappings of many, one after the other.
+// Many interpreters, one after the other, leave no descriptors and mappings.
 static void interp_destroy_loop_leaves_nothing(void **state)
 {
 	struct test_snapshot before, now;

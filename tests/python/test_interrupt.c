@@ -24,7 +24,7 @@ static void *interrupt_when_reached(void *arg)
 	struct interrupter *interrupter = arg;
 
 	sem_wait(&reached);
-	usleep(50000); // into the loop or the system call
+	usleep(50000); // time to get into the loop or the system call
 	interrupter->err = gorgon_interp_interrupt(interrupter->interp);
 	return NULL;
 }
@@ -39,7 +39,7 @@ static void interrupt_main(struct gorgon_interp *interp, const char *source)
 	assert_raised(gorgon_interp_run_string(interp, source, NULL), "KeyboardInterrupt", "");
 	pthread_join(thread, NULL);
 	assert_ok(interrupter.err);
-	// Nothing of it is left.
+	// Nothing of the interrupt is left.
 	run(interp, "for i in range(1000): pass\nimport time; time.sleep(0.001)");
 }
 
@@ -48,8 +48,8 @@ static void ignore_signal(int number)
 	(void)number;
 }
 
-// Of interpreters that have the process's signals, that keep out of them, and that do so in a
-// host with a handler of its own.
+// Interpreters that take the process's signals, that keep out of them, and that keep out of them in a host with a
+// handler of its own.
 static void interrupt_main_thread_in_a_loop_and_in_system_calls(void **state)
 {
 	static const char *const sources[] = {
@@ -102,7 +102,7 @@ static void interrupt_other_threads_in_a_loop(void **state)
 	alarm(0);
 }
 
-// Processor time of a thread from the interrupt to its end.
+// Measures a thread's processor time from the interrupt to the end of the call.
 static void *time_loop(void *arg)
 {
 	struct thread *thread = arg;
@@ -129,7 +129,7 @@ static void interrupt_runaway_among_others_ends_soon(void **state)
 	assert_int_equal(pthread_getcpuclockid(runaway.thread, &clock), 0);
 	clock_gettime(clock, &before);
 	assert_ok(gorgon_interp_interrupt(interp));
-	// The thread's clock can be read as long as it is not joined and not at its end.
+	// The thread's clock can be read until it ends, or is joined.
 	after = before;
 	while (!clock_gettime(clock, &after) && !__atomic_load_n(&runaway.err, __ATOMIC_ACQUIRE))
 		usleep(1000);
@@ -167,8 +167,8 @@ static void *keep_interrupting(void *arg)
 	return NULL;
 }
 
-// Interrupts that come at any moment of short calls: each call ends in one of two ways, and
-// none sees an interrupt of another.
+// Interrupts come at any moment of short calls. Each call ends in one of two ways, and no call sees an interrupt of
+// another.
 static void interrupt_at_any_time_stays_with_its_call(void **state)
 {
 	struct gorgon_interp *interp = start();
@@ -192,8 +192,8 @@ static void interrupt_at_any_time_stays_with_its_call(void **state)
 	alarm(0);
 }
 
-// The text of an exception is made by Python code, with imports: an interrupt in the middle of
-// these would leave CPython's import lock behind, and an error without its traceback.
+// The text of an exception is made by Python code, with imports. An interrupt in the middle of an import would
+// leave CPython's import lock behind, and an error without its traceback.
 static void interrupt_while_an_error_is_made_comes_too_late(void **state)
 {
 	(void)state;
@@ -233,7 +233,7 @@ TEST_EXPORT void test_call_nested(void)
 	pthread_t thread;
 
 	pthread_create(&thread, NULL, interrupt_when_reached, &nested);
-	// In the inner interpreter while the outer one is interrupted.
+	// The call from inside runs in the inner interpreter while the outer one is interrupted.
 	from_inside =
 		gorgon_interp_run_string(inner, REACHED "import time; time.sleep(0.2)\n", NULL);
 	pthread_join(thread, NULL);
@@ -258,7 +258,7 @@ static void interrupt_while_in_another_interpreter_comes_afterwards(void **state
 	alarm(0);
 }
 
-// Python in it handles SIGINT and does not get it: the process ends as without Python.
+// A Python in this process handles SIGINT but does not get it: the process ends as it would without Python.
 static int send_ctrl_c(void *arg)
 {
 	const struct gorgon_ns_opts ns_opts = {.size = sizeof(ns_opts), .no_signals = true};
@@ -266,7 +266,7 @@ static int send_ctrl_c(void *arg)
 
 	test_interp_start(arg ? NULL : &opts, NULL);
 	kill(getpid(), SIGINT);
-	usleep(1000); // where a sanitizer delivers it
+	usleep(1000); // a sanitizer delivers the signal here
 	return 7;
 }
 

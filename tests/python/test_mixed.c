@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Interpreters of different CPythons in one process: a release and a debug build, whose structures
-// differ, and other versions where a pyenv has them. Each has its own extensions, exceptions and
-// threads, and goes when it likes.
+// Interpreters of different CPythons in one process: a release and a debug build, whose structures differ, and
+// other versions where a pyenv has them. Each has its own extensions, exceptions and threads, and is destroyed at
+// any time.
 
 #define _GNU_SOURCE
 #include "calls.h"
@@ -88,7 +88,7 @@ static void *use(void *arg)
 	return NULL;
 }
 
-// What its f() has said is what was asked for.
+// What a member's f() has returned names the CPython that was asked for.
 static void check(struct member *member)
 {
 	const struct gorgon_python *python = gorgon_interp_python(member->interp);
@@ -103,7 +103,7 @@ static void check(struct member *member)
 		      "nothing");
 }
 
-// On a thread each.
+// Runs a function for all members, each on a thread.
 static void all(struct member *members, size_t count, void *(*fn)(void *))
 {
 	for (size_t i = 0; i < count; i++)
@@ -116,7 +116,8 @@ static void all(struct member *members, size_t count, void *(*fn)(void *))
 		assert_ok(members[i].err);
 }
 
-// They are all there at once, and go one after the other, beginning with @first; the rest works on.
+// All members are there at once; then they are destroyed one after the other, beginning with @first, while the rest
+// works on.
 static void live_together(struct member *members, size_t count, size_t first)
 {
 	all(members, count, begin);
@@ -146,7 +147,7 @@ static void mixed_release_and_debug_build_live_together(void **state)
 	assert_int_equal(gorgon_interp_count(), 0);
 }
 
-// Of pyenv, and where that has none the distribution's: Debian's releases have one version, or two.
+// Finds the versions of a pyenv, or else those of the distribution: a release of Debian has one or two.
 static size_t find_versions(glob_t *found, struct member *members)
 {
 	const char *home = getenv("HOME") ?: "";
@@ -227,7 +228,7 @@ static void *stop_one(void *arg)
 	return NULL;
 }
 
-// Started on a thread that has ended since, stopped on one that has never been inside.
+// The interpreter was started on a thread that has ended, and is stopped on a thread that was never in it.
 static void check_stop(const char *python)
 {
 	struct member member = {.python = python};

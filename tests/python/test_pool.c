@@ -13,7 +13,7 @@
 #define VALUE_INT(n)	{.kind = GORGON_VALUE_INT, .integer = (n)}
 #define VALUE_STRING(s) {.kind = GORGON_VALUE_STRING, .text = {(s), sizeof(s) - 1}}
 
-// Called by Python code, which ctypes lets go of the GIL for.
+// Python code calls these through ctypes, which releases the GIL meanwhile.
 static sem_t reached, go_on;
 TEST_EXPORT void test_pool_wait(void);
 TEST_EXPORT void test_pool_wait(void)
@@ -74,7 +74,7 @@ static struct gorgon_job *submit(struct gorgon_pool *pool, const char *function)
 	return job;
 }
 
-// What a function without arguments returns, an int.
+// Calls a function without arguments that returns an int.
 static int64_t call(struct gorgon_pool *pool, const char *function)
 {
 	struct gorgon_value ret;
@@ -350,7 +350,7 @@ static void pool_jobs_hold_their_arrays(void **state)
 		.writable = true,
 		.data = numbers,
 	};
-	// Without numpy, which leaves what a leak checker finds.
+	// numpy is left out, because it leaves memory that a leak checker finds.
 	struct gorgon_pool_opts pool_opts = {
 		.size = sizeof(pool_opts),
 		.count = 1,

@@ -47,7 +47,7 @@ static struct gorgon_value of(struct gorgon_pyobject *object)
 	return (struct gorgon_value){.kind = GORGON_VALUE_OBJECT, .object = object};
 }
 
-// An int, whose reference is given back.
+// The value of an int, whose reference is released.
 static int64_t take_int(struct gorgon_pyobject *object)
 {
 	struct gorgon_value value;
@@ -112,7 +112,7 @@ static void attributes_are_those_of_the_object(void **state)
 	assert_ok(gorgon_pyobject_has_attr(object, "inner.y", &has));
 	assert_false(has);
 	gorgon_pyobject_release(object);
-	// Any other exception is no answer.
+	// Any other exception is an error and not an answer.
 	object = find(interp, "b");
 	assert_raised(gorgon_pyobject_has_attr(object, "broken", &has), "ValueError", "no");
 	gorgon_pyobject_release(object);
@@ -147,7 +147,7 @@ static void items_have_keys_of_any_kind(void **state)
 	assert_ok(gorgon_pyobject_get_item(dict, &key, &ret));
 	assert_int_equal(take_int(ret), 3);
 	ret = NULL;
-	// The object itself is the key.
+	// The key is the object itself.
 	key = of(tuple);
 	value = of(dict);
 	assert_ok(gorgon_pyobject_set_item(dict, &key, &value));
@@ -185,7 +185,7 @@ static void calls_take_values_and_references(void **state)
 	assert_ok(gorgon_pyobject_call(f, &args, &kwargs, &ret));
 	assert_true(gorgon_pyobject_is(ret, object));
 	assert_false(gorgon_pyobject_is(ret, f));
-	// It is no value, and says so.
+	// An object that is no plain value says so.
 	assert_error(gorgon_pyobject_get_value(ret, &result), GORGON_ERROR_UNSUPPORTED, "object: a value of type A");
 	gorgon_pyobject_release(ret);
 	ret = NULL;
@@ -312,7 +312,7 @@ static void *release_in_thread(void *object)
 	return NULL;
 }
 
-// Release on a thread that never was in an interpreter, and wait for the end of it.
+// Releases on a thread that was never in an interpreter, and waits for the end of that thread.
 static void release_elsewhere(struct gorgon_pyobject *object)
 {
 	pthread_t thread;
@@ -332,7 +332,7 @@ static void release_on_another_thread_does_not_wait_for_the_gil(void **state)
 	run(interp, COUNTED "a = Counted(1)\n");
 	object = find(interp, "a");
 	run(interp, "del a");
-	// A PyDLL function keeps the GIL: it is held from here to sem_post().
+	// A function of PyDLL keeps the GIL, from here to sem_post().
 	spawn(&holder, interp, "import ctypes\n"
 			       "ctypes.PyDLL(None).test_call_reached()\n"
 			       "ctypes.PyDLL(None).test_call_wait()\n"
@@ -589,7 +589,7 @@ static void replica_is_unpickled_once_where_it_is_used(void **state)
 	assert_true(gorgon_pyobject_is(copy, again));
 	assert_int_equal(gorgon_pyobject_interp(copy), gorgon_interp_number(two));
 	assert_int_equal(forward(copy, 5), 15);
-	// Where it comes from it is the object itself.
+	// In its own interpreter a replica is the object itself.
 	assert_ok(gorgon_replica_get(replica, one, &same));
 	assert_true(gorgon_pyobject_is(same, model));
 	run(one, "assert m.made == 0");
@@ -598,7 +598,7 @@ static void replica_is_unpickled_once_where_it_is_used(void **state)
 	gorgon_pyobject_release(same);
 	gorgon_pyobject_release(again);
 	gorgon_pyobject_release(model);
-	// It outlives its interpreter, and references outlive it.
+	// The replica outlives its interpreter, and references outlive the replica.
 	destroy(one);
 	gorgon_replica_release(gorgon_replica_hold(replica));
 	assert_ok(gorgon_replica_get(replica, three, &again));
@@ -633,7 +633,7 @@ static void replica_is_an_argument_of_calls_and_jobs(void **state)
 		args[1].integer = i;
 		assert_ok(gorgon_pool_submit(pool, NULL, "use", &list, NULL, -1, &jobs[i]));
 	}
-	// The jobs hold it.
+	// The jobs hold the replica.
 	gorgon_replica_release(args[0].replica);
 	for (int i = 0; i < 8; i++) {
 		assert_ok(gorgon_job_finish(jobs[i], &ret));
@@ -658,7 +658,7 @@ static void replica_of_what_cannot_be_pickled_or_imported_is_an_exception(void *
 	assert_ok(gorgon_replica_create(object, &replica));
 	assert_raised(gorgon_replica_get(replica, two, &ret), "ModuleNotFoundError", "'m'");
 	assert_null(ret);
-	// Another attempt.
+	// Now the module is there, and unpickling succeeds.
 	run(two, MODULE);
 	assert_ok(gorgon_replica_get(replica, two, &ret));
 	assert_int_equal(forward(ret, 2), 6);
@@ -694,7 +694,7 @@ static void replica_threads_that_come_first_at_once_get_the_same_copy(void **sta
 
 	(void)state;
 	run(one, MODULE "model = m.Model(3)\n");
-	// Unpickling lets the others in.
+	// While one thread unpickles, others can use the interpreter.
 	run(two, MODULE "def slow(self, state):\n"
 			"    import time; time.sleep(0.05); self.__dict__.update(state)\n"
 			"m.Model.__setstate__ = slow\n");

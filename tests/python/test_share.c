@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// loader/python: arrays between programs and the host, and what an interpreter that is
-// destroyed leaves to the others. tests/run/test_share.py has what programs see.
+// loader/python: arrays that programs and the host share, and what an interpreter that is destroyed leaves to the
+// others. tests/run/test_share.py has what programs see.
 
 #define _GNU_SOURCE
 #include "helpers.h"
@@ -20,7 +19,7 @@ static void count_destroy(void *ctx, void *data)
 	destroyed++;
 }
 
-// Run a program in an interpreter of its own, which is destroyed then.
+// Runs a program in an interpreter of its own, which is destroyed afterwards.
 static void run(const char *code, int expected)
 {
 	struct gorgon_interp *interp = test_interp_create(NULL);
@@ -40,7 +39,7 @@ static struct gorgon_array *receive(const char *name)
 	return array;
 }
 
-// The host's numbers under the name "numbers".
+// Shares the host's numbers under the name "numbers".
 static void share_numbers(int *numbers, bool writable)
 {
 	struct gorgon_array_opts opts = {
@@ -81,7 +80,7 @@ static void share_destroyed_interpreter_lets_go_of_what_it_received(void **state
 
 	(void)state;
 	share_numbers(numbers, false);
-	// A reference too many: Python will never drop the array.
+	// With a reference too many Python never drops the array.
 	run("import ctypes, gorgon\n"
 	    "a = gorgon.receive('numbers')\n"
 	    "ctypes.pythonapi.Py_IncRef(ctypes.py_object(a))\n"
@@ -104,7 +103,7 @@ static void share_destroyed_owner_leaves_its_array_to_the_others(void **state)
 	    1);
 	array = receive("from the past");
 	assert_true(*(double *)array->data == 99999);
-	// Of its holders the array alone is left.
+	// The array alone still holds the block.
 	assert_int_equal(array->block->count, 1);
 	gorgon_array_release(array);
 	run("import gorgon\n"
@@ -122,8 +121,8 @@ enum { THREADS = 8, LIVES = 3, NAMES = 6 };
 // Shares that are tried by all of them; tests/long/shares.py wants more.
 #define SHARES "7200"
 
-// Owners that come and go: each shares under names that all use, holds what it receives from
-// others too often to let go of it, and ends in one of three ways.
+// Owners come and go. Each shares under names that all use, holds what it receives from others too often to let go
+// of it, and ends in one of three ways.
 static void *live_and_die(void *arg)
 {
 	static const char code[] =
@@ -186,7 +185,7 @@ static void share_owners_die_at_random(void **state)
 		items = (const int64_t *)array->data;
 		for (ptrdiff_t k = 0; k < array->layout.shape[0]; k++)
 			assert_int_equal(items[k], items[0]);
-		// Nobody else is left.
+		// Only the host still holds the array.
 		assert_int_equal(array->count, 1);
 		assert_int_equal(array->block->count, 1);
 		gorgon_array_release(array);

@@ -81,8 +81,8 @@ static void start_defaults_are_python3s(void **state)
 	unsetenv("PYTHONPATH");
 }
 
-// It is about some other Python; children get it all the same. In an environment of the
-// interpreter's own it is meant.
+// PYTHONHOME of the process is meant for another Python, and children get it all the same. In an environment of the
+// interpreter's own it is meant for the interpreter.
 static void start_home_of_the_process_is_for_others(void **state)
 {
 	static const char *const own[] = {"PYTHONHOME=/nonexistent", NULL};

@@ -24,7 +24,7 @@ static const struct gorgon_debug_ns *newest_ns(void)
 	return (const struct gorgon_debug_ns *)(uintptr_t)gorgon_debug_root.ns_tail;
 }
 
-// Until the calling thread has computed for so long, of its own processor time.
+// The calling thread computes until it has used this much processor time of its own.
 #define COMPUTE "import time\nend = time.thread_time() + 0.1\nwhile time.thread_time() < end: pass\n"
 #define SPENT	100000000u
 
@@ -91,9 +91,9 @@ static void stats_processor_time_has_calls_that_run_and_threads_that_have_ended(
 	assert_true(during >= before + SPENT);
 	sem_post(&go_on);
 	assert_ok(join(&busy));
-	// What has been counted once is not counted again at its end.
+	// Time that was counted during the call is not counted again at its end.
 	assert_in_range(stats_of(interp).total_cpu_ns, during, during + SPENT / 2);
-	// A thread of Python's, while it runs and afterwards.
+	// A thread that Python has started counts, while it runs and afterwards.
 	before = stats_of(interp).total_cpu_ns;
 	run(interp, "import threading\n"
 		    "done, go = threading.Event(), threading.Event()\n"
@@ -175,7 +175,7 @@ static void stats_wait_for_the_gil_is_counted(void **state)
 	sem_wait(&reached);
 	run(interp, "pass");
 	assert_ok(join(&holder));
-	// The holder may have been slow to begin to sleep, but not this thread to wait.
+	// The holder may have begun to sleep late, but this thread has waited at once.
 	assert_true(stats_of(interp).gil_wait_ns - before > 1000000);
 	destroy(interp);
 }

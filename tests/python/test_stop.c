@@ -17,7 +17,7 @@
 #define LIMIT_MS 400
 #define ENDS_MS	 3000 // for what ends when it is interrupted, which takes time on a busy machine
 
-// In C, with the GIL: nothing but the return of this function ends it.
+// C code with the GIL: it ends only when this function returns.
 static bool spinning;
 
 TEST_EXPORT void test_stop_spin(void);
@@ -27,7 +27,7 @@ TEST_EXPORT void test_stop_spin(void)
 		continue;
 }
 
-// Not before the call that has started the thread has come back, for which it needs the GIL.
+// The call that has started the thread needs the GIL to return: it must have returned first.
 static bool may_spin;
 
 TEST_EXPORT int test_stop_may_spin(void);
@@ -38,7 +38,8 @@ TEST_EXPORT int test_stop_may_spin(void)
 
 struct program {
 	const char *name, *source;
-	const char *named; // what the error says of it; NULL: it ends when it is interrupted
+	// What the error says of it; NULL: the program ends when it is interrupted.
+	const char *named;
 };
 
 #define THREAD(body, daemon)                                                                                           \
@@ -111,7 +112,7 @@ static uint64_t abandoned_count(void)
 	return stats.count;
 }
 
-// What debuggers and gorgon-symdump read.
+// The state that debuggers and gorgon-symdump read.
 static uint32_t shown_state(const struct gorgon_interp *interp)
 {
 	const struct gorgon_debug_ns *ns = (void *)(uintptr_t)gorgon_debug_root.ns_head;
@@ -203,7 +204,7 @@ static void stop_interrupts_calls_and_destroy_frees_all(void **state)
 	alarm(0);
 }
 
-// The threads of the host come back from their calls; after that nothing keeps the interpreter.
+// The host's threads return from their calls, and then nothing keeps the interpreter.
 static void calls_into_an_abandoned_interpreter_come_back(void **state)
 {
 	static const char *const sources[] = {
@@ -245,7 +246,7 @@ TEST_EXPORT void test_stop_call_back(void)
 	host_went_on = true;
 }
 
-// A function of the host is not jumped over: it may hold locks of the host.
+// A stop does not jump over a function of the host, which may hold locks of the host.
 static void functions_of_the_host_between_two_calls_go_on(void **state)
 {
 	struct gorgon_interp *interp = called_back = start();
@@ -264,7 +265,7 @@ static void functions_of_the_host_between_two_calls_go_on(void **state)
 	alarm(0);
 }
 
-// Pages that were never written are nobody's; a stack of a thread is the interpreter's.
+// Pages that were never written to do not count; a thread's stack counts for the interpreter.
 static void abandoned_memory_is_what_is_resident(void **state)
 {
 	static const char memory[] = "import mmap\n"
@@ -305,7 +306,7 @@ static void fork_and_exit_with_parked_threads(void **state)
 	assert_error(gorgon_interp_destroy(interp), GORGON_ERROR_BUSY, "");
 	pid = fork();
 	if (!pid) {
-		// Their stacks are the child's own copies, and nobody is in them.
+		// The child has its own copies of their stacks, and no thread uses them.
 		gorgon_error_destroy(gorgon_interp_destroy(interp));
 		exit(abandoned_count() < before ? 7 : 1);
 	}
@@ -321,7 +322,7 @@ static void fork_and_exit_with_parked_threads(void **state)
 	alarm(0);
 }
 
-// What its libraries have registered for the end is code that has gone.
+// What the interpreter's libraries have registered for the end is code that is not there any more.
 static void end_of_the_process_calls_nothing_of_an_abandoned_interpreter(void **state)
 {
 	int status;
@@ -350,7 +351,7 @@ static void end_of_the_process_calls_nothing_of_an_abandoned_interpreter(void **
 	assert_int_equal(WEXITSTATUS(status), 7);
 }
 
-// Python does as it is used to, with a limit of time, too.
+// With a limit of time Python ends as it does without.
 static void stop_within_a_limit_is_an_ordinary_end(void **state)
 {
 	struct gorgon_interp *interp = start();

@@ -145,7 +145,8 @@ static void thread_of_the_program_with_a_fault_is_parked(void **state)
 	alarm(0);
 }
 
-// The allocator's lock may be held; and a host that does not ask for it does not survive.
+// A fault in the allocator ends the process, because its lock may be held; and a host that has not asked to survive
+// does not.
 static void process_ends_where_locks_may_be_held(void **state)
 {
 	static const char *const sources[] = {

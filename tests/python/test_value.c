@@ -81,14 +81,14 @@ static void call_arrays_cross_without_a_copy(void **state)
 	assert_true(info.data == numbers + 1 && info.layout.shape[0] == 2 && info.writable);
 	gorgon_array_get_info(items[3].array, &info);
 	assert_true(info.data == numbers);
-	// What lives in the interpreter's own memory is copied.
+	// An array in the interpreter's own memory is copied.
 	gorgon_array_get_info(items[2].array, &info);
 	assert_memory_equal(info.data, "ab", 2);
 	gorgon_array_get_info(items[4].array, &info);
 	assert_true(info.layout.ndim == 0 && *(int64_t *)info.data == 2);
 	destroy(interp);
 	test_hide_leaks(false);
-	// The interpreter is gone, its array is not.
+	// The array outlives its interpreter.
 	gorgon_array_get_info(items[1].array, &info);
 	assert_true(info.layout.shape[0] == 4 && ((int64_t *)info.data)[3] == 3);
 	gorgon_value_deinit(&ret);
