@@ -107,7 +107,7 @@ static void compare_all(void)
 	SAME(table->length, unicode_object.length);
 	SAME(table->ascii_size, unicode_object.asciiobject_size);
 	compare("PyCompactUnicodeObject", sizeof(PyASCIIObject) + 16, sizeof(PyCompactUnicodeObject));
-	// What read_table() takes in at once is all in _PyRuntime.
+	// read_table() reads this much at once, so all of it must be in _PyRuntime.
 	compare("_PyRuntime", true, sizeof(_PyRuntimeState) >= WORDS_MAX * 8);
 }
 #endif

@@ -35,7 +35,7 @@ def symdump(*words, **kwargs):
 
 
 def output(*words):
-    """What it printed; it must succeed and complain of nothing."""
+    """What gorgon-symdump prints; it must succeed and complain of nothing."""
     result = symdump(*words)
     assert (result.returncode, result.stderr) == (0, ""), (words, result)
     return result.stdout
@@ -99,7 +99,7 @@ def objects(snapshot):
 
 @functools.cache
 def pages(path):
-    """Address of a file's first page and of the end of its last, by readelf."""
+    """The address of a file's first page and that of the end of its last page, by readelf."""
     loads = re.findall(r"^\s+LOAD\s+0x\w+ (0x\w+) 0x\w+ 0x\w+ (0x\w+)",
                        harness.run("readelf", "-lW", path).stdout, re.M)
     return (min(int(a, 16) for a, _ in loads) & ~0xFFF,

@@ -11,7 +11,7 @@ import unittest
 import harness
 
 SOURCE = os.path.join(harness.ROOT, "tests", "jitreg", "jitreg_aarch64.c")
-# An empty list of object files: that there is one makes a process worth looking at.
+# An empty list of object files: with a list a process is worth looking at.
 DESCRIPTOR = "struct { unsigned version, action; void *relevant, *first; } __jit_debug_descriptor = {1, 0, 0, 0};\n"
 CALLS = ["hidden", "deeper", "first", "second"]  # innermost first
 BASE, STACK, PAGE = 0x5500000000, 0x5600000000, 65536
@@ -88,8 +88,8 @@ class Program:
 
 
 def write_core(path, library, sign, mask=None, program=None):
-    """A core whose thread is in the innermost of CALLS; sign(address) is how a return address is saved. Without a program
-    it says which files are mapped."""
+    """A core whose thread is in the innermost of CALLS. sign(address) is how a return address is saved. Without a
+    program the core itself says which files are mapped."""
     places = [library.after_call(caller, callee) for caller, callee in zip(CALLS, ["beyond", *CALLS])]
     stack, at = bytearray(4096), 0
     for i, pc in enumerate(places):

@@ -20,8 +20,8 @@ import symdump_session as session  # noqa: E402
 
 EVERY = list(range(session.COUNT))
 
-# A program with a plain JIT list: what LLVM registers, a relocatable object with absolute
-# section addresses and names relative to them. Its own code stands in for generated code.
+# A program with a plain JIT list, which has what LLVM registers: a relocatable object with absolute section addresses
+# and names relative to them. Its own code stands for generated code.
 PLAIN_JIT = """
 #include <elf.h>
 #include <stdint.h>
@@ -105,7 +105,7 @@ int generated(int x)
 }
 """
 
-# A program for LLVM itself; pause() returns never.
+# A program that LLVM itself runs; pause() never returns.
 LLVM = """
 declare i32 @pause()
 define i32 @generated(i32 %x) !dbg !4 {
@@ -299,7 +299,7 @@ int main(void)
 }
 """
 
-# Loads and unloads a private object without pause.
+# Loads and unloads a private object all the time.
 RESTLESS = f"""
 import _ctypes, os
 print("ready", flush=True)
@@ -310,7 +310,7 @@ while True:
 
 
 def at_a_terminal(*words, **env):
-    """(exit status, what comes to a terminal that is both outputs)"""
+    """(exit status, what a terminal shows that has both outputs)"""
     environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM")}
     leader, terminal = pty.openpty()
     process = subprocess.Popen([harness.SYMDUMP, *map(str, words)], stdin=subprocess.DEVNULL, stdout=terminal,
@@ -490,7 +490,7 @@ class OtherTargets(unittest.TestCase):
             program, file = os.path.join(folder, "jit"), os.path.join(folder, "generated.o")
             made = subprocess.run(["gcc", "-x", "c", "-", "-o", program], input=JIT_WITH_LINES, text=True, check=False)
             self.assertEqual(made.returncode, 0)
-            # LLVM writes no .debug_aranges, and which unit has an address is to be searched.
+            # LLVM writes no .debug_aranges, so gorgon-symdump has to search for the unit that has an address.
             for options, removed in ((["-gdwarf-4"], []), (["-gdwarf-5"], []),
                                      (["-gdwarf-5"], [".debug_aranges", ".rela.debug_aranges"])):
                 with self.subTest(options=options, removed=removed):
@@ -513,7 +513,7 @@ class OtherTargets(unittest.TestCase):
                                      [line for offset, line in rows.items() if offset < end], lines)
 
     def test_generated_code_of_private_compilers(self):
-        """Beside the registry: what compilers in two interpreters have registered, and have not taken back."""
+        """Beside the registry there is what compilers in two interpreters have registered and not taken back."""
         code = harness.compiled_code("libjit_direct.so", wait=600)
         with harness.Background(harness.HOST, "-n", 2, code, until=r"(?s)(ready.*){2}", asleep=2) as process:
             addresses = {f"{name}_{i}": address for name in ("again", "compiled")
@@ -532,7 +532,8 @@ class OtherTargets(unittest.TestCase):
             self.assertIn(f"consistent: 2 namespaces, {count + 4} objects", session.output(process.pid, "--check"))
 
     def test_llvm(self):
-        """Its names and lines, and the stack through them: by its unwind data, or as far as there is none."""
+        """Generated code has names and lines, and stacks go through it: by its unwind data, or without it as far as
+        possible."""
         lli = next((path for path in map(shutil.which, ("lli-19", "lli-16", "lli-14", "lli")) if path), None)
         if not lli:
             self.skipTest("lli is not installed")
@@ -589,7 +590,7 @@ class OtherTargets(unittest.TestCase):
             made = subprocess.run(["gcc", "-x", "c", "-", f"-I{harness.ROOT}/jitreg", f"-L{harness.BUILD}", "-ljitreg",
                                    "-x", "none", library, "-Wl,-rpath,/only:/libs", "-o", program], input=text, text=True, check=False)
             self.assertEqual(made.returncode, 0)
-            # By build-id, in the container.
+            # The debug file is found by build-id, in the container.
             build_id = re.search(r"Build ID: (\w+)", harness.run("readelf", "-n", library).stdout)[1]
             debug = os.path.join(root, "usr/lib/debug/.build-id", build_id[:2], f"{build_id[2:]}.debug")
             os.makedirs(os.path.dirname(debug))
@@ -673,14 +674,14 @@ class OtherTargets(unittest.TestCase):
                 done = [int(n) for n in re.findall(r"\r\033\[Kgorgon-symdump: objects: (\d+) of 400000", output)]
                 self.assertTrue(done)
                 self.assertEqual(done, sorted(set(done)))
-                # The line is taken away before the answer.
+                # The line of progress is removed before the answer.
                 self.assertTrue(output.endswith("\r\033[K0x1  in no loaded file\n"), output[-200:])
                 result = session.symdump(process.pid, "--addr", "1")
                 self.assertEqual((status, result.returncode, result.stdout, result.stderr),
                                  (1, 1, "0x1  in no loaded file\n", ""))
 
     def test_no_descriptors_is_no_answer(self):
-        """What needs a file that cannot be opened is not left out without a word."""
+        """When a file cannot be opened, the output says that something is missing."""
         with tempfile.TemporaryDirectory() as folder, session.start_host(folder) as host:
             for count in range(5, 13):
                 limits = f"ulimit -n {count}; exec"
@@ -689,7 +690,7 @@ class OtherTargets(unittest.TestCase):
                 self.assertRegex(result.stderr, "(?m): Too many open files$", count)
             result = session.symdump(host.pid, "--stacks")
             self.assertEqual((result.returncode, result.stderr), (0, ""))
-            # The limit of a shell is not in the way.
+            # The usual limit of descriptors, which a shell sets, is raised.
             result = harness.run("sh", "-c", 'ulimit -S -n 8; exec "$0" "$@"', harness.SYMDUMP, host.pid, "--stacks")
             self.assertEqual((result.returncode, result.stderr), (0, ""))
 
@@ -701,14 +702,14 @@ class OtherTargets(unittest.TestCase):
                               "__jit_debug_descriptor\n"))
 
     def test_process_that_loads_and_unloads_without_pause(self):
-        """Each snapshot is whole, or says that it is not; none is wrong: what stays is always there and always
-        the same, and of what comes and goes all is there or nothing."""
+        """Each snapshot is whole, or says that it is not, and none is wrong: what stays is always there and the same,
+        and what comes and goes is there completely or not at all."""
         consistent = 0
         seen = set()
         with tempfile.TemporaryDirectory() as folder:
             with session.start_host(folder, RESTLESS, asleep=0) as host:
                 maps = session.mappings(host.pid)
-                files = {}  # what each has always
+                files = {}  # the files that are always there, by interpreter
                 staying = None
                 for _ in range(1000):
                     result = session.symdump(host.pid, "--json")
@@ -740,12 +741,12 @@ class OtherTargets(unittest.TestCase):
             for o in ns["objects"]:
                 self.assertIn((int(o["start"], 16), os.path.realpath(o["path"])), {(m.start, m.path) for m in maps})
         self.assertGreater(consistent, 500)
-        self.assertGreater(len(seen), 1)  # it did change
+        self.assertGreater(len(seen), 1)  # the list did change
 
 
 @harness.needs_gdb
 class Scripts(unittest.TestCase):
-    """--gdb and --lldb on a core, in a debugger that knows nothing of us and does not see the JIT list."""
+    """--gdb and --lldb on a core, in a debugger without scripts, which does not see the JIT list."""
 
     @classmethod
     def setUpClass(cls):

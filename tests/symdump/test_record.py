@@ -18,8 +18,8 @@ import harness
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import symdump_session as session  # noqa: E402
 
-# Interpreter 0 spends nine tenths of its time in heavy(), and a thread of its own rests. 1 compresses, without its GIL.
-# Two threads of 2 want one GIL. 3 sleeps with its GIL.
+# Interpreter 0 spends nine tenths of its time in heavy(), and a thread of its own rests. Interpreter 1 compresses,
+# without its GIL. Two threads of interpreter 2 want one GIL. Interpreter 3 sleeps with its GIL.
 PROGRAM = """
 import ctypes, gorgon, threading, time, zlib
 
@@ -80,7 +80,8 @@ def outer():
 outer()
 """
 
-# A CPython 3.11 as it would be in memory, whose lists never end: interpreters, threads, frames. The thread is this one.
+# What a CPython 3.11 would have in memory, but with lists that never end: interpreters, threads, frames. The thread
+# is the one that runs this.
 HOSTILE = """
 #include <stdint.h>
 #include <stdio.h>
@@ -115,7 +116,7 @@ int main(int argc, char **argv)
 }
 """
 
-# What a reader sees of a python3.13t.
+# What a reader of memory finds in a python3.13t.
 FREE_THREADED = """
 #include <stdio.h>
 #include <unistd.h>
@@ -289,7 +290,7 @@ class Targets(unittest.TestCase):
                     self.assertRegex(text, r"(?m)^host;thread \d+ \(python3[^;]*\);\[idle\];.*<module> \(<string>:1\).* \d+$")
 
     def test_sub_interpreters_of_one_thread(self):
-        """The one that runs counts, and with C frames they stand in the order in which they were entered."""
+        """The sub-interpreter that runs counts. C frames stand among its frames in the order in which they were entered."""
         with harness.Background(harness.PYTHON3, "-c", SUBINTERPRETERS, until="ready") as process:
             status, text, errors = record(process.pid, seconds=0.4)
             self.assertEqual((status, errors), (0, []))

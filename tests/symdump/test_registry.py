@@ -111,11 +111,11 @@ class Registry(unittest.TestCase):
             self.assertEqual(text, [text_range(os.path.realpath(o["path"]))], o["path"])
             for name, start, end in sections:
                 self.assertTrue(int(o["start"], 16) <= start <= end <= int(o["end"], 16), (o["path"], name))
-        self.assertEqual(self.gdb_sections, {})  # and nothing else
+        self.assertEqual(self.gdb_sections, {})  # there are no others
 
     def test_every_executable_mapping_of_a_private_file_belongs_to_one_object(self):
         ranges = [(int(o["start"], 16), int(o["end"], 16)) for _, o in session.objects(self.scene.live)]
-        # Others, as libz, the system may have loaded for the host besides.
+        # The system may have loaded other libraries, such as libz, for the host, too.
         private = {os.path.realpath(o["path"]) for _, o in session.objects(self.scene.live) if "python" in o["path"]}
         texts = [m for m in self.scene.mappings if m.executable and m.path in private]
         self.assertGreaterEqual(len(texts), len(private) * session.COUNT)
@@ -199,7 +199,7 @@ class Registry(unittest.TestCase):
                              names)
 
     def test_sysroot_keeps_to_itself(self):
-        """Files below it are used; a link in it cannot lead out. Without the file the symfile in
+        """Files below the sysroot are used, and a link in it cannot lead out of it. Without the file the symfile in
         memory still has the names."""
         with tempfile.TemporaryDirectory() as root:
             def put(path):

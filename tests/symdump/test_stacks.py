@@ -15,7 +15,8 @@ import harness
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import symdump_session as session  # noqa: E402
 
-# Interpreter 0 sleeps, 1 compares in numpy's sort, 2 calls back from C, deep in Python, 3 is in a C++ module.
+# Interpreter 0 sleeps, interpreter 1 compares in numpy's sort, interpreter 2 calls back from C, deep in Python, and
+# interpreter 3 is in a C++ module.
 COUNT = 4
 PROGRAM = """
 import ctypes, gorgon, numpy, resource, sys, time
@@ -240,7 +241,7 @@ class Stacks(unittest.TestCase):
         self.assertEqual([frame[0] for frame in python_frames(text)["interp 1"][0]], ["spin", "<module>"])
 
 
-# Asks for the time without pause, which is the kernel's code in the process.
+# Asks for the time without pause. The code for that is the kernel's, in the process.
 CLOCK = """
 #include <stdint.h>
 #include <stdio.h>
@@ -258,7 +259,7 @@ int main(void)
 """
 
 
-# Goes through code that nobody has heard of and that has no frame pointer.
+# Goes through code that is registered nowhere and has no frame pointer.
 UNKNOWN = """
 import ctypes, mmap
 # push %rbp; xor %ebp,%ebp; call *%rdi; pop %rbp; ret

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The reader of gorgon-symdump against targets that are damaged or lie.
 //
-// A core file is made here, with a registry of three namespaces of four objects each, and
-// given to the reader with one field changed, for which the problem is known; and then with
-// many changed at random, for which there must be an answer and no crash, hang or write
-// anywhere (SAN=address,undefined). The head of the lists is found as in any core: this
-// program's own file defines gorgon_debug_root, and the core says that it is mapped.
+// A core file is made here, with a registry of three namespaces of four objects each. The reader gets it with one
+// field changed, for which the problem is known. Then it gets it with many fields changed at random: there must be an
+// answer, and no crash, hang or stray write (SAN=address,undefined). The head of the lists is found as in any core:
+// this program's own file defines gorgon_debug_root, and the core says that it is mapped.
 
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -344,7 +343,7 @@ static void snapshot_of_sound_core_has_every_object(void **state)
 	target_close(&target);
 }
 
-// A process whose entries end before the figures: what lies behind them is something else.
+// In an older process the entries end before the figures, and something else lies behind them.
 static void snapshot_of_older_process_has_no_figures(void **state)
 {
 	struct problems problems = {0};
@@ -459,7 +458,7 @@ static void snapshot_of_damaged_field_says_what_is_wrong(void **state)
 	}
 }
 
-// What is missing may be anything: nothing that is left says so.
+// The missing part may have had anything, so the reader must say that the core was cut off.
 static void snapshot_of_core_that_was_cut_off_says_so(void **state)
 {
 	const struct {
@@ -520,7 +519,7 @@ static uint64_t random_state = 1;
 
 static uint64_t next_random(void)
 {
-	// Vigna's xorshift64*: the same row of numbers everywhere.
+	// Vigna's xorshift64*: the numbers are the same everywhere.
 	random_state ^= random_state >> 12;
 	random_state ^= random_state << 25;
 	random_state ^= random_state >> 27;
@@ -547,7 +546,7 @@ static void mutate(struct core *core)
 		world_addr(&good.world.symfile[next_random() % COUNT]),
 		next_random(),
 	};
-	// Half of the changes where a change matters most.
+	// Half of the changes are made where they matter most.
 	const struct {
 		size_t off, size;
 	} parts[] = {

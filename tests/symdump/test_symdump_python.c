@@ -99,7 +99,7 @@ static void fill(struct memory *memory, uint64_t tag)
 	fill_code(&memory->module_code, ADDR(module_name), 1);
 }
 
-// As CPython 3.@minor has them, in words.
+// The table of offsets that CPython 3.@minor has, in words.
 static void fill_offsets(struct memory *memory, unsigned minor)
 {
 	bool is_3_14 = minor >= 14, is_3_15 = minor >= 15;
@@ -114,7 +114,7 @@ static void fill_offsets(struct memory *memory, unsigned minor)
 	interp[2] = 0;
 	interp[3] = 8;
 	gil[0] = 16;
-	gil[1] = 24; // were it the interpreter's own
+	gil[1] = 24; // if it is the interpreter's own GIL
 	gil[3] = 24;
 	gil[4] = 32;
 	thread[2] = 0;
@@ -210,7 +210,7 @@ static void read_of_version_has_frames_lines_and_holder(void **state)
 		assert_true(read_stack(&memory, minor, &stack, &whole, why_not));
 		assert_false(stack.holds_gil);
 		python_stack_deinit(&stack);
-		memory.gil.holder = ADDR(other); // of the same thread, in a sub-interpreter
+		memory.gil.holder = ADDR(other); // a state of the same thread in a sub-interpreter
 		memory.other.tid = TID;
 		assert_true(read_stack(&memory, minor, &stack, &whole, why_not));
 		assert_true(stack.holds_gil);
@@ -273,7 +273,8 @@ static void read_of_endless_list_ends(void **state)
 	assert_false(read_stack(&memory, 14, &stack, &whole, why_not));
 }
 
-// What a reader sees who comes while a frame is made anew: no code, or a code object's address that another frame left.
+// A reader may come while a frame is set up: the frame has no code object, or the address of a code object that
+// another frame has left.
 static void read_of_frame_without_code_is_not_whole(void **state)
 {
 	struct memory memory;
@@ -297,7 +298,7 @@ static void read_of_frame_without_code_is_not_whole(void **state)
 	python_stack_deinit(&stack);
 }
 
-// A code object that is freed leaves its address to another one.
+// The address of a freed code object may be another code object's later.
 static void read_of_code_at_the_address_of_another_is_the_new_one(void **state)
 {
 	struct memory memory;
