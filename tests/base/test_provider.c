@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // loader/base/provider.c: tables, handles and chains of providers, by themselves and as what a private object is
 // bound to; and the options of a single load: where to search, what constructors get.
 

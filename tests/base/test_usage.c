@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // loader/base/usage.c: what an interpreter holds, and what becomes of an interpreter that holds too much.
 
 #define _GNU_SOURCE

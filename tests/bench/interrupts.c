@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How long a call that blocks takes to return with KeyboardInterrupt after gorgon_interp_interrupt().
 //
-// 	interrupts ROUNDS
+//	interrupts ROUNDS
 //
 // For each way of blocking a line: its name, "main" (Python's main thread, which is interrupted as Ctrl-C interrupts a python3) or "other"
 // (another thread of the host), microseconds at the 50th and the 99th percentile.

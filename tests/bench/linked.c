@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A python3 that is linked with its libpython, which interpreters load, too. Debian's own python3 contains CPython
 // instead, and is faster for that.
 

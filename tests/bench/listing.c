@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What it costs to make objects known to the unwinder when there are many.
 //
-// 	listing MODULE COUNT
+//	listing MODULE COUNT
 //
 // Prints nanoseconds per object: for loading MODULE into a namespace, and for listing and unlisting COUNT objects in
 // the table of loader/ns/unwind.c. These objects are only addresses, because not every process may have so many

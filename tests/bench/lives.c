@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What whole interpreters cost: created, a program run, destroyed.
 //
-// 	lives [-q | -k] KEPT AT_ONCE TIMES CODE
+//	lives [-q | -k] KEPT AT_ONCE TIMES CODE
 //
 // KEPT interpreters have run CODE and stay alive meanwhile. TIMES times AT_ONCE interpreters are created, run CODE
 // and are destroyed, by a thread each. Prints a line for each time: processor time, time of the wall (ns) and page

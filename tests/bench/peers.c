@@ -2,7 +2,7 @@
 // What somebody would have instead of lives.c: processes with the same libpython, and CPython's own
 // subinterpreters.
 //
-// 	peers WAY AT_ONCE TIMES PYTHON CODE
+//	peers WAY AT_ONCE TIMES PYTHON CODE
 //
 // WAY is spawn (this program, started anew), fork (a child that starts Python; nothing of it has been started here)
 // or sub (a subinterpreter, one after the other, with the GIL that all have). PYTHON is the executable whose modules

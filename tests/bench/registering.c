@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What it costs to tell debuggers about copies of a library while none is attached.
 //
-// 	registering LIBRARY COUNT
-// 	registering --pack SIZE LIBRARY COUNT
+//	registering LIBRARY COUNT
+//	registering --pack SIZE LIBRARY COUNT
 //
 // Prints nanoseconds per copy for loading LIBRARY into a namespace, for registering and for unregistering it, and the
 // bytes of memory that each registered copy needs. COUNT copies are registered at made-up addresses: nobody looks

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // One process of the benchmark of C++ exceptions; run.py starts several and alternates.
 //
-// 	throws MODULE [LIBGORGON COUNT]
+//	throws MODULE [LIBGORGON COUNT]
 //
 // Has the system load MODULE (modules/throw.cc) and, given LIBGORGON, loads it into COUNT
 // namespaces, too. Says who answers _dl_find_object(), then for each line
 //
-// 	host K | private K
+//	host K | private K
 //
 // how long K throws take, in nanoseconds of this thread's processor time.
 //

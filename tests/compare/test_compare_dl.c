@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Side by side with the system's linker: the dl family. All calls are made by libdl.so, a module, because the
 // results of several of these functions depend on the caller.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // loader/copy/rewrite.c: what a copy says of itself; that the system's linker takes it for another library, and
 // that our loader reads it; what other tools say of it; and what is refused.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // loader/dl/deps.c, through the public interface. run/test_deps.py has the answers for real modules.
 
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writes the fuzz targets' bytes to files, and sends their output to /dev/null.
 
 #define _GNU_SOURCE

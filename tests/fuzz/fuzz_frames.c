@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // An .eh_frame. When it is found sound it can be given to the unwinder, whose searches then read nothing outside of
 // it.
 

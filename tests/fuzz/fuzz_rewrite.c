@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A shared object that is copied under another name. If a copy is written, it can be read like the file.
 
 #include "fuzz.h"

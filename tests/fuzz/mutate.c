@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Mutations that know ELF: a field gets another value, most often the value of another field or a value at an edge.
 // The field is in a header, in the dynamic section, or in a table to which one of these leads. Every third mutation
 // is left to libFuzzer.

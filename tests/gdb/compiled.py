@@ -15,7 +15,7 @@ compiler.jit_code.restype = ctypes.c_void_p
 
 
 def say(text):
-    sys.stdout.write(text + "\n")  # in one piece: a debugger prints meanwhile
+    sys.stdout.write(text + "\n")  # one write, because a debugger prints meanwhile
     sys.stdout.flush()
 
 
@@ -28,7 +28,7 @@ def add(name):
 gone = add("gone")
 compiler.jit_call(gone, 1)
 compiler.jit_remove(gone)
-again = add("again")  # where `gone` was, as a rule
+again = add("again")  # as a rule in the place where `gone` was
 compiled = add("compiled")
 say(f"compiled_{me} returns {compiler.jit_call(compiled, 40 + me)}")
 if "wait" in globals():

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Helpers for the gdb tests: a loop over stops, inside gdb, and a parser for what it prints.
 
-The loop is Python of the test's own. It prints a marker line for each stop with the breakpoints
-that were hit and the pc, and then runs the commands chosen for them. A breakpoint goes by its location as it was typed
-(`break walk.cc:30 if n == 1` is "walk.cc:30"); by its number where two have one location, or a test is about numbers."""
+The loop is the test's own Python code. It prints a marker line for each stop with the breakpoints that were hit and the
+pc, and then runs the commands chosen for them. A breakpoint is named by its location as it was typed (`break walk.cc:30
+if n == 1` is "walk.cc:30"), or by its number if two breakpoints have one location or a test is about numbers."""
 
 import os
 import re
@@ -20,7 +20,8 @@ STOP_LINE = harness.source_line(PROGRAM, "# where the sessions stop")
 WAIT_LINE = harness.source_line(PROGRAM, "# where attached sessions find them")
 DECIMAL = f"_decimal{harness.EXT_SUFFIX}"
 
-# CPython's helper takes frames from a variable that Debian 13 has optimized out, in any process; since 3.14 it does not.
+# In CPython 3.13 the helper takes frames from a variable that Debian 13 has optimized out, in any process; since 3.14
+# it does not.
 needs_frames_of_helper = unittest.skipIf(harness.VERSION == "3.13", "CPython 3.13's own py-bt finds no frames here")
 
 LOOP = r"""
@@ -82,8 +83,8 @@ def in_each_step(commands):
 
 
 class WaitingWalk:
-    """Mixed into cases: all threads of a host with `count` interpreters wait in their steps. `attached` and `core` are what
-    gdb prints for `commands`; `steps` are what the threads have printed."""
+    """For cases in which all threads of a host with `count` interpreters wait in their steps. `attached` and `core` are
+    what gdb prints for `commands`; `steps` are what the threads have printed."""
 
     count, commands, mode, variables = 3, (), (), {}
     waiting = 6  # threads
@@ -111,7 +112,7 @@ class WaitingWalk:
 def steps(output):
     """{LWP: [what walk.cc has printed of a step, by name]}"""
     found = {}
-    for line in re.findall(r"walk: (number \d.*)", output):  # it may come in the middle of a line of gdb's
+    for line in re.findall(r"walk: (number \d.*)", output):  # it may come in the middle of a line of gdb's output
         words = line.split()
         step = dict(zip(words[::2], words[1::2]))
         found.setdefault(int(step["lwp"]), []).append(step)
@@ -151,8 +152,8 @@ def whose(addresses, pc, offset=0):
 
 
 def frames(backtrace):
-    """Function names of a backtrace, innermost first; the C library's own names for what it exports (__GI___clone3) are
-    those names."""
+    """Function names of a backtrace, innermost first, without the prefix that the C library's own names have
+    (__GI___clone3)."""
     return re.findall(r"^#\d+\s+(?:0x[0-9a-f]+ in )?(?:__GI_+)?(\S+)", backtrace, re.M)
 
 
@@ -162,8 +163,8 @@ def line_of(function):
 
 
 def offsets(location):
-    """Where gdb's own breakpoint is in the library file, relative to PyList_Append: in several places where the compiler has
-    taken a part of a function out of it and put it back, as in time_sleep of some releases."""
+    """Where gdb's own breakpoint is in the library file, relative to PyList_Append. There are several places if the
+    compiler has taken a part of a function out and put it back, as in time_sleep of some releases."""
     output = harness.gdb([f"break {location}", "info breakpoints", "print (long)&PyList_Append"], harness.LIBPYTHON)
     append = int(re.search(r"= (\d+)", output)[1])
     return {int(a, 16) - append for a in re.findall(r"^1\S*\s.*(0x[0-9a-f]{16}) in", output, re.M)}
@@ -176,8 +177,8 @@ def threads(output):
     return {int(lwp): text for lwp, text in zip(parts[1::2], parts[2::2])}
 
 
-# What gdb says of cores in general: by gcore of the vsyscall page and of the command line, by a kernel that knows more
-# registers than gdb, of a copy of the program with its own time.
+# What gdb says of cores in general: gcore's lack the vsyscall page and the command line, the kernel may know more
+# registers than gdb, and a copy of the program has another time.
 HARMLESS = re.compile(r"unexpected null characters|Memory read failed for corefile section|"
                       r"[Ss]ection `\.reg-xstate/|exec file is newer than core file|"
                       r"^warning: \d+\t\S+: No such file or directory$")  # source lines of libraries, since gdb 14
@@ -194,7 +195,7 @@ def backtraces(count):
 
 
 def words(count):
-    """Every command that asks something, for `count` interpreters whose threads wait in steps of walker.py."""
+    """Every command that shows something, for `count` interpreters whose threads wait in steps of walker.py."""
     return ["gorgon list", "gorgon modules", "gorgon check", "gorgon apply all gorgon whose $pc", *backtraces(count),
             *(f"gorgon print -i {i} walk_counter" for i in range(count)),
             *(f"gorgon print -i {i} (int) walk_plain_count" for i in range(count)),
@@ -207,7 +208,7 @@ def commands(asked):
 
 
 def answers(output):
-    """{word: answer}, without numbers that gdb gives to threads and values, threads in the order of their ids."""
+    """{word: answer}, without the numbers that gdb gives to threads and values, with threads in the order of their ids."""
     parts = re.split(r"^=== (.*)\n", output, flags=re.M)
     return {word: settled(text) for word, text in zip(parts[1::2], parts[2::2])}
 

@@ -11,7 +11,7 @@ import time
 import harness
 
 PROMPT = "(gdb) "
-SECONDS = 60  # in which gdb ends
+SECONDS = 60  # seconds in which gdb has to end
 
 
 class Terminal:
@@ -39,10 +39,10 @@ class Terminal:
 
     def ask(self, line):
         os.write(self.terminal, f"{line}\n".encode())
-        return self.read().partition("\n")[2]  # what was typed comes first
+        return self.read().partition("\n")[2]  # the terminal shows first what was typed
 
     def block(self, *lines):
-        """Types the lines of "commands", "python" or "define", and "end"; what comes after it."""
+        """Types the lines of "commands", "python" or "define", and "end"; returns what is printed after it."""
         for line in lines:
             os.write(self.terminal, f"{line}\n".encode())
             self.read(prompt=">")
@@ -52,7 +52,7 @@ class Terminal:
         return self
 
     def __exit__(self, *_):
-        """Ends the session, and what hangs."""
+        """Ends the session, also one that hangs."""
         os.write(self.terminal, b"kill\nquit\n")
         try:
             self.process.wait(SECONDS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gorgon break: one of gdb's breakpoints in all copies, present and to come, or in one."""
+"""gorgon break: a single breakpoint of gdb in all copies, also copies to come, or in one interpreter's copy."""
 
 import functools
 import os
@@ -36,7 +36,7 @@ def places(text, *numbers):
 
 @functools.cache
 def second_instruction():
-    """How far it is from the start of PyList_Append."""
+    """How far behind the start of PyList_Append the second instruction is."""
     output = harness.gdb(["x/2i PyList_Append"], harness.LIBPYTHON)
     return int(re.search(r"<PyList_Append\+(\d+)>", output)[1])
 
@@ -94,7 +94,7 @@ class Live(Case):
             self.assertIn(f"\tbreakpoint already hit {count} time{'s' if count > 1 else ''}\n", rows[number])
 
     def test_places_are_those_of_gdb_in_each_living_copy(self):
-        # Of gdb's some may be none (test_dwarf_index.py).
+        # gdb itself may have no place in a copy (test_dwarf_index.py).
         first = places(self.created.output["info breakpoints"], BY_NAME)
         start = {a - self.addresses[0] for a in first} & self.start
         one = {self.addresses[2] + offset for offset in self.sleep}
@@ -126,7 +126,7 @@ class Live(Case):
             self.assertRegex(stop.output["bt 1"], rf"^#0  walk_step from walk\.so \[interp \d\] \(.*walk\.cc:{LINE}\n")
 
     def test_condition_is_of_the_copy_and_the_thread(self):
-        # Only a first step has its own number alone in walk_counter.
+        # Only at the first step walk_counter is that step's number alone.
         numbers = [int(session.value(stop.output["print number"])) for stop in session.stops(self.output, CONDITION)]
         first = [int(step["number"]) for steps in self.steps.values() for step in steps
                  if int(step["walk_counter"]) == 5 + int(step["number"]) and int(step["number"]) > 1]
@@ -141,7 +141,7 @@ class Live(Case):
 
 @harness.needs_gdb
 class Commands(Case):
-    """Set while the process stands, deleted, and what goes wrong."""
+    """Breakpoints that are set and deleted while the process stands still, and mistakes."""
 
     MISTAKES = {
         "gorgon break -i": "gorgon break: -i takes the number of an interpreter",

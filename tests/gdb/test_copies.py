@@ -20,7 +20,7 @@ for path in sys.argv[1:]:
 @harness.needs_gdb
 class Copies(unittest.TestCase):
     def copies(self, folder):
-        """One libpython whose .dynamic stayed in its place, and one whose .dynamic did not."""
+        """A libpython whose .dynamic stayed in its place, and a libpython whose .dynamic moved."""
         paths = [os.path.join(folder, f"libpython-{number}.so") for number in range(2)]
         for path, added in zip(paths, ([], MANY)):
             options = [option for name in added for option in ("--add", name)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Typed commands act on the frame's copy; where they cannot, what a user is told before they act."""
+"""Typed commands act on the frame's copy. Where they cannot, the user is told before they act."""
 
 import os
 import re
@@ -14,7 +14,8 @@ from terminal import Terminal  # noqa: E402
 
 COUNT = 3
 LINE = harness.source_line(session.WALK, "// where the walk stops")
-# gdb takes what libpython has from its first copy, which is interpreter 0's; the answers for interpreter 2's.
+# Without scripts gdb takes what libpython defines from its first copy, interpreter 0's. The answers here are those of
+# interpreter 2.
 TYPED = {"call PyLong_FromLong(5)": r"\$\d+ = .*\n", "call PyLong_FromLong(5)->ob_type": r"\$\d+ = .*0x\w+.*\n", "call PyErr_Clear()": r" \n", "call/x PyLong_AsLong(PyLong_FromLong(5))": r"\$\d+ = 0x5\n",
          "x/2gx &PyLong_Type": r"0x\w+.*:\t0x\w+\t0x\w+\n", "x/s PyLong_Type.tp_name": r'0x\w+.*:\t"int"\n',
          "output PyLong_Type.tp_name": None, 'printf "PyLong_Type %s\\n", PyLong_Type.tp_name': r"PyLong_Type int\n",
@@ -37,7 +38,7 @@ class Typed(unittest.TestCase):
             cls.sourced = gdb.ask(f"source {harness.GDB_SCRIPT}")
             gdb.ask(f"break walk.cc:{LINE} if $gorgon_interp() == 2")
             gdb.ask("run")
-            gdb.ask("set scheduler-locking on")  # the others would register more while functions are called
+            gdb.ask("set scheduler-locking on")  # other threads would register objects while functions are called
             cls.answers = {line: re.sub(r"\[(?:New )?Thread .*\n|walk: .*\n", "", gdb.ask(line)) for line in TYPED}
             cls.printed = {line: gdb.ask(line) for line in ("print number", "p number", "print $gorgon_interp(PyObject_Repr)")}
             cls.said = [gdb.ask('x/s $gorgon("PyLong_Type").tp_name'), gdb.ask('display $gorgon("walk_depth", 2)'),
@@ -61,7 +62,7 @@ class Typed(unittest.TestCase):
             with self.subTest(line):
                 if answer:
                     self.assertRegex(self.answers[line], f"^{answer}$")
-                elif not line.startswith("output PyLong"):  # this hook is the user's
+                elif not line.startswith("output PyLong"):  # the user has a hook for this command
                     self.assertNotIn("gorgon:", self.answers[line])
         self.assertRegex(self.whose, r"= 2\n$", self.answers)
         self.assertRegex(self.set, r"= 4\n$")

@@ -13,7 +13,7 @@ from terminal import Terminal  # noqa: E402
 
 FEW, MANY = 2, 10
 CODE = "import time; time.sleep(0.5); time.sleep(0.25); time.sleep(0.125)"
-MISSING = "(?:warning: )"  # of gdb 14 and later, before the line of a source file that is not there
+MISSING = "(?:warning: )"  # words of gdb 14 and later before the line of a source file that is missing
 STOP = r'Thread \d+ "host" hit {} \d+{}, {} \((.*)\) at \S+\n' + MISSING + r'?\d+\t'
 
 
@@ -68,7 +68,7 @@ class Hits(unittest.TestCase):
         self.check(self.few, "Breakpoint", r"\.\d+", "time_sleep", r"^self=<module at remote 0x\w+>, timeout_obj=.*\S$")
 
     def test_a_backtrace_of_another_thread_is_all_that_is_printed(self):
-        """Files have gone and come for it; the selected frame is not shown again."""
+        """Files of symbols were replaced for this command; the selected frame is not shown again."""
         self.assertRegex(self.of_another, r"^\nThread \d+ .*:\n#0  .*from libpython.*\n\(More stack frames follow\.\.\.\)\n$")
 
     def test_expressions_are_displayed_after_it(self):

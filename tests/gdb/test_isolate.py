@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""gdb and interpreters that the system's linker has loaded: it knows their objects by itself, the scripts whose they are."""
+"""gdb and interpreters that the system's linker has loaded: gdb knows their objects by itself, and the scripts say to
+which interpreter they belong."""
 
 import os
 import re

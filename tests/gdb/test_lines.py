@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""More interpreters than gdb is given debug information of, with the scripts: lines and conditions in all copies, arguments
-and variables in those of the stack."""
+"""More interpreters than gdb is given debug information of, with the scripts: lines and conditions in all copies,
+arguments and variables in copies that are in the stack."""
 
 import os
 import re
@@ -51,7 +51,7 @@ class Case(unittest.TestCase):
 
 @harness.needs_gdb
 class Typed(Case):
-    """At a terminal, twice: what was added for the first process is not in the way of the next one's."""
+    """Two runs at a terminal: what was added for the first process does not disturb the second."""
 
     @classmethod
     def run_it(cls):
@@ -95,7 +95,7 @@ class Typed(Case):
             self.assertRegex(text, r"^many_entry \+ \d+ in section \.text of /\S+/libmany\.so \[interp \d+\]\n$")
 
     def test_conditions_know_the_frames_variables(self):
-        self.assertRegex(self.pending, r"Breakpoint 1 \(many_static\b.*\) pending\.")  # with its condition before gdb 16
+        self.assertRegex(self.pending, r"Breakpoint 1 \(many_static\b.*\) pending\.")  # gdb before 16 adds the condition
         for text in self.each("tbreak"):
             self.assertRegex(text, r"^Temporary breakpoint \d+ at ")
         for entry, static in self.each("stops"):
@@ -182,7 +182,7 @@ class Handler(Case):
         self.assertIn("exited normally", self.output)
 
     def test_gdb_has_all_of_the_libpython_in_the_stack_only(self):
-        """Each costs it seconds at the next "break PyErr_SetString"."""
+        """Each further copy would cost gdb seconds at the next "break PyErr_SetString"."""
         self.assertEqual(re.findall(r"^=== copies (.*)", self.output, re.M), MANY * ["1"])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the second gdb of "gorgon break" has answered is kept, as long as the files are those."""
+"""What the second gdb of "gorgon break" has answered is kept as long as the files stay as they are."""
 
 import json
 import os
@@ -17,7 +17,7 @@ int leaf(int i)
 	return i * 2;
 }
 """
-# Each step asks for "leaf" and prints what it came to; "asked" when the second gdb was needed.
+# Each step asks for "leaf" and prints the result, and "asked" when the second gdb was needed.
 BEGIN = """python
 import glob, json, os, gorgon_gdb.location_cache as cache, gorgon_gdb.location_resolver as resolver
 folder = {folder!r}

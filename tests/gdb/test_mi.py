@@ -25,12 +25,12 @@ def first_line(function):
 
 
 def place_of(text, file="cext.c"):
-    """FILE:LINE of what stands in an extension's source."""
+    """FILE:LINE of the line with this text in an extension's source."""
     return f"{file}:{harness.source_line(os.path.join(PARITY, file), text)}"
 
 
 class Session:
-    """One gdb."""
+    """A session of gdb."""
 
     def __init__(self):
         environment = {name: value for name, value in os.environ.items() if name != "DEBUGINFOD_URLS"}
@@ -45,7 +45,7 @@ class Session:
         self.lines.put(None)
 
     def until(self, pattern):
-        """The first line from here on that begins with it."""
+        """The first of the lines to come that begins with this text."""
         while True:
             line = self.lines.get(timeout=harness.TIMEOUT)
             self.seen.append(line)
@@ -55,7 +55,7 @@ class Session:
                 return line
 
     def send(self, command):
-        """An editor need not wait for the answer."""
+        """Send a command. An editor need not wait for the answer."""
         self.number += 1
         self.process.stdin.write(f"{self.number}{command}\n")
         self.process.stdin.flush()
@@ -65,7 +65,7 @@ class Session:
         return self.until(rf"{self.send(command)}\^").partition("^")[2]
 
     def set_up(self, scripts=True):
-        """What launch.json says, as cpptools gives it to gdb."""
+        """Send what launch.json says, as cpptools gives it to gdb."""
         for command in dap_client.launch_json("cpptools: launch")["setupCommands"]:
             text = command["text"]
             if scripts or not text.startswith("source"):
@@ -111,7 +111,7 @@ class MachineInterface(unittest.TestCase):
                           session.ask(f"-stack-list-variables --thread {thread} --frame 0 --simple-values"))
             created = session.ask(f'-var-create --thread {thread} --frame 0 - * "((PyFloatObject *)timeout_obj)->ob_fval"')
             values.append(re.search(r'value="([\d.]+)"', created)[1])
-            if len(values) == self.count:  # nobody else comes to a breakpoint meanwhile
+            if len(values) == self.count:  # no other thread comes to a breakpoint meanwhile
                 session.ask(f"-exec-next --thread {thread}")
                 self.assertIn("end-stepping-range", session.stop())
             session.ask("-exec-continue")
@@ -119,14 +119,14 @@ class MachineInterface(unittest.TestCase):
 
 
 class Many(MachineInterface):
-    """More of them than gdb is told everything about."""
+    """More interpreters than gdb gets full debug information of."""
 
     count = 10
 
 
 class Editor(Session):
-    """What somebody does in an editor, in the words that cpptools has for it, and what the editor shows: without addresses, and
-    without what tells interpreters from threads."""
+    """What somebody does in an editor, in the commands that cpptools sends for it; and what the editor shows, without
+    addresses and without what tells interpreters from threads."""
 
     def __init__(self, host, count):
         super().__init__()
@@ -236,7 +236,7 @@ class Turns(unittest.TestCase):
             editor.watch(expression)
         editor.ask(f"-break-delete {area}")
 
-        # Conditions, of which each copy has its own variables.
+        # Conditions with variables, of which each copy has its own.
         first = editor.break_at("cext_twice", "n == 5 && calls == n + 1")
         editor.run("continue")
         editor.watch("calls")
@@ -253,7 +253,7 @@ class Turns(unittest.TestCase):
             editor.watch("sum")
             editor.ask(f"-break-delete {number}")
 
-        # What is typed into the debug console, after "-exec".
+        # Commands that are typed into the debug console, after "-exec".
         for command in ("print counter", "output counter", "call cext_square(n)", "print calls"):
             editor.send(f'-interpreter-exec console "{command}"')
             editor.show(command, editor.until(r'[~]"(\$\d+ = )?\d+').partition(" = ")[2] or editor.seen[-1])
@@ -267,7 +267,7 @@ class Turns(unittest.TestCase):
         self.assertGreater(len(self.ordinary), 150)
 
     def test_the_ordinary_host_has_the_values(self):
-        """So that there is something to be equal to."""
+        """The ordinary host shows something, so that there is something to compare with."""
         shown = [text for what, text in self.ordinary if what == "watch counter"]
         self.assertEqual(shown[0], "int 10")
         self.assertEqual([text for text in shown if text.startswith("int ")], shown)
@@ -334,7 +334,7 @@ class Others(unittest.TestCase):
         self.assertRegex(self.editor.until('~".*[0-9]'), r"<calls>")
 
     def test_what_is_refused_is_refused_with_its_reason(self):
-        answer = self.editor.ask('-data-evaluate-expression "overloaded(1)"')  # of another file than the frame's
+        answer = self.editor.ask('-data-evaluate-expression "overloaded(1)"')  # the function is in another file than the frame
         self.assertRegex(answer, r"^error,msg=.*overloaded is several functions; say which, like 'overloaded\(")
 
     def test_gdb_goes_when_the_editor_closes_the_pipe(self):

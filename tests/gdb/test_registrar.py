@@ -17,8 +17,8 @@ COUNT = 3
 LIBRARIES = ("libjit_direct.so", "libjit_exported.so", "libjit_late.so", "libjit_symbolic.so")
 
 
-# A temporary breakpoint of a thread that has ended is hidden by gdb, which takes its number away and goes on to look for its
-# function until the next stop.
+# gdb hides a temporary breakpoint of a thread that has ended: it has no number any more, but until the next stop gdb
+# goes on to look for its function.
 HIDDEN = 'Error in re-setting breakpoint 0: Function "jit_bottom" not defined.'
 
 

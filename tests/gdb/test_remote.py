@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""gdbserver: a process that it starts, and one that it attaches to. What gdb shows through it is what the
-program says, and what gdb shows without it."""
+"""gdbserver: a process that it starts, and a process that it attaches to. gdb must show what the program says, and what
+gdb shows without gdbserver."""
 
 import os
 import re

@@ -20,7 +20,7 @@ CALL = harness.source_line(session.WALK, "// the line of the call")
 AFTER = harness.source_line(session.WALK, "// the line after the call")
 LINE = harness.source_line(session.WALK, "// where the walk stops")
 WAIT = harness.source_line(session.WALK, "// where attached sessions find it")
-# The scripts' breakpoints: locations with the copies that they are in.
+# The scripts' breakpoints: their locations, with the copies in which they are.
 NUMPY, THROW, PLAIN, ONE = "PyInit__multiarray_umath@all", "walk_throw@all", "walk_plain_next@all", "walk_catch@2"
 AT_CALL, AT_LINE = f"walk.cc:{CALL}@all", f"walk.cc:{LINE}@all"
 VALUES = {"walk_counter": "gorgon print walk_counter", "walk_static": "gorgon print walk_static",
@@ -29,8 +29,8 @@ VALUES = {"walk_counter": "gorgon print walk_counter", "walk_static": "gorgon pr
           "walk_plain_tls": "gorgon tls (int) walk_plain_tls"}
 BREAKPOINTS = ["gorgon break PyInit__multiarray_umath", f"gorgon break walk.cc:{CALL}", f"gorgon break walk.cc:{LINE}",
                "gorgon break walk_throw", "gorgon break walk_plain_next", "gorgon break -i 2 walk_catch if number > 20"]
-# Other threads stand still while this one steps: nothing in between may want what they hold. The first use of a
-# thread-local variable takes the loader's lock, which a thread has that loads a library.
+# Other threads stand still while this thread steps, so nothing in between may need what they hold. The first use of a
+# thread-local variable takes the loader's lock, which a thread holds that loads a library.
 ACTIONS = {
     "host_created": ["gorgon list"], "host_destroyed": ["gorgon break", "gorgon list"],
     NUMPY: ["bt 1"],
@@ -85,7 +85,7 @@ class Live(Case):
 
     def test_the_program_is_not_disturbed(self):
         self.assertIn("exited normally", self.output)
-        # gdb 13 says the second of copies that get lines at a stop (gdb/README.md).
+        # gdb 13 prints this warning for copies that get lines at a stop (gdb/README.md).
         known = "warning: location number not found for breakpoint" if self.mode else "none"
         self.assertEqual([line for line in session.complaints(self.output) if not line.startswith(known)], [])
         self.assertNotRegex(self.output, r"Python Exception|Cannot remove|Error removing|Error in testing")
@@ -162,7 +162,7 @@ class Watch(Case):
         self.assertRegex(output.partition("=finish\n")[2].partition("=watch\n")[0], r"walk_go \(.*walk\.cc:\d+\n")
         stops = session.stops(output, 2)
         steps = [step for each in session.steps(output).values() for step in each if interp(step) == 2]
-        # The first step's write was before the watchpoint.
+        # The first step has written before the watchpoint was set.
         self.assertEqual([session.value(stop.output["gorgon print walk_static"]) for stop in stops],
                          [step["walk_static"] for step in steps if number(step) >= 10])
         self.assertEqual(len(stops), 1)
@@ -171,10 +171,11 @@ class Watch(Case):
 
 @harness.needs_gdb
 class Afterwards(session.WaitingWalk, Case):
-    """The same, minus running: attached, and from a core."""
+    """The same without running the program: attached, and from a core."""
 
     count, waiting, variables = COUNT, 8, {"with_numpy": True}
-    # walk_counter and its like have both steps added by now; thread-local ones are the thread's.
+    # walk_counter and the like have the numbers of both steps added by now; thread-local variables have only their
+    # thread's.
     commands = ["gorgon symbols all", *session.in_each_step(
         ["frame", *VALUES.values(), "print twice", "print odd", "print local", "up", "print number", "down",
          "frame function _PyEval_EvalFrameDefault", "gorgon whose $pc", "gorgon check"])]
@@ -182,7 +183,7 @@ class Afterwards(session.WaitingWalk, Case):
     def check(self, output):
         stops = session.stops(output, 1)
         self.assertEqual(sorted(stop.lwp for stop in stops), sorted(self.steps), output)
-        # What both threads share has the value of whichever step came last.
+        # What both threads share has the value of the later step.
         last = {}
         for steps in self.steps.values():
             for step in steps:
@@ -201,7 +202,7 @@ class Afterwards(session.WaitingWalk, Case):
         self.assertEqual(session.complaints(output), [])
 
 
-# Names only, until something is in the stack or asked for.
+# Copies have names only, until they are in the stack or somebody asks for symbols.
 
 class LiveLazy(Live):
     mode = ("-l",)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the interpreters of the walk run: a step on the main thread and one on a second
-thread, each with a number of its own. walk.cc prints what a debugger must show of them.
+"""What the interpreters of the walk run: a step on the main thread and a step on a second thread, each with a number of
+its own. walk.cc prints what a debugger must show of these steps.
 
 The code that reads this file sets `modules`, the folder of walk.so; it may set `wait`, seconds
 that both threads stay in their steps, and `with_numpy`."""

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A host whose interpreters share a file with it: a database, or a file with record locks.
 //
-// 	stores [-c] [-n INTERPRETERS] [-o] [-v] FILE STORE FOLDER COUNT
+//	stores [-c] [-n INTERPRETERS] [-o] [-v] FILE STORE FOLDER COUNT
 //
 // Each interpreter (default 4) is started and called on a thread of the host's own: work(STORE, FOLDER, NAME,
 // COUNT), which FILE defines, does COUNT transactions. The host does COUNT transactions, too, if it knows the

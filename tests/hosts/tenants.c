@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // A host with eight tenants that misbehave, each in an interpreter of its own at a time.
 //
-// 	tenants SECONDS [SEED]
-// 	tenants faults COUNT
+//	tenants SECONDS [SEED]
+//	tenants faults COUNT
 //
 // Each tenant, at random: computes and is checked; allocates over its limit; loops for ever; blocks in one of ten
 // ways; starts endless threads; has a fault, which the host survives; or catches every exception. Then it is
 // stopped with a limit of 500 ms, and destroyed. One line at the end:
 //
-// 	tenants: 812 interpreters, 640 stops, longest 521 ms, late 0 (busy 0), wrong 0, abandoned 93 of which 31 kept with 301234 KiB, grown 310000 KiB and 9000 KiB free
+//	tenants: 812 interpreters, 640 stops, longest 521 ms, late 0 (busy 0), wrong 0, abandoned 93 of which 31 kept with 301234 KiB, grown 310000 KiB and 9000 KiB free
 //
 // "late" are stops that took more than 600 ms. "busy" are late stops during which a thread that only sleeps had to
 // wait for a processor at least as long as the stop took too long. "grown" is how much more memory of its own the

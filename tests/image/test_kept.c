@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // loader/dl/kept.c, loader/image/image_cache.c: what is kept of libraries that no namespace has loaded any more.
 
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // loader/image/place.c: a file gets the same offset in all namespaces, and what happens where this is impossible.
 
 #define _GNU_SOURCE

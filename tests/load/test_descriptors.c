@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Programs may close descriptors that are not theirs, or have a table of descriptors of their own. The loader keeps
 // no descriptor between calls, maps no page of another file, and closes no descriptor of others.
 

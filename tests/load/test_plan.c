@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // loader/load/plan.c: a further copy is bound as the first copy was, unless something about its scope is different.
 
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Data with an alignment of more than a page, so that the segment has it, too.
 
 #include "note.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Handlers of fork(), which must not be called after the library has gone.
 
 #include "note.h"

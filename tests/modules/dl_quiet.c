@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A constructor that fails to load something, and does not ask dlerror() why.
 
 #include <dlfcn.h>

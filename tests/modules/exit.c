@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Calls exit(), which it takes for the end of the process, and writes to standard output.
 
 #include <stdlib.h>

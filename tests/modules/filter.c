@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Filters, and the libraries behind them: which of the two defines a name, and who asks.
 
 #ifndef FILTER_ANSWER

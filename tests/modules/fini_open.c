@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A destructor that loads a library and does not close it.
 
 #include "note.h"

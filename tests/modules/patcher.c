@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Patches other libraries, as UCX's libucm and Open MPI do. It writes a jump to a function of its own over the
 // start of a function, or the address of its function into a table.
 

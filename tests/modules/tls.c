@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Thread-local variables of every kind; the model is an option of the compiler.
 
 #include "machine.h"

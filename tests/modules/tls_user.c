@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Thread-local variables of other objects: of tls.c, which is private, and of the program, whose variables belong
 // to the system's linker. With HOST_ONLY only of the program.
 

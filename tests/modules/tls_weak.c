@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A weak thread-local variable. Only with descriptors can its address be null when nobody defines it: the other
 // models have no null.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Throws and catches an exception itself. It needs nothing of the program, so any process can load it.
 
 extern "C" int unwind_here()

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // loader/process: the C library's databases, and its functions that have one answer for the process. Namespaces use
 // them at once and in turns, and each gets what a process of its own would get. The expected answers are those of
 // the test program's own calls, made while nothing else runs.

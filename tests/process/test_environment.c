@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // loader/process/environment.c: an environment that belongs to an interpreter, as its programs and functions under
 // the C library's names see it.
 

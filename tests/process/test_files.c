@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // loader/process/files.c and loader/python/home.c: which descriptors, current directory and umask an interpreter
 // has, and that a host keeps its own.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // loader/process/jit_mirror.c: what a private compiler registers is in the one list that debuggers read, and leaves
 // it when it is taken back.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a namespace has of the C library's state (loader/process): our getopt() beside the C library's, and what the
 // host keeps when interpreters have used theirs.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // loader/process/record_locks.c, lock_files.c and closing.c: who conflicts with whom, what fcntl() returns, and
 // which locks a close() drops.
 

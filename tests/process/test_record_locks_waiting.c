@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // loader/process/record_locks.c: threads that wait for locks, forked children, and many lockers at once.
 
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // loader/process/signals.c, process.c: libraries that report errors to themselves by signals, and handlers that one
 // thread replaces while they run on another thread.
 

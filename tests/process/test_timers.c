@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // loader/process/timers.c: to whom a timer and its signal belong.
 
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // loader/process/zone*.c: our conversions in a time zone, compared with those of the C library, in a child that has
 // this zone. GORGON_ALL_ZONES=1 takes all of the system's files and many more instants.
 

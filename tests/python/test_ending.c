@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // loader/python/ending.c: what runs at an interpreter's end, and what a quick end leaves out.
 
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // loader/python/exception.c and run.c: how exceptions of Python code become errors of the host, for each way to run
 // code.
 

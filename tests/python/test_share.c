@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // loader/python: arrays that programs and the host share, and what an interpreter that is destroyed leaves to the
 // others. tests/run/test_share.py has what programs see.
 

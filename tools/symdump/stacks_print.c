@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Threads for people and as JSON. Python frames stand at the C call of the bytecode loop that runs them. If the
 // native stack was cut off before that call, they stand at the end.
 
