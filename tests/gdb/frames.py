@@ -10,7 +10,7 @@ import gorgon
 
 
 def say(*words):
-    sys.stdout.write(" ".join(map(str, words)) + "\n")  # in one piece: a debugger prints meanwhile
+    sys.stdout.write(" ".join(map(str, words)) + "\n")  # one write, because a debugger prints meanwhile
     sys.stdout.flush()
 
 

@@ -13,7 +13,7 @@ MS_BIND = 4096
 def main():
     mount = ctypes.CDLL(None, use_errno=True).mount
     with open(sys.argv[1]) as listing, tempfile.TemporaryDirectory() as empty:
-        # Folders within others first.
+        # Folders inside of other folders come first.
         for path in sorted(listing.read().splitlines(), key=len, reverse=True):
             source = empty if os.path.isdir(path) else "/dev/null"
             if mount(source.encode(), path.encode(), None, MS_BIND, None):

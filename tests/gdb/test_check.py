@@ -17,7 +17,8 @@ COUNT = 2
 # Members of the first object, at their offsets in debug_root.h.
 NS = "(*(char **)((char *)&gorgon_debug_root + 40))"
 OBJECT = f"(*(char **)({NS} + 32))"
-# The member of an entry that libjitreg tells debuggers of where the symfile is the object's.
+# The descriptor of the JIT interface; and an address in the object which, taken for an entry of that list, has the
+# object's symfile where an entry has its own.
 DESCRIPTOR = "((char *)&__jit_debug_descriptor)"
 ENTRY = f"{OBJECT} + 56"
 CHANGED = "set variable *(unsigned long *)((char *)&gorgon_debug_root + 16) += 2"
@@ -29,11 +30,11 @@ def poke(base, offset, value):
 
 @harness.needs_gdb
 class Check(unittest.TestCase):
-    # What is written over, and what is said then; {python} is libpython's label in interpreter 0.
+    # What is overwritten, and what is reported then; {python} stands for libpython's label in interpreter 0.
     DAMAGE = {
         "range": ([poke(OBJECT, 56, "+= 0x100000000000"), poke(OBJECT, 64, "+= 0x100000000000")],
                   rf"^{{python}}: nothing of /\S+/{harness.SONAME_RE} is mapped at 0x\w+-0x\w+$"),
-        # A function: variables may be on a page that is of no file.
+        # The address of a function, because variables may be on a page that belongs to no file.
         "neighbour": ([poke(OBJECT, 56, "= (unsigned long)&gorgon_version"),
                        poke(OBJECT, 64, "= (unsigned long)&gorgon_version + 8")],
                       rf"^{{python}}: /\S+/libgorgon\.so\.0 is mapped at 0x\w+-0x\w+, /\S+/{harness.SONAME_RE} expected$"),
@@ -63,7 +64,7 @@ class Check(unittest.TestCase):
             lines += ["python saved = copies()", f"python print('=== {name}')", *commands,
                       CHANGED.replace("2", str(2 * i)), "gorgon check",
                       "python [gdb.selected_inferior().write_memory(a, b) for a, b in saved]"]
-        # As where a thread stands still that has not come to the place where gdb hears of the symfile.
+        # As if a thread stood where gdb has not been told of the symfile yet.
         lines += ["python saved = copies()", "python print('=== announced')", *cls.DAMAGE["other"][0],
                   f"set variable *(int *)({DESCRIPTOR} + 4) = 1", poke(DESCRIPTOR, 8, f"= (unsigned long)({ENTRY})"),
                   CHANGED.replace("2", "50"), "gorgon check",
@@ -90,7 +91,7 @@ class Check(unittest.TestCase):
 
 @harness.needs_gdb
 class Core(unittest.TestCase):
-    """From a core; and when a file has become another one since."""
+    """On a core; and when a file was replaced since."""
 
     def test_core_and_a_file_that_has_changed(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -153,7 +154,7 @@ class Symbols(unittest.TestCase):
         self.assertEqual({row[2] for row in self.rows(self.said("gorgon symbols all"))}, {"added"})
 
     def test_a_breakpoint_finds_places_all_the_same(self):
-        # As many in each copy, without parts of the function that were put back.
+        # Each copy has as many, without parts of the function that the compiler has put back.
         found = re.search(r"^Breakpoint 1 at 0x\w+: .*\((\d+) locations\)\n", self.said("gorgon break time_sleep"))
         self.assertIn(int(found[1]), [COUNT * (i + 1) for i in range(self.places)])
         self.assertRegex(self.said("bt 1"), rf"^#0  time_sleep from {harness.SONAME_RE} \[interp \d\] \(")

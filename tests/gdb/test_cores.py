@@ -40,7 +40,7 @@ OBJECTS = "python from gorgon_gdb import process; list(map(print, [o.path for o 
 
 
 def kernel_writes_cores():
-    """Into the current folder."""
+    """Whether the kernel writes cores into the current folder."""
     with open(PATTERN) as file:
         return not re.match(r"[|/]", file.read())
 
@@ -91,7 +91,8 @@ class Aborted(unittest.TestCase):
 
     @classmethod
     def set_late(cls, core, files):
-        """Somebody who has forgotten the sysroot at first: gdb reads the JIT interface's list with the core only."""
+        """For a user who forgets the sysroot at first: gdb reads the list of the JIT interface only when it opens a
+        core."""
         with tempfile.NamedTemporaryFile("w", suffix=".hidden") as listing, \
                 Terminal(cls.sysroot + harness.HOST, before=elsewhere.UNSHARE) as gdb:
             for line in (elsewhere.hiding(listing, files), f"source {harness.GDB_SCRIPT}", f"core-file {core}",
@@ -109,7 +110,7 @@ class Aborted(unittest.TestCase):
                 self.assertEqual(found[word].splitlines(), expected[word].splitlines())
 
     def test_live_session_says_what_the_program_does(self):
-        """Otherwise the comparisons compare nothing."""
+        """Without these values the comparisons would compare nothing."""
         for i in range(COUNT):
             text = self.live[BACKTRACES[i]]
             self.assertEqual(text.count(f" in walk_step from walk.so [interp {i}] "), 2)
@@ -138,10 +139,10 @@ class Aborted(unittest.TestCase):
         self.assertEqual(session.settled(self.there_late).splitlines(), self.live[BACKTRACES[1]].splitlines())
 
     def test_plain_gdb_misses_debug_links_on_another_machine(self):
-        """Names and callers are there. When a newer gdb finds these files, the scripts need not."""
+        """Names and callers are right. A newer gdb finds these files itself, without the scripts."""
         self.needs_elsewhere()
         found, expected = self.there_plain[PLAIN[0]], self.live_plain[PLAIN[0]]
-        # gdb says the arguments' types where it knows no more of a function in C++.
+        # Of a C++ function about which gdb knows nothing else it says the types of the arguments.
         self.assertEqual([name.partition("(")[0] for name in session.frames(found)], session.frames(expected))
         self.assertIn("walk.cc", expected)
         self.assertNotIn("walk.cc", found)
@@ -195,7 +196,8 @@ int fault_outer(int n)
 @harness.needs_gdb
 @unittest.skipUnless(kernel_writes_cores(), f"{PATTERN} does not put cores into the current folder")
 class Many(unittest.TestCase):
-    """A core with more interpreters than gdb is given debug information of: it has no stop at which that could come."""
+    """A core with more interpreters than gdb is given debug information of. In a core there is no stop at which scripts
+    could add it."""
 
     @classmethod
     def setUpClass(cls):

@@ -202,7 +202,7 @@ class Places(unittest.TestCase):
                 self.assertEqual(nowhere, ([], []))
 
     def test_places_are_the_same_in_libpython(self):
-        # Of PyList_Append GCC has put a part back.
+        # GCC has put a part of PyList_Append back.
         names = ["PyList_Append", "list_append", "time_sleep", "_PyEval_EvalFrameDefault", "PyTuple_New"]
         notes = subprocess.run(["readelf", "-n", harness.LIBPYTHON], capture_output=True, text=True, check=True).stdout
         build_id = re.search(r"Build ID: (\w+)", notes)[1]

@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import gdb_session as session  # noqa: E402
 
 WORDS = ["apply", "break", "bt", "check", "delete", "list", "modules", "print", "symbols", "tbreak", "tls", "whose"]
-# What completes after each in a process with two interpreters.
+# What can complete each of these in a process with two interpreters.
 COMPLETED = {"gorgon modules ": ["0", "1"], "gorgon bt -i ": ["0", "1"], "gorgon apply ": ["0", "1", "all"],
              "gorgon symbols ": ["0", "1", "all", "off"], "gorgon symbols 0 libpy": [harness.SONAME],
              "gorgon break -i 1": ["1"], "gorgon delete ": ["2"], "gorgon whose PyList_Inser": ["PyList_Insert"],
@@ -28,7 +28,7 @@ class Help(unittest.TestCase):
         output = harness.gdb(["break host_created", "run", "gorgon break PyList_Append", *session.commands(asked), "kill"],
                              harness.HOST, "-n", 2, "pass", script=True)
         parts = re.split(r"^=== (.*)\n", output, flags=re.M)
-        # As it came, blanks at the end of a command included.
+        # The answer is not changed: completions end in a blank.
         cls.answers = dict(zip(parts[1::2], parts[2::2]))
 
     def test_the_list_of_commands(self):

@@ -24,8 +24,8 @@ def nap(x):
 with InterpreterPoolExecutor(2) as pool:
     print(sorted(pool.map(outer, [0.25, 0.5])))
 """
-# What py-bt shows above the thread of the host's: the call inside, then the worker that has made it. The first is not to be
-# seen where the compiler has left nothing of the call but a jump.
+# What py-bt shows above the host's own frames: the call, then the worker that has made it. The first name is missing
+# where the compiler has made the call a jump.
 NAMES = ["sleep", "nap", "outer", "run", "_call", "run", "call", "take_work", "live", "run", "_bootstrap_inner", "_bootstrap"]
 
 

@@ -23,7 +23,7 @@ ASK = ("info functions ^many_", "rbreak ^many_sta", "info line many_entry", "inf
 class Many(Case):
     @classmethod
     def run_it(cls):
-        # All have loaded it before one goes on.
+        # All interpreters load the extension before any of them goes on.
         loaded = tempfile.TemporaryDirectory()
         cls.addClassCleanup(loaded.cleanup)
         wait = (f"import gorgon, os; open(f'{loaded.name}/{{gorgon.interpreter}}', 'w').close(); "
@@ -73,7 +73,7 @@ class Many(Case):
 
 
 class Ended(Case):
-    """When the process is gone, by its end or killed; then there is another one."""
+    """The process has gone, by its end or because it was killed; then another process runs."""
     count = None
 
     @classmethod

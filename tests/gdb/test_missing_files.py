@@ -24,7 +24,7 @@ class Gone(unittest.TestCase):
             assert made.returncode == 0, made.stderr
             commands = [f"core-file {core}.{host.pid}", "thread apply all bt"]
             cls.there = harness.gdb(commands, harness.HOST, script=True)
-            # Nor is there what another session here has left in gdb's own user's cache.
+            # What another session has left in the cache of gdb's own user is gone, too.
             os.rename(cache, cache + ".gone")
             elsewhere = ["env", f"XDG_CACHE_HOME={folder}/other"]
             cls.gone = harness.gdb(commands, harness.HOST, script=True, before=elsewhere)

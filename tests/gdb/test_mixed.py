@@ -30,7 +30,7 @@ class Mixed:
             ["break getpgrp if $gorgon_interp() >= 0", session.LOOP, "run",
              f"python drive({{'getpgrp': {cls.commands}}})"],
             harness.HOST, "-n", len(cls.members), *options, code, script=True)
-        # The other frames are of Python's own threading, and of the line that has read the program.
+        # The other frames belong to Python's own threading, and to the line that has read the program.
         cls.expected = {int(lwp): (int(interp), [frame for frame in found.split() if ":Thread." not in frame and
                                                  frame != "1:<module>"])
                         for interp, lwp, found in re.findall(r"expect (\d+) (\d+) (.*)", cls.output)}
@@ -64,7 +64,7 @@ class Mixed:
 
 @harness.needs_gdb
 class Builds(harness.Builds, Mixed, unittest.TestCase):
-    """Members of objects are elsewhere in a debug build."""
+    """In a debug build members of objects are at other offsets."""
 
     commands = ["gorgon list", "gorgon bt", "py-bt"]
 

@@ -30,7 +30,7 @@ VALUES = {"walk_counter": "walk_counter", "walk_static": "walk_static", "walk_de
           '$gorgon("walk_counter")': "walk_counter", '$gorgon("walk_depth")': "walk_depth", "*&walk_counter": "walk_counter"}
 WHOSE = ["&walk_counter", "walk_go", "walk_dep_twice", "&PyLong_Type", "PyObject_Repr", "PyLong_FromLong(5)->ob_type",
          '$gorgon("PyObject_Repr")', "&_PyRuntime"]
-# What is the same as without scripts: (command, answer).
+# Commands that answer the same as without scripts: (command, answer).
 SAME = {"print nosuch": 'error: No symbol "nosuch" in current context.\n',
         "print walk_plain_get()": "error: 'walk_plain_get' has unknown return type; cast the call to its declared return type\n",
         "set var": "error: Argument required (expression to compute).\n", "watch 5": "error: Cannot watch constant value `5'.\n",

@@ -80,7 +80,7 @@ class Case(unittest.TestCase):
 
 @harness.needs_gdb
 class ThreadLocal(Case):
-    """Nobody has called what finds a thread-local variable's place: "step" goes over it, as over the system's."""
+    """The function that finds a thread-local variable has no lines, so "step" goes over it, as over the system's."""
 
     def test_step_goes_to_the_next_line(self):
         output = harness.gdb([f"break walk.cc:{TOUCH}", "run", "step", "step"], harness.HOST, "-n", 1, session.walk())
@@ -128,7 +128,7 @@ class Live(Case):
             backtrace = stop.output["bt"]
             self.assertRegex(backtrace, r"^#0  PyList_Append \(op=0x[0-9a-f]+, newitem=0x[0-9a-f]+\) at \S+:\d+\n")
             names = session.frames(backtrace)
-            # Its name since 3.12 is the second.
+            # Since 3.12 the function has the second name.
             self.assertIn(names[1], ("list_builtin_module_names", "_PyImport_GetBuiltinModuleNames"), backtrace)
             self.assertIn("Py_InitializeFromConfig", names)
             self.assert_bottom(backtrace)
@@ -167,7 +167,7 @@ class Live(Case):
             self.assert_bottom(backtrace)
 
     def test_static_function_of_an_extension_sees_its_own_data(self):
-        # In the function itself gdb may say that self is optimized out; its caller has it.
+        # In the function itself gdb may say that self is optimized out; the caller still has it.
         shown = [(self.interp(stop), stop.output["print ((PyDecObject *)args[0])->dec.data[0]"])
                  for stop in self.decimals]
         found = [(i, re.match(r"\$\d+ = (\d+)\n", text)) for i, text in shown]
@@ -207,7 +207,7 @@ class Constructor(Case):
         self.assertEqual(len({stop.pc for stop in self.stops}), COUNT)
         for stop in self.stops:
             self.assertRegex(stop.output["bt"], rf"^#0  ctor_start \(\) at \S*ctor\.c:{self.line}\n")
-            # This copy's variable is empty, whatever the constructors of others have done.
+            # This copy's variable is still empty, whatever the constructors of other copies have done.
             self.assertIn("= 0 ", stop.output["print text[0]"])
             self.assertRegex(stop.output["next"], rf"^{self.line + 1}\t")
             self.assertIn('= "constructed"', stop.output["print text"])
@@ -223,7 +223,8 @@ class Constructor(Case):
 
 @harness.needs_gdb
 class Linkage(Case):
-    """Where calls of other libraries' functions go through: names as in a library of the system's linker."""
+    """Entries of the procedure linkage table, through which a library calls functions of others, have names as in a
+    library of the system's linker."""
 
     @classmethod
     def setUpClass(cls):
@@ -268,7 +269,7 @@ class Destroyed(Case):
              'python drive({"time_sleep": ["bt 1"], 0: ["info breakpoints"]})'],
             harness.HOST, "-n", COUNT, "-d", "1", "-a", session.code())
         cls.addresses = harness.host_addresses(cls.output)
-        # From PyList_Append to time_sleep, which is the same in each copy.
+        # The distance from PyList_Append to time_sleep, which is the same in each copy.
         cls.offsets = session.offsets("time_sleep")
 
     @staticmethod

@@ -57,7 +57,7 @@ class Versions:
     def test_frames_are_those_that_the_program_sees(self):
         for stop in self.stops:
             expected = self.expected[self.interp(stop), stop.lwp]
-            # The other frames of a thread are of Python's own threading.
+            # The other frames of a thread belong to Python's own threading.
             own = [frame for frame in expected if not re.search(r":Thread\.", frame)]
             self.assertEqual(self.shown(stop.output["gorgon bt"]), own)
             self.assertGreaterEqual(len(own), 8)
@@ -141,7 +141,7 @@ class Helper(unittest.TestCase):
 @harness.needs_gdb
 class Registrar(unittest.TestCase):
     def test_python_with_a_jit_interface_of_its_own_has_lines_in_each_copy(self):
-        """Since 3.15; libjitreg tells gdb names only of it."""
+        """CPython 3.15 has the interface itself, so libjitreg tells gdb only its names."""
         path = harness.find_python("3.15")
         if not path:
             self.skipTest("no CPython 3.15 with a libpython")
@@ -301,7 +301,7 @@ int main(void)
 
 
 class Headers(unittest.TestCase):
-    """What is written down here of CPython's structures, against the headers that are here."""
+    """What the scripts know of CPython's structures, compared with the headers on this machine."""
 
     def check(self, minor, *names):
         folders = harness.python_headers(minor)

@@ -144,7 +144,7 @@ class Live(Case):
         for i, stop in self.sleeps.items():
             for command in ("print $gorgon_interp()", "print $_gorgon_interp", "print $gorgon_interp($pc)"):
                 self.assertEqual(number(stop.output[command]), i, command)
-            # run_interpreter is code of the host, and nobody private has called it.
+            # run_interpreter is code of the host, and is not below private code.
             self.assertEqual(number(stop.output["print $gorgon_interp() + 10"]), 9)
         for command in ("print $gorgon_interp()", "print $_gorgon_interp", "print $gorgon_interp(main)"):
             self.assertEqual(number(self.start[command]), -1, command)
@@ -192,7 +192,7 @@ class Live(Case):
             text = stop.output["py-locals"]
             self.assertIn(f"local = ['copy', {i}]\n", text)
             self.assertIn("depth = 3\n", text)
-            # With another copy's mark of removed entries there would be one element more.
+            # If gdb took another copy's mark of removed entries, there would be one element more.
             odd = re.search(r"^odd = \{(.*)\}$", text, re.M)[1]
             self.assertEqual(sorted(map(int, odd.split(", "))), [2, 30 + i])
             self.assertEqual(stop.output["py-print me"], f"global 'me' = {i}\n")
@@ -219,7 +219,7 @@ class Afterwards(Case):
             cls.addresses = harness.host_addresses(host.output)
             made = harness.run("gcore", "-o", core, host.pid)
             cls.attached = harness.gdb(commands, script=True, options=["-p", str(host.pid)])
-            # The other order: everything is there already when the scripts come. And they come twice.
+            # Here everything is there already when the scripts are loaded, and they are loaded twice.
             cls.late = harness.gdb([f"source {harness.GDB_SCRIPT}"] * 2 + commands, options=["-p", str(host.pid)])
         assert made.returncode == 0, made.stderr
         cls.core = harness.gdb([f"core-file {core}.{host.pid}", *commands], harness.HOST, script=True)
@@ -428,7 +428,7 @@ class AutoLoad(Case):
 @harness.needs_gdb
 class Elsewhere(Case):
     def test_a_process_without_private_code_has_gdbs_own_backtrace(self):
-        # A stack that gdb cannot follow, and a frame without a name.
+        # gdb cannot follow the stack, and a frame has no name.
         lost = ["starti", "set var $pc = 0", "set var $sp = 16", "echo bt:\\n", "bt"]
         plain, scripts = (harness.gdb(lost, "/bin/true", script=script).partition("bt:\n")[2] for script in (False, True))
         self.assertRegex(plain, r"(?s)\?\? \(\).*Backtrace stopped: ")

@@ -57,7 +57,7 @@ class Case(unittest.TestCase):
         self.assertRegex(backtrace, rf'(?m)^#{evaluator} .*\n      File "{session.WALKER}", line {line}, in {function}\n'
                          r"        .*walk\.go\(")
         if function == "second":
-            # One native frame runs all three; the rest of them is Python's threading.
+            # One native frame runs all three functions; the rest is Python's threading.
             inner = backtrace.index(", in second\n")
             self.assertLess(inner, backtrace.index(", in Thread.run\n"))
             self.assertLess(backtrace.index(", in Thread.run\n"), backtrace.index(", in Thread._bootstrap\n"))
@@ -193,7 +193,7 @@ class Without(Case):
 
 @harness.needs_gdb
 class NobodyLooked(unittest.TestCase):
-    """Backtraces of threads at which there was no prompt, with more interpreters than gdb is told everything about."""
+    """Backtraces of threads that had no prompt, with more interpreters than gdb gets full debug information of."""
 
     @classmethod
     def setUpClass(cls):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Breakpoints with commands, typed: those that end in "continue" run on, gdb answers afterwards, and nothing is lost.
-
-What a terminal shows, "gdb -batch -x" does not: there gdb waits for each stop before it goes on."""
+"""Breakpoints with commands, typed: if the commands end in "continue" the program runs on, gdb answers afterwards, and
+nothing is lost. "gdb -batch -x" does not show what a terminal shows, because there gdb waits for each stop before it
+goes on."""
 
 import ast
 import glob
@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import gdb_session as session  # noqa: E402
 from terminal import Terminal  # noqa: E402
 
-TURNS = 3  # of the first interpreter; of the others one
+TURNS = 3  # turns of the first interpreter; the others have one each
 CODE = f"""import gorgon, time
 for turn in range(1 if gorgon.interpreter else {TURNS}): time.sleep(0.01 * gorgon.interpreter)"""
 CALLER = r"(cfunction_vectorcall_O|_PyEval_EvalFrameDefault)"  # of time_sleep(); CPython 3.13 calls it without a function between
@@ -72,14 +72,14 @@ class Typed:
         self.assertNotIn("never", self.once)
 
     def test_finish_among_commands(self):
-        """It is its stop that comes next, and what is typed then goes on from there."""
+        """The breakpoint's stop comes next, and commands that are typed then go on from there."""
         self.assertIn("Value returned is", self.once)
         self.assertRegex(self.finished, rf"^#0 +(0x\w+ in )?{CALLER} from \S+ \[interp 0\]")
         self.assertEqual(self.second.count("first\n"), 1, self.second)
         self.assertRegex(self.frame, rf"^#0 +(0x\w+ in )?{CALLER} ")
 
     def test_cpythons_helper_has_whole_types(self):
-        """Those that are only names gdb would look for in all copies, each time."""
+        """gdb would look for types that are only declared in all copies, each time."""
         if 'No symbol "func"' in self.types:
             self.skipTest("this CPython calls time.sleep() from its evaluation function")
         self.assertEqual(self.types, "[True, True] PyCFunctionObjectPtr builtin_function_or_method type\n")
@@ -100,7 +100,7 @@ class Typed:
 @harness.needs_gdb
 class Progress(unittest.TestCase):
     def test_the_command_draws_no_progress_into_gdbs_lines(self):
-        """It would after half a second, on a terminal."""
+        """On a terminal gdb would do so after half a second."""
         with Terminal(harness.GORGON, "run", "-n", 3, "-c", "import time; time.sleep(0.6)") as gdb:
             gdb.ask("break gorgon_interp_create")
             gdb.block("commands", "silent", "shell sleep 0.6", "continue")
@@ -121,13 +121,13 @@ class Three(Typed, unittest.TestCase):
 
 @harness.needs_gdb
 class Twenty(Typed, unittest.TestCase):
-    """More than eight: symbols come at the stop, by a command of gdb's."""
+    """More than eight interpreters: symbols come at the stop, by a command of gdb's."""
     count = 20
 
 
 @harness.needs_gdb
 class Line(unittest.TestCase):
-    """More than eight interpreters, and a breakpoint of which gdb knows nothing without the lines: these are there before the
+    """More than eight interpreters, and a breakpoint that gdb can place only with the lines: they are there before the
     code runs, though the breakpoint has commands."""
     count = 20
 

@@ -12,7 +12,7 @@ import gdb_session as session  # noqa: E402
 
 COUNT = 3
 LINE = harness.source_line(session.WALK, "// where the walk stops")
-# What walk.cc prints, and how to ask for it.
+# What walk.cc prints, and the command that shows it.
 PRINT = {"walk_counter": "gorgon print walk_counter", "walk_static": "gorgon print walk_static",
          "walk_plain_count": "gorgon print (int) walk_plain_count", "local": "gorgon print local",
          "odd": "gorgon print (odd + walk_counter) - walk_counter"}
@@ -43,7 +43,7 @@ class Case(unittest.TestCase):
 
 @harness.needs_gdb
 class Live(Case):
-    """Every step of every thread, and what the others have at that moment."""
+    """Every step of every thread, and what the other threads have at that moment."""
 
     @classmethod
     def setUpClass(cls):
@@ -110,7 +110,7 @@ class Afterwards(session.WaitingWalk, Case):
     def check(self, output):
         stops = session.stops(output, 1)
         self.assertEqual(sorted(stop.lwp for stop in stops), sorted(self.steps), output)
-        # Both threads have stepped: the copy's variables have had both numbers added.
+        # Both threads have stepped, so both numbers have been added to the copy's variables.
         for stop in stops:
             (step,) = self.steps[stop.lwp]
             self.assert_values(TLS, stop.output, step)
