@@ -37,12 +37,12 @@ NAMES = (lldb.eValueTypeVariableGlobal, lldb.eValueTypeVariableStatic, lldb.eVal
 INTEGERS = {lldb.eBasicTypeShort, lldb.eBasicTypeInt, lldb.eBasicTypeLong, lldb.eBasicTypeLongLong, lldb.eBasicTypeSignedChar}
 SCOPES = {"Local": (True, True, False, None), "Static": (False, False, True, lldb.eValueTypeVariableStatic),
           "Global": (False, False, True, lldb.eValueTypeVariableGlobal)}
-BYTES_MAX = 16  # of an instruction
+BYTES_MAX = 16  # the longest instruction
 SUMMARY_MAX = 32
 
 
 class Refused(Exception):
-    """The answer is that it will not."""
+    """The adapter refuses the request."""
 
 
 def look_up(frame, name):
@@ -147,7 +147,7 @@ def summary(value):
 
 
 class Breakpoint:
-    """One of the client's."""
+    """A breakpoint that the client has set."""
 
     def __init__(self, breakpoint, wanted):
         self.breakpoint, self.hits = breakpoint, 0
@@ -158,7 +158,7 @@ class Breakpoint:
 class Session:
     def __init__(self, output):
         self.output, self.number, self.sending = output, 0, threading.Lock()
-        self.lock = threading.RLock()  # what the client, lldb and a breakpoint want is done in turn
+        self.lock = threading.RLock()  # the client, lldb and a breakpoint's callback take turns
         self.todo = queue.Queue()
         self.debugger = lldb.SBDebugger.Create(False)
         self.debugger.SetAsync(True)
@@ -348,7 +348,7 @@ class Session:
         return self.set_all(("exceptions",), [(name, {}) for name in filters] + [(o["filterId"], o) for o in filterOptions], create)
 
     def set_all(self, group, wanted, create):
-        """Of a group of breakpoints all that the client wants, and no others."""
+        """Give a group of breakpoints all that the client wants, and remove all others."""
         known, found, answers = self.by_place.get(group, {}), {}, []
         for key, what in wanted:
             breakpoint = self.target.FindBreakpointByID(known[key]) if key in known else create(key, what)
@@ -360,7 +360,7 @@ class Session:
                 breakpoint.SetCondition(condition[5:])
             self.call_back(breakpoint)
             answers.append(self.described(breakpoint))
-            # What cannot be found by its whole path is looked for by its name, to say so.
+            # A file that is not found by its whole path is looked for by its name, to say so.
             if group[0] == "source" and not breakpoint.GetNumLocations():
                 hint = self.create_by_location(os.path.basename(group[1]), key, what.get("column"))
                 list(hint.locations)
@@ -503,7 +503,7 @@ class Session:
         breakpoint, kind = lldb.SBBreakpoint.GetBreakpointFromEvent(event), lldb.SBBreakpoint.GetBreakpointEventTypeFromEvent(event)
         number = breakpoint.GetID()
         if kind == lldb.eBreakpointEventTypeAdded:
-            # One that somebody has typed in the console; those of the client are known.
+            # A breakpoint that somebody has typed in the console; those of the client are known.
             if number not in self.breakpoints and breakpoint.IsValid():
                 self.breakpoints[number] = Breakpoint(breakpoint, {})
                 self.event("breakpoint", reason="new", breakpoint=self.described(breakpoint))

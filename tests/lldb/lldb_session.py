@@ -16,9 +16,9 @@ PROGRAM = os.path.join(os.path.dirname(HERE), "gdb", "program.py")
 DRIVER = f"command script import {os.path.join(HERE, 'driver.py')}"
 DECIMAL = f"_decimal{harness.EXT_SUFFIX}"
 PYTHON = harness.SONAME
-# What a user sees of errors is one line; this never.
+# Errors are one line for a user, and never one of these.
 TRACEBACK = re.compile(r"Traceback \(most recent call last\)|gorgon_lldb/\w+\.py")
-# lldb 19 says so of arrays in unions of any C program, when it completes such a type.
+# lldb 19 says this about arrays in unions of any C program, when it completes such a type.
 QUIRK = re.compile(r"DW_TAG_member '\w+' refers to type \w+ which extends beyond the bounds of")
 
 
@@ -29,7 +29,7 @@ class Case(unittest.TestCase):
 
 
 def code(**variables):
-    """The text to give to the host, on one line: lldb takes no others."""
+    """The program for the host, on one line, because lldb takes no others."""
     setting = "".join(f"{name} = {value!r}; " for name, value in variables.items())
     return f"{setting}exec(compile(open('{PROGRAM}').read(), '{PROGRAM}', 'exec'))"
 
@@ -39,7 +39,7 @@ def drive(actions):
 
 
 class Stop:
-    """One thread at a breakpoint: what that is set on, pc, thread, and the output of each command."""
+    """One thread at a breakpoint: on what the breakpoint is set, pc, thread, and the output of each command."""
 
     def __init__(self, header, text):
         found = re.match(r"(\S+) pc (0x[0-9a-f]+) thread (\d+) lwp (\d+)", header)
@@ -98,7 +98,7 @@ def complaints(output):
 
 
 def libpython_symbol(name):
-    """Link-time address of a function of libpython, static ones too, and its line."""
+    """The link-time address of a function of libpython, which may be static, and its line."""
     output = harness.gdb([f"print (long)&{name} - (long)&PyList_Append", f"info line {name}"], harness.LIBPYTHON)
     return int(re.search(r"\$1 = (-?\d+)", output)[1]), int(re.search(r"^Line (\d+) of", output, re.M)[1])
 
@@ -118,7 +118,7 @@ LEDGER, RISK, PLAIN, OBJECTS = (os.path.join(FIXTURE, name)
                                 for name in ("ledger.c", "risk.cc", "plain.c", "objects.c"))
 
 
-SPARES = [f"libspare{i}.so" for i in range(9)]  # the loader packs no fewer than eight beside a pack
+SPARES = [f"libspare{i}.so" for i in range(9)]  # the loader needs eight new libraries for a further pack
 
 
 def build_fixture(folder):
@@ -138,7 +138,7 @@ WORK, THROWN = (os.path.join(FIXTURE, name) for name in ("work.c", "thrown.cc"))
 
 
 def build_extensions(folder):
-    """The modules work and thrown, as somebody compiles what is to be debugged."""
+    """The modules work and thrown, compiled as somebody compiles what is to be debugged."""
     for compiler, source in (("gcc", WORK), ("g++", THROWN)):
         build_extension(source, folder, compiler, "-g", "-O0")
 

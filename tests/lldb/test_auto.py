@@ -94,7 +94,7 @@ class Before(Session):
 
 @harness.needs_lldb
 class Many(Before):
-    """So many that each has a pack."""
+    """So many interpreters that each has a pack."""
 
     count = 20
 
@@ -112,7 +112,7 @@ class Goes(session.Case):
             harness.HOST, "-n", "3", "-d", "1", "-a", session.code(), script=True)
         self.assert_clean(output)
         self.assertTrue(session.ended(output), output[-500:])
-        # Interpreter 3 is where interpreter 1 was.
+        # Interpreter 3 has the addresses that interpreter 1 had.
         addresses, offset = harness.host_addresses(output), session.libpython_symbol("list_vectorcall")[0]
         self.assertEqual(addresses[1], addresses[3])
         found = [[i for i in range(3) if any(0 <= at - addresses[i] - offset < CODE_MAX
@@ -128,7 +128,7 @@ class Goes(session.Case):
              "bt 1", "gorgon check", "breakpoint delete -f", "continue"], harness.HOST, "-n", "2",
             "repr(1)", script=True)
         self.assert_clean(output)
-        # Of the three bt: at the stop itself another thread may be shown as well.
+        # The output of the last three bt; at the stop itself another thread may be shown as well.
         full, names, again = re.findall(r"frame #0: 0x\w+ (.*)", output)[-3:]
         self.assertRegex(full, r"`builtin_repr\(.*\) at bltinmodule\.c:\d+")
         self.assertRegex(names, r"\[interp \d\]`builtin_repr at bltinmodule\.c:\d+$")  # lines, and no arguments
@@ -139,7 +139,7 @@ class Goes(session.Case):
 
 @harness.needs_lldb
 class Attached(session.Case):
-    """The process is there already."""
+    """The process runs before lldb attaches."""
 
     def test_copies_have_lines_at_once_and_those_to_come(self):
         code = "import time; print('ready', flush=True); time.sleep(1000)"
@@ -152,7 +152,7 @@ class Attached(session.Case):
 
 @harness.needs_lldb
 class Cost(session.Case):
-    """A read of memory is most of what showing a Python object costs."""
+    """Showing a Python object costs mostly reads of memory."""
 
     def test_an_object_whose_type_is_known_takes_one_read(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -66,7 +66,7 @@ class Pending(session.Case):
                          2 + len(session.stops(self.output, "enter")))
 
     def test_static_function_stops_in_each_copy_each_time(self):
-        # Twice by the loop, and once on a thread of its own.
+        # The loop calls the function twice, and a thread of its own calls it once.
         own = {lwp: n for lwp, n in self.interps.items()}
         self.assertEqual(sorted(own.values()), sorted(list(EVERY) * 2))
         for stop in session.stops(self.output, "enter"):
@@ -96,7 +96,8 @@ class Pending(session.Case):
         self.assertEqual(list(self.hits("risk_of")), [2])
 
     def test_temporary_breakpoint_stops_once_and_is_gone(self):
-        # It is gone when the driver asks what it was. Threads that come to it at the same time stop together.
+        # The breakpoint is gone when the driver asks on what it was set. Threads that come to it at the same time stop
+        # together.
         found = session.stops(self.output, "?")
         for stop in found:
             self.assertEqual(session.functions(stop.output["bt 2"]), ["market::divide", "risk_of"])
@@ -134,7 +135,7 @@ class Destroyed(session.Case):
     def test_delete_takes_all_locations(self):
         output = harness.lldb(
             ["breakpoint set -n host_created", "run", "gorgon break list_vectorcall",
-             "gorgon break -i 1 list_vectorcall", "breakpoint delete 2", "breakpoint list", "continue"],  # by the number that it said
+             "gorgon break -i 1 list_vectorcall", "breakpoint delete 2", "breakpoint list", "continue"],  # by the number that lldb has said
             harness.HOST, "-n", str(COUNT), "pass", script=True)
         self.assertIn(f"Breakpoint 2: list_vectorcall in all interpreters, {COUNT} locations.\n", output)
         self.assertIn("Breakpoint 3: list_vectorcall in interpreter 1, 1 location.\n", output)

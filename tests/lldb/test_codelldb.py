@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lldb_session as session  # noqa: E402
 
 CALLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "codelldb.py")
-# In turn, as in test_dap.py.
+# Interpreters take turns, as in test_dap.py.
 PROGRAM = """import sys; sys.path.insert(0, {folder!r})
 import gorgon, os, select, time
 me = gorgon.interpreter
@@ -57,7 +57,7 @@ class Editor(unittest.TestCase):
         return client
 
     def launch(self, client, **breakpoints):
-        for me in range(self.count):  # of the last session
+        for me in range(self.count):  # of the last session, one line for each interpreter
             if os.path.exists(f"{self.folder.name}/{me}.done"):
                 os.unlink(f"{self.folder.name}/{me}.done")
         client.launch(dap_client.launch_json("CodeLLDB: launch", program=harness.HOST, cwd=self.folder.name,
@@ -65,7 +65,7 @@ class Editor(unittest.TestCase):
                       **breakpoints)
 
     def interp(self, client, frame):
-        """Whose a frame is: by the folder of its module, which is what CodeLLDB shows."""
+        """To which interpreter a frame belongs: CodeLLDB shows the folder of the frame's module."""
         module = next(m for m in client.request("modules")["modules"] if m["id"] == frame["moduleId"])
         found = re.search(r"/interp (\d+)/", module["path"])
         return int(found[1]) if found else None
@@ -114,7 +114,7 @@ class LinesOfOne(Lines):
 
 
 class Session(Editor):
-    """Of three interpreters."""
+    """Sessions with three interpreters."""
 
     def at_call(self, client, condition="n == 12 && i == 1"):
         self.launch(client, lines={session.WORK: [{"line": self.call, "condition": condition}]})
@@ -223,7 +223,7 @@ class Session(Editor):
 
 
 class Attached(Editor):
-    """To a process that runs."""
+    """Attach to a process that runs."""
 
     def test_attach_and_detach(self):
         last = self.count - 1

@@ -14,7 +14,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lldb_session as session  # noqa: E402
 
 ADAPTER = dap_client.find_lldb_dap()
-# In turn, without sleeping: lldb-server 19 gets lost, with or without scripts, when dozens of threads stop at the same time.
+# Interpreters take turns and do not sleep: lldb-server 19 gets lost, with or without scripts, when dozens of threads
+# stop at the same time.
 PROGRAM = """import sys; sys.path.insert(0, {folder!r})
 import gorgon, os, select, time
 me = gorgon.interpreter
@@ -27,7 +28,7 @@ open(f"{folder}/{{me}}.done", "w").close()
 
 
 def interp(frame):
-    """Whose a frame is, by its name."""
+    """To which interpreter a frame belongs, by its name."""
     found = re.search(r" \[interp (\d+)\]$", frame["name"])
     return int(found[1]) if found else None
 
@@ -65,7 +66,8 @@ class Dap(unittest.TestCase):
                       **breakpoints)
 
     def everybody_at(self, client, *places):
-        """[{interpreter: its variables}] of all that come to each place (function, line), to the end of the program."""
+        """[{interpreter: its variables}] of all threads that come to each place (function, line), to the end of the
+        program."""
         found = [{} for _ in places]
         while stop := client.stopped():
             frame = client.frames(stop, 1)[0]
@@ -93,14 +95,14 @@ class Lines(Dap):
         for values in cpython.values():
             self.assertRegex(values["timeout_obj"], r"0x\w+ 0\.01$")
         self.assertEqual([place["seen"] for place in client.places.values()], [True] * 3)
-        # Log points do not stop anybody, and count each call.
+        # A log point stops no thread, and counts each call.
         self.assertEqual(sorted(re.findall(r"^doubled \d+$", client.output, re.M)),
                          sorted(["doubled 2", "doubled 4"] * self.count))
         self.assertNotRegex(client.output, session.TRACEBACK)
 
 
 class LinesOfMany(Lines):
-    """So many that each has a pack."""
+    """So many interpreters that each has a pack."""
 
     count = 20
 

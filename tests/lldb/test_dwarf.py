@@ -67,7 +67,7 @@ class Python(session.Case):
                              rf"at timemodule\.c:{self.line}:\d+\n")
             self.assertRegex(text, rf"\[interp {i}\]`(cfunction_vectorcall_O\(.*\) at methodobject|"
                              r"_PyObject_VectorcallTstate\(.*\) at pycore_call)\.[ch]:\d+:\d+")
-            # lldb 16 knows no arguments of functions that the compiler has split, in no process.
+            # In any process, lldb 16 knows no arguments of functions that the compiler has split.
             arguments = r"\(.*\)" if harness.lldb_version() > 16 else ""
             self.assertRegex(text, rf"\[interp {i}\]`_PyEval_EvalFrameDefault{arguments} at "
                                    r"(?:ceval\.c|generated_cases\.c\.h):\d+:\d+\n")
@@ -80,7 +80,8 @@ class Python(session.Case):
 
 @harness.needs_lldb
 class Attached(session.Case):
-    """A process that waits in a library with statics: with the command, in its core without any scripts, and back."""
+    """A process that waits in a library with static variables: after the command, in its core without any scripts, and
+    after the command took it back."""
 
     @classmethod
     def setUpClass(cls):
@@ -113,7 +114,7 @@ class Attached(session.Case):
         cls.folder.cleanup()
 
     def parts(self, output, command):
-        """{interpreter: what a command applied to it has printed}"""
+        """{interpreter: what a command has printed that was applied to it}"""
         text = output.split(f"(lldb) gorgon apply all {command}\n", 1)[1].split("(lldb)", 1)[0]
         found = re.split(r"^interp (\d), thread .*:\n", text, flags=re.M)
         return {int(i): part for i, part in zip(found[1::2], found[2::2])}
@@ -170,7 +171,7 @@ class Attached(session.Case):
 
 @harness.needs_lldb
 class Refused(session.Case):
-    """Where it cannot be had: a line that says why, and everything as before."""
+    """When the process cannot do it, a line says why, and everything is as before."""
 
     ASKED = {
         "gorgon symbols --dwarf 0 libz": "libz.so.1 [interp 0]: no debug information in the file, and no detached file "
@@ -196,7 +197,7 @@ class Refused(session.Case):
             with self.subTest(command):
                 self.assertEqual(start.output[command].replace("error: ", "").rstrip("\n"), text)
         self.assertIn("no problems.", start.output["gorgon check"])
-        # The thread holds the lock that the command needs.
+        # The thread holds the lock that the command would need.
         self.assertIn(f"{session.PYTHON} [interp 1]: a thread is loading or unloading at this moment\n"
                       "0 objects have their debug information in the process.\n",
                       session.stops(output, "jitreg_unregister")[0].output["gorgon symbols --dwarf 1 libpython"])

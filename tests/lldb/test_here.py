@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lldb_session as session  # noqa: E402
 
 COUNT = 3
-# All have loaded it before one goes on, and are there until it has done so.
+# All interpreters load the module before the first goes on, and stay until it has done so.
 PROGRAM = ("import sys, os, time; sys.path.insert(0, {folder!r}); import gorgon, work; me = gorgon.interpreter; "
            "open(os.path.join({folder!r}, f'{{me}}.loaded'), 'w').close()\n"
            "while sum(name.endswith('.loaded') for name in os.listdir({folder!r})) < gorgon.count(): time.sleep(0.01)\n"
@@ -91,7 +91,7 @@ class Here(session.Case):
         self.assertRegex(self.output, r"\(lldb\)  p PyLong_FromLong\(5\)\n\(PyObject \*\) 0x\w+ 5\n")
 
     def test_target_variable_says_whose(self):
-        # The line comes to the debugger's error file before the values.
+        # lldb writes this line to the debugger's error file, before the values.
         found = re.search(r'^work_calls of (.*); "gorgon print work_calls" shows', self.output, re.M)
         self.assertEqual(sorted(found[1].split(", ")), [f"work.so [interp {i}]" for i in range(COUNT)])
         order = [int(n) for n in re.findall(r"interp (\d)", found[1])]
@@ -106,7 +106,8 @@ class Here(session.Case):
         self.assertNotIn("Watchpoint created", self.said["watchpoint set variable _Py_NoneStruct"])
 
     def test_the_users_setting_comes_back(self):
-        # Its name is asked for twice: after one that needs definitions, and after one that does not.
+        # The setting is asked for twice: after an expression that needs definitions, and after an expression that needs
+        # none.
         found = re.findall(r"^target.expr-prefix \(file\) ?=? ?(.*)$", self.output, re.M)
         self.assertEqual(len(found), 2)
         self.assertIn("/proc/", found[0])

@@ -9,7 +9,7 @@ import unittest
 
 import harness
 
-# One sleeps after the other: on a slow machine both would have stopped by the time that lldb looks.
+# One thread sleeps after the other: on a slow machine both would have stopped by the time that lldb looks.
 PROGRAM = """
 import os
 from gorgon import InterpreterPoolExecutor

@@ -50,7 +50,7 @@ class Copy(Strategy):
 
 @harness.needs_lldb
 class Dlmopen(Strategy):
-    """lldb reads the list of the process's own link namespace only; the scripts add the others' files."""
+    """lldb reads the list of the process's own link namespace only; the scripts add the files of the others."""
 
     isolate = "dlmopen"
 

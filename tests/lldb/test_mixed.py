@@ -55,12 +55,12 @@ class Mixed:
 
 @harness.needs_lldb
 class Builds(harness.Builds, Mixed, unittest.TestCase):
-    """Members of objects are elsewhere in a debug build."""
+    """In a debug build members of objects are at other offsets."""
 
 
 @harness.needs_lldb
 class Versions(harness.Versions, Mixed, unittest.TestCase):
-    """Each is read by its own structures."""
+    """Each interpreter is read by the structures of its own version."""
 
 
 if __name__ == "__main__":

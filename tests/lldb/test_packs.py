@@ -30,7 +30,7 @@ def copies(output, place, ranges):
 
 @harness.needs_lldb
 class Replaced(session.Case):
-    """Each copy has exactly one location, whichever symfiles describe it."""
+    """Each copy has exactly one location, whichever symfile describes it."""
 
     @classmethod
     def setUpClass(cls):
@@ -58,7 +58,7 @@ class Replaced(session.Case):
             seen.append(sorted(there))
         self.assertEqual(seen[0], [])
         self.assertIn([0, 2], seen)
-        # In the end the host destroys all in order; of 1, which is gone, it does so in vain.
+        # At the end the host destroys all interpreters in order, and tries that with interpreter 1, which is gone.
         self.assertEqual(seen[-4:], [[0, 2, 3], [2, 3], [2, 3], [3]])
 
     def test_each_call_stops_once(self):
@@ -70,7 +70,7 @@ class Replaced(session.Case):
                 self.assertEqual({name for _, name in found}, {function})
 
     def test_packs_have_replaced_what_was_there(self):
-        # Modules that lldb has of private code: fewer than one for each library, once there are packs.
+        # How many modules lldb has of private code: fewer than one for each library, once there are packs.
         stop = session.stops(self.output, "gorgon_interp_destroy")[1]
         modules = len(re.findall(r"JIT\(0x\w+\)", stop.output["image list -f"]))
         objects = len(re.findall(r"^\d+ +\S+ +0x\w+-0x\w+", stop.output["gorgon modules"], re.M))
@@ -86,7 +86,7 @@ PyMODINIT_FUNC PyInit_bare(void) { return PyModule_Create(&bare); }
 
 @harness.needs_lldb
 class Automatic(session.Case):
-    """gorgon symbols auto, of packs that are there: what costs lldb time is not done before somebody asks for it."""
+    """gorgon symbols auto, for packs that are there already: lldb does not do slow work before somebody asks for it."""
 
     COUNT = 3
 
@@ -129,7 +129,7 @@ class Automatic(session.Case):
 
 @harness.needs_lldb
 class Symbols(session.Case):
-    """Of one library in one interpreter; the others of its pack stay what they were."""
+    """Symbols of one library in one interpreter; the other libraries of its pack stay as they were."""
 
     @classmethod
     def setUpClass(cls):
@@ -201,7 +201,7 @@ class Symbols(session.Case):
 
 @harness.needs_lldb
 class PackedAfterSymbols(session.Case):
-    """Symbols for libraries that have symfiles of their own, which are packed then. No command follows."""
+    """Symbols for libraries that have symfiles of their own, and are packed afterwards. No command follows."""
 
     def test_lines_at_every_stop(self):
         line = harness.source_line(session.RISK, "risk_of: has caught")

@@ -92,23 +92,23 @@ class Live(Case):
 
 @harness.needs_lldb
 class Lines(Case):
-    """Of what is registered while lldb looks on: a static function, a file and line, steps, backtraces; with symfiles
-    of their own, and with those that take their place when there are many interpreters."""
+    """Code that is registered while lldb is attached: a static function, a file and line, steps, backtraces. Copies have
+    symfiles of their own, or with many interpreters the symfiles that replace these."""
 
     def check(self, count):
-        line = session.libpython_symbol("PyLong_FromUnicodeObject")[1]  # a function that nobody calls here
+        line = session.libpython_symbol("PyLong_FromUnicodeObject")[1]  # nobody calls this function here
         output = harness.lldb(
             ["breakpoint set -n time_sleep -N sleep", f"breakpoint set -f longobject.c -l {line} -N line",
              session.DRIVER, "run", session.drive({"time_sleep": ["bt", "breakpoint list sleep", "breakpoint list line"]})],
             harness.GORGON, "run", "-n", str(count), "-c", "import time; time.sleep(0.01)")
         stops = session.stops(output, "time_sleep")
-        # Threads that come to it at the same moment stop once.
+        # Threads that come to the breakpoint at the same moment stop once.
         hits = re.findall(r"address = (0x\w+), resolved, hit count = 1 *$", stops[-1].output["breakpoint list sleep"], re.M)
         self.assertEqual(len(set(hits)), count, output)
         for stop in stops:
             lines = re.findall(r"frame #\d+: 0x\w+ JIT\(0x\w+\)`(\S+) at ([\w.]+):\d+", stop.output["bt"])
             self.assertEqual(lines[0], ("time_sleep", "timemodule.c"), stop.output["bt"])
-            # From CPython 3.12 on ceval.c includes what it runs.
+            # Since CPython 3.12 ceval.c includes the code that it runs.
             self.assertIn(dict(lines).get("_PyEval_EvalFrameDefault"), ("ceval.c", "generated_cases.c.h"), lines)
             self.assertIn("start_thread", session.functions(stop.output["bt"]))
         for name, where in (("breakpoint list sleep", r"time_sleep .*at timemodule\.c"),
@@ -172,7 +172,7 @@ class Destroyed(Case):
              session.DRIVER, "run", session.drive({"PyList_Append": ["once"], 0: ["breakpoint list append"]})],
             harness.HOST, "-n", str(COUNT), "-d", "1", "-a", session.code())
         addresses = harness.host_addresses(output)
-        # A new interpreter can be where one was that has gone, so addresses are compared.
+        # A new interpreter may have the addresses of an interpreter that has gone, so addresses are compared.
         listed = [{addresses[session.whose(addresses, int(a, 16))]
                    for a in re.findall(r"address = (0x\w+), resolved", stop.output["breakpoint list append"])}
                   for stop in session.stops(output, "host_created", "host_destroyed")]

@@ -86,7 +86,7 @@ class Versions:
 
     def test_python_frames_are_those_of_the_program(self):
         expected = {i: [text.split(" ") for text in found] for i, found in said(self.output, "stack").items()}
-        # The second interpreter goes deeper.
+        # The second interpreter has one call more.
         self.assertEqual(len(expected[1][0]), len(expected[0][0]) + 1)
         self.assertEqual({i: [python_frames(stop.output["gorgon bt"]) for stop in found]
                           for i, found in self.stops.items()}, expected)
@@ -104,7 +104,7 @@ class Versions:
                     groups[-1].append(line[len("py "):])
             self.assertEqual(groups, [["Walker.descend.<locals>.<lambda>"],
                                       ["Walker.descend"] * (i + 2) + ["generate"], ["<module>"], ["<module>"]])
-            # What is between the first two, and below all.
+            # What stands between the first two Python frames, and below all of them.
             between = shown[shown.index("py Walker.descend.<locals>.<lambda>"):shown.index("py Walker.descend")]
             self.assertIn("builtin_sorted", between)
             self.assertEqual(shown[-2:], ["start_thread", "__clone3"])
@@ -131,7 +131,7 @@ class Versions:
             expected = [said(output, f"object-{n}")[i][0] for n in range(count)]
             for text in texts[i]:
                 self.assertEqual(objects(text)[:count], expected)
-                # Garbage, and no object at all.
+                # Garbage, and something that is no object at all.
                 self.assertEqual(set(objects(text)[count:]), {""})
 
     def test_mistakes_get_one_clear_line(self):
@@ -160,7 +160,7 @@ class Versions:
 
 @harness.needs_lldb
 class Default(Versions, session.Case):
-    """The distribution's, stripped, with a detached debug file."""
+    """The distribution's CPython, which is stripped and has a detached debug file."""
 
 
 @harness.needs_lldb

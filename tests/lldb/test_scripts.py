@@ -169,7 +169,7 @@ class Symbols(session.Case):
             found = session.functions(text)
             self.assertEqual(found[0], "time_sleep")
             self.assertIn(found[1], ("cfunction_vectorcall_O", "_PyObject_VectorcallTstate"))
-            # Further out lldb 19 does not get in any process; see gorgon_lldb/symbols.py.
+            # In any process lldb 19 gets no further out; see gorgon_lldb/symbols.py.
             self.assertIn("_PyEval_EvalFrameDefault", found)
             self.assertEqual(set(re.findall(r"\[interp (\d)\]", text)), {str(i)})
             self.assertNotIn("JIT(", text)
@@ -241,7 +241,7 @@ int lib_add(int a, int b)
                  session.drive({"lib_add": ["once", "gorgon symbols all libadd", f"breakpoint set -f lib.c -l {line}"],
                                 f"lib.c:{line}": ["bt 1", "frame variable"]})],
                 harness.HOST, "-n", str(COUNT),
-                # All copies are loaded before the first call: symbols go to those that are there.
+                # All copies are loaded before the first call, because symbols are added only to copies that are there.
                 f"import ctypes, gorgon, time; l = ctypes.CDLL('{library}'); time.sleep(2); "
                 "l.lib_add(40, gorgon.interpreter)", script=True)
         seen = {}
@@ -256,7 +256,7 @@ int lib_add(int a, int b)
         self.assert_clean(output)
 
 
-# Two names for one address: the linker's for the end of something, and a variable.
+# Two names for one address: the linker's for the end of a section, and a variable's.
 MARKED = """#include <Python.h>
 __asm__(".data\\n.type _edata, @object\\n.size _edata, 4\\n_edata:\\n"
         ".type first_of_section, @object\\n.size first_of_section, 4\\nfirst_of_section: .long 3\\n.text\\n");
@@ -414,7 +414,7 @@ class Nothing(session.Case):
     def test_damaged_lists(self):
         output = harness.lldb(["breakpoint set -n host_created", "run",
                                "memory write -s 8 `(char *)&gorgon_debug_root + 40` 0x1000",
-                               # The sequence number: what was read before counts no more.
+                               # After a new sequence number, what was read before does not count any more.
                                "memory write -s 8 `(char *)&gorgon_debug_root + 16` 0x100000", "gorgon list", "bt 1"],
                               harness.HOST, "pass", script=True)
         self.assertIn("Damaged: the list of namespaces breaks off: cannot read 96 bytes at 0x1000\nNo interpreters.\n",

@@ -61,7 +61,7 @@ class Live(session.Case):
         for stop in session.stops(cls.output, f"ledger.c:{line}"):
             cls.stops[int(re.search(r"libledger\.so \[interp (\d)\]", stop.output["bt"])[1])].append(stop)
         assert {i: len(found) for i, found in cls.stops.items()} == {i: 3 for i in EVERY}, cls.output
-        # The last one is on another thread.
+        # The last stop is on another thread.
         cls.others = {i: found.pop() for i, found in cls.stops.items()}
 
     @classmethod
@@ -111,7 +111,7 @@ class Live(session.Case):
         for i, stop, _ in self.each():
             self.assertIn(f"owner = {i}\n", stop.output["gorgon print ledger_book"])
             self.assertTrue(stop.output["gorgon print ledger_book"].startswith("(ledger) ledger_book = {\n"))
-        # Interpreter 1 writes entry 1: two rows of two, each 10 and then 20.
+        # Interpreter 1 writes entry 1, which is two rows of two numbers, first 10 and then 20.
         self.assertEqual([value(stop.output["gorgon print ledger_book.entries[1]"]) for stop in self.stops[1]],
                          [("int", "ledger_book.entries[1]", 4 * amount) for amount in (10, 20)])
 
@@ -172,7 +172,7 @@ class Afterwards(session.Case):
         self.assertRegex(output, r"gorgon tls -i 2 ledger_thread\n"
                          r"interp 1, thread (\d+) \(tid \d+\):\nerror: gorgon tls: "
                          r"thread \1 has not used thread-local variables of libledger\.so \[interp 2\] yet\n")
-        # A core leaves it out: the file has it.
+        # A core leaves this constant out, but the file has it.
         self.assertEqual(output.count("\n(const int) ledger_constants[1] = 77\n"), COUNT)
         applied, after = re.findall(r"thread #(\d+)[:,].* tid = \d+", output)[-2:]
         self.assertNotEqual(applied, "1")

@@ -14,8 +14,8 @@ import harness
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lldb_session as session  # noqa: E402
 
-LIVING = (0, 2, 3, 4)  # 1 is destroyed before the programs start
-LATER = 5              # created when they have ended
+LIVING = (0, 2, 3, 4)  # interpreter 1 is destroyed before the programs start
+LATER = 5              # created when the other interpreters have ended
 RAN = (*LIVING, LATER)
 ROUNDS = 2
 HOST = [harness.HOST, "-n", "5", "-d", "1", "-a"]
@@ -31,7 +31,7 @@ def line(path, text):
 
 
 def number(text):
-    """Of the first variable that lldb shows."""
+    """The number of the first variable that lldb shows."""
     return int(re.search(r"\([\w ]+\) (?:\S+) = (-?\d+)", text)[1])
 
 
@@ -40,14 +40,14 @@ def interp(text):
 
 
 def locations(listing, place):
-    """The addresses of the breakpoint that is set on a place; no two are the same."""
+    """The addresses of the breakpoint that is set on a place. Each address is there once."""
     found = session.addresses_listed(listing, place)
     assert len(set(found)) == len(found), listing
     return set(found)
 
 
 def packs(images):
-    """The interpreters that have symbols beside a pack."""
+    """The interpreters that have symbols in addition to a pack."""
     return {int(i) for i in re.findall(r"/pack \[interp (\d+)\]", images)}
 
 
@@ -178,7 +178,7 @@ class Steps(Walk):
 
 @harness.needs_lldb
 class PackedSteps(Steps):
-    """Four symfiles become one while the walk goes on, and libraries come after that."""
+    """Four symfiles become one while the walk goes on, and libraries are loaded after that."""
 
     host, variables = [*HOST, "-l"], {"spares": session.SPARES}
 
@@ -216,7 +216,7 @@ class Stops(Walk):
         found = self.visits(self.entered, "bt 1")
         self.assertEqual([i for i, _, _ in found], [2] * ROUNDS)
         for _, output, expected in found:
-            # The next change of that copy is that line's; the program reports it.
+            # The next change of that copy is the change on that line, which the program reports.
             self.assertRegex(output["thread info"], r"\[interp 2\]`enter\(.*stop reason = watchpoint \d")
             self.assertEqual(number(output["gorgon print ledger_total"]), expected["ledger_total"])
         totals = [expected["ledger_total"] for expected in self.after[2]]
@@ -252,7 +252,7 @@ class PackedStops(Stops):
 
 @harness.needs_lldb
 class Conditions(Walk):
-    """What lldb has made of expressions stays good while modules come and go between two uses."""
+    """What lldb has made of expressions stays usable while modules come and go between two uses."""
 
     commands = ["expression int $kept = 5", f"gorgon break {Stops.returned} if $rsp != 0"]
     actions = {Stops.returned: ["bt 1", "expression $kept", "gorgon symbols all libledger", "image list -f", "gorgon symbols off"]}
@@ -280,7 +280,7 @@ class PackedConditions(Conditions):
 
 @harness.needs_lldb
 class Afterwards(session.Case):
-    """The same without running: attached, and from a core."""
+    """The same without running the program: attached, and from a core."""
 
     COUNT = 4
     options, variables = [], {}
@@ -346,7 +346,7 @@ class PackedAfterwards(Afterwards):
     options, variables = ["-l"], {"spares": session.SPARES}
 
     def check_packs(self, found):
-        # The last to load something is left alone.
+        # The interpreter that was last to load something is not packed yet.
         self.assertGreaterEqual(len(found), self.COUNT - 1)
 
 

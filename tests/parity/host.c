@@ -25,12 +25,12 @@
 #include <unistd.h>
 
 #define COUNT_MAX 64
-#define IDLE_USEC 2000 // between two calls of turn_sync() while nobody has a turn
+#define IDLE_USEC 2000 // between two calls of turn_sync() while no thread has a turn
 
 struct turn {
 	int who;    // the thread that has the next turn
 	int number; // what it works with
-	int left;   // turns until turn_sync()
+	int left;   // how many turns are left until turn_sync()
 	int stop;   // the programs are to end
 };
 

@@ -118,7 +118,7 @@ def run(wanted, jobs=2):
         finally:
             states.pop(key, None)
 
-    # Those with more interpreters take longer: they begin.
+    # Variants with more interpreters take longer, so they begin.
     order = sorted(tasks, key=lambda key: (-len(tasks[key]) * (1 + key[1].count / 10), str(key)))
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         found = dict(zip(order, pool.map(work, order)))
@@ -165,7 +165,7 @@ def write(trials):
 
 
 def worse(trials):
-    """Trials that come to less than is recorded, or to something that nobody has given a reason for."""
+    """Trials that are worse than the record, and trials with a difference for which there is no reason."""
     results = recorded()
     found = []
     for trial in trials:

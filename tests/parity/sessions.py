@@ -23,12 +23,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = os.path.join(harness.BUILD, "parity")
 PROGRAM = os.path.join(HERE, "program.py")
 SECONDS = 60  # for one command; the slowest takes a tenth of it
-QUIET = 3  # after a prompt that something else was printed behind
+QUIET = 3  # to wait for more when something was printed behind a prompt
 ENDING = 20  # for a debugger that is told to quit
 
 
 class Lost(Exception):
-    """The debugger hangs, or has ended; the text is what it said last."""
+    """The debugger hangs or has ended. The text is what it has printed last."""
 
 
 @dataclass(frozen=True)
@@ -82,10 +82,10 @@ class Session:
     after a habit."""
 
     PROMPT = None
-    BLOCKS = ()  # commands that go on with more lines, to "end"
+    BLOCKS = ()  # commands that are followed by lines up to "end"
     MORE = ">"
     SETTINGS = ()
-    WHENEVER = None  # what is printed after the prompt, too, by a thread of the debugger's own
+    WHENEVER = None  # what a thread of the debugger prints at any moment, also after the prompt
 
     def __init__(self, variant, folder):
         self.variant, self.folder = variant, folder
@@ -93,7 +93,7 @@ class Session:
         self.terminal, slave = pty.openpty()
         environment = dict(os.environ, TERM="dumb", LINES="200", COLUMNS="400")
         environment.pop("DEBUGINFOD_URLS", None)
-        # Ctrl-C is for the group in front of the terminal that controls a session.
+        # Ctrl-C reaches the group in the foreground of a session's controlling terminal.
         self.process = subprocess.Popen(["setsid", "--ctty", *self.arguments()], env=environment, stdin=slave, stdout=slave,
                                         stderr=slave, cwd=harness.ROOT)
         os.close(slave)
@@ -130,10 +130,10 @@ class Session:
 
     def ask(self, line, prompt=None, seconds=SECONDS):
         self.send(line)
-        return self.read(prompt, seconds).partition("\n")[2]  # what was typed comes first
+        return self.read(prompt, seconds).partition("\n")[2]  # the terminal shows first what was typed
 
     def interrupt(self, line):
-        """Types a line that makes the process run, and Ctrl-C when it does."""
+        """Types a line that makes the process run, and Ctrl-C when it runs."""
         pid = self.inferior()
         self.send(line)
         end = time.monotonic() + SECONDS
@@ -209,7 +209,7 @@ def children(pid):
             with open(f"/proc/{pid}/task/{task}/children") as file:
                 found += map(int, file.read().split())
     except FileNotFoundError:
-        pass  # it has ended
+        pass  # the host has ended
     return found
 
 
