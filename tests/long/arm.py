@@ -26,7 +26,7 @@ UNIT_TIMEOUT = 600  # of a program, on a machine that has other things to do
 SUM = "import numpy; print(numpy.arange(5).sum())"
 LINALG = ("import numpy as np; a = np.arange(16.).reshape(4, 4) + 10 * np.eye(4); "
           "print(np.linalg.solve(a, a.sum(axis=1)).round(6).tolist(), sorted(np.linalg.eigvals(a).real.round(4).tolist()))")
-# A call of code that is no end for branches is a fault where the file is marked: SIGILL, which is 4.
+# Where a file is marked, a call of code that is not made for calls is a fault: SIGILL, which is 4.
 BTI = """import ctypes, os
 library = ctypes.CDLL(os.environ['BUILD'] + '/modules/libbti.so')
 print(library.bti_present(), flush=True)
@@ -75,7 +75,7 @@ def emulate():
 
 
 def build(root):
-    """By the cross compiler, with the root's headers and libraries."""
+    """Build with the cross compiler, with the root's headers and libraries."""
     folder = f"{root.path}/usr/lib/{MACHINE}-linux-gnu/pkgconfig"
     env = dict(os.environ, PKG_CONFIG_SYSROOT_DIR=root.path, PKG_CONFIG_LIBDIR=f"{folder}:{root.path}/usr/share/pkgconfig")
     command = ["make", f"-j{os.cpu_count()}", f"CC={MACHINE}-linux-gnu-gcc --sysroot={root.path}",

@@ -26,7 +26,7 @@ HOST = os.path.join(BUILD, "host")
 SYMDUMP = os.path.join(SOURCES, "build", "gorgon-symdump")
 COUNT = 3
 TIMEOUT = 600
-# Each has a value of its own in a thread-local variable of a library of its own.
+# Each interpreter has its own value in a thread-local variable of its own library.
 PROGRAM = f"""import ctypes, gorgon, time
 value = ctypes.c_int.in_dll(ctypes.CDLL("{BUILD}/modules/libtls.so"), "tls_value")
 value.value = 100 + gorgon.interpreter

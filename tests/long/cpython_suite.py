@@ -28,11 +28,11 @@ FOLDER = "/usr/lib/python3.11/test"
 PACKAGE = "libpython3.11-testsuite"
 LIMIT = 1200  # seconds for one file
 JOBS = int(os.environ.get("JOBS") or os.cpu_count())
-# First, so that none of them runs alone at the end.
+# These files come first, so that none of them runs alone at the end.
 LONGEST = ["test_asyncio", "test_concurrent_futures", "test_multiprocessing_forkserver", "test_multiprocessing_fork",
            "test_multiprocessing_spawn", "test_signal", "test_ssl", "test_imaplib", "test_socket", "test_subprocess",
            "test_io", "test_venv", "test_threading"]
-# CPython's tests count with compiled files, and with a locale.
+# CPython's tests expect compiled files and a locale.
 ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": None, "LANG": "C.UTF-8", "LC_ALL": None}
 # {file: why it is not run}
 LEFT_OUT = {
@@ -134,7 +134,7 @@ def check(report, names, complete):
 
 
 def main(words):
-    # Started in the background, a shell has Ctrl-C ignored, and programs keep that.
+    # A shell ignores Ctrl-C in what it starts in the background, and programs inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     report = Report("CPython's own tests")
     if not os.path.exists(FOLDER) or not files():

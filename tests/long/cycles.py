@@ -74,7 +74,7 @@ def main():
         report.check(f"{name}: private memory", growth <= MAX_GROWTH, f"at most {MAX_GROWTH} KiB a cycle",
                      f"{growth:.1f} KiB a cycle, {last['memory'] / 1024:.0f} MiB at the end")
         for what in ("mappings", "jit entries", "descriptors", "first free key"):
-            slack = 10 if what == "mappings" else 0  # the C library's heap is one or several
+            slack = 10 if what == "mappings" else 0  # the C library's heap is one mapping or several
             report.check(f"{name}: {what}", last[what] <= first[what] + slack, f"as in cycle {WARM + 1}",
                          f"{first[what]} in cycle {WARM + 1}, {last[what]} in the last")
     return report.finish()

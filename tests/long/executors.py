@@ -17,7 +17,7 @@ from pool_programs import environment
 from report import Report
 
 N = int(os.environ.get("N", "1000"))
-FIRST = 100  # by then what all have in common is there
+FIRST = 100  # after so many, everything is there that all executors have in common
 PROGRAM = """
 import gorgon, gc, re, sys, threading
 from gorgon import InterpreterPoolExecutor

@@ -62,7 +62,7 @@ def check_forks(report):
                  status == 0 and right == {n: FORKS for n in range(INTERPRETERS)},
                  f"each interpreter's {FORKS} children end with their own status; the process with 0",
                  f"{sum(right.values())} right, {len(re.findall('^hung child', output, re.M))} hung; status {status}", output)
-    # Every fourth ends with an exception that nobody catches: printed once each, by the child.
+    # Every fourth child ends with an exception that nobody catches, which the child prints once.
     report.check("uncaught exceptions of children, printed", output.count("ZeroDivisionError: expected") == FORKS // 4 * INTERPRETERS,
                  FORKS // 4 * INTERPRETERS, output.count("ZeroDivisionError: expected"))
 

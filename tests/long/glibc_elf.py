@@ -86,7 +86,7 @@ class Makefile:
         for name, text in {"Makeconfig": MAKECONFIG, "Rules": RULES, "libof-iterator.mk": "", "o-iterator.mk": ""}.items():
             with open(os.path.join(folder, name), "w") as file:
                 file.write(text)
-        # Its status does not count: some rules want what only a whole build has.
+        # The status does not count, because some rules need what only a whole build has.
         result = subprocess.run(["make", "-rR", "-pn", "-f", os.path.join(source, "elf", "Makefile"), "all"],
                                 cwd=os.path.join(folder, "elf"), capture_output=True, text=True, errors="replace", check=False)
         self.lists = {m[1]: m[2].split() for m in re.finditer(r"^LIST (\S+) (.*)$", result.stdout, re.M)}
@@ -152,7 +152,7 @@ class Builder:
         raise NotBuilt(f"elf/ has no source of {name}")
 
     def once(self, target, build):
-        """build(), the first time; all times the target's path or the reason why there is none."""
+        """build() at the first call; at each call the target's path, or the reason why there is none."""
         with self.lock:
             if target not in self.built:
                 try:

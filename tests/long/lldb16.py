@@ -40,7 +40,7 @@ def unpack():
     for package in glob.glob(os.path.join(unfinished, "*.deb")):
         do("dpkg-deb", "-x", package, unfinished, cwd=unfinished)
         os.unlink(package)
-    # Where the program looks for libraries besides the system's folders.
+    # Where the program looks for libraries in addition to the system's folders.
     library = "liblldb-16.so.1"
     os.symlink(f"../../x86_64-linux-gnu/{library}", os.path.join(unfinished, "usr/lib/llvm-16/lib", library))
     shutil.rmtree(FOLDER, ignore_errors=True)

@@ -16,7 +16,7 @@ import harness
 import pythons
 
 DEBIANS = ["/usr/bin/python3.11", "/usr/bin/python3.11d"]
-# Other than those that are tried.
+# Another Python than those that are tried.
 OTHER = "/usr/bin/python3.11"
 
 
@@ -28,7 +28,7 @@ def installed():
 
 
 def label(python):
-    """What the table calls it: where somebody's pyenv is says nothing."""
+    """The name of a Python in the table, which does not say where somebody's pyenv is."""
     version, _, rest = os.path.relpath(python, harness.PYENV).partition("/")
     return f"pyenv's {version}" if rest and version != ".." else python
 

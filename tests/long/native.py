@@ -46,8 +46,8 @@ print(sorted(seen), sum(months))
 """
 PANICS = f"{[('pyo3_runtime', 'PanicException', 'No such local time')]} {4 * 50 * 4}"
 
-# Without Python between: the panic is caught by Rust, or ends a thread of Rust's. Values with a destructor lie in
-# frames and in thread-local storage.
+# Without Python in between: Rust catches the panic itself, or it ends a thread of Rust's. Values with a destructor
+# lie in frames and in thread-local storage.
 RUST = r"""
 use std::panic::{catch_unwind, resume_unwind, set_hook};
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};

@@ -126,7 +126,7 @@ for cell in book.cells:
 
 
 def notebook(line):
-    """A program that runs it, with a line that imports the executor."""
+    """A program that runs the notebook, with a line that imports the executor."""
     return NOTEBOOK.replace("CELLS", repr([cell.replace("IMPORT", line) for cell in CELLS]))
 
 

@@ -22,11 +22,11 @@ from wheel_roots import RELEASES, wheel  # noqa: E402
 
 SUITE = os.path.join(harness.ROOT, "tests", "run", "pools_suite.py")
 FOLDER = "/root/pools"  # in a root
-ATTEMPTS = 3  # what a test expects of time fails on a machine that has other things to do
+ATTEMPTS = 3  # a test that expects something within a time fails on a busy machine
 
 
 def outcomes_of(run_suite):
-    """What the tests came to, those that fail again; raises AssertionError when they do not end."""
+    """The outcomes of the tests; tests that fail run again. Raises AssertionError when they do not end."""
     outcomes, words = {}, []
     for _ in range(ATTEMPTS):
         result = run_suite(*words)

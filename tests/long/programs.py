@@ -50,7 +50,7 @@ class Program:
         return None
 
     def run_column(self, place, column, interpreters, rounds, processes):
-        """What happened in the processes where it did not work; said as it comes, too."""
+        """What happened in processes that failed; it is printed at once, too."""
         failures = []
         for number in range(processes):
             failure = self.run(place, interpreters, rounds)

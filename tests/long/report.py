@@ -46,7 +46,7 @@ class Report:
         return bool(ok)
 
     def skip(self, case, reason):
-        """Only when a tool is truly absent."""
+        """Skip a case, only if a tool is absent."""
         self._clear()
         self.rows.append({"case": case, "ok": None, "expected": "", "seen": f"skipped: {reason}"})
         print(f"skipped {self.title}: {case}: {reason}", flush=True)

@@ -16,7 +16,7 @@ from harness import BUILD, LIBPYTHON, PYTHON3, ROOT, run
 
 REWRITE = os.path.join(BUILD, "rewrite")
 PLACES = ["/usr/lib/python3*", os.path.join(ROOT, "build", "venv")]
-# One per process: not to be had twice.
+# A process has one of each of these, and cannot get a second one.
 SHARED = re.compile(r"(ld-linux|libc|libm|libdl|librt|libpthread|libutil|libresolv|libgcc_s|libstdc\+\+)[-.]")
 # More than linkers leave room for, and there on every system.
 MANY = ["libm.so.6", "libdl.so.2", "librt.so.1", "libutil.so.1", "libpthread.so.0", "libresolv.so.2", "libanl.so.1"]
@@ -44,7 +44,7 @@ def modules():
 
 
 def libraries(paths):
-    """What these need, directly or not, except for what exists once."""
+    """The libraries that these files need, directly or not, except those that exist once in a process."""
     lines = subprocess.run(["ldd", *paths], capture_output=True, text=True, check=False).stdout
     found = {os.path.realpath(path) for path in re.findall(r"=> (/\S+) \(", lines)}
     return {path for path in found if not SHARED.match(os.path.basename(path))}

@@ -71,7 +71,7 @@ class Root:
                                 capture_output=True, text=True, check=False)
         if result.returncode:
             raise Unavailable(f"debootstrap {self.suite}: {(result.stdout + result.stderr).strip().splitlines()[-1]}")
-        # A mirror that has not been brought up to date for weeks is as good to test with.
+        # A mirror that is out of date for weeks serves tests as well.
         with open(os.path.join(unfinished, "etc/apt/apt.conf.d/90valid"), "w") as file:
             file.write('Acquire::Check-Valid-Until "false";\n')
         os.rename(unfinished, self.path)
@@ -99,7 +99,7 @@ class Root:
             return
         print(f"roots: installing {len(missing)} packages in {self.path}", flush=True)
         self.run("apt-get", "update", "-qq")
-        # A root that is lost with the power is made again.
+        # No time is spent on writing to disk: a root that is lost with the power is made again.
         result = self.run("apt-get", "install", "-y", "-qq", "--no-install-recommends", "-o",
                           "Dpkg::Options::=--force-unsafe-io", *missing)
         self.run("apt-get", "clean")

@@ -23,7 +23,7 @@ RELEASES = {
     "sid": ("Debian sid", ["3.15"]),
 }
 KINDS = ["unit", "run", "jitreg", "symdump", "gdb", "lldb"]
-# Of a further CPython: what needs only its libraries.
+# For a further CPython: the tests that need only its libraries.
 VERSIONS = {"unit": "test_mixed", "symdump": "test_3_", "gdb": "gdb/test_python gdb/test_walk gdb/test_mixed gdb/test_scripts",
             "lldb": "lldb/test_python lldb/test_walk lldb/test_mixed lldb/test_scripts"}
 KIND_TIMEOUT = 2 * 3600  # of a kind, on a machine that has other things to do

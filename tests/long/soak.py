@@ -101,10 +101,10 @@ def check_address(report, mode):
 def check_thread(report, mode):
     rounds = max(1, round(SAN_MINUTES * 60 / ROUND))
     options = f"suppressions={ROOT}/tests/tsan.supp print_suppressions=0 history_size=4"
-    # The sanitizer's shadow has no room for randomised addresses of this kernel.
+    # The sanitizer's shadow memory does not fit every layout of randomised addresses.
     status, output, held = soak(mode, build("thread"), rounds, ROUND, ("setarch", "-R"), TSAN_OPTIONS=options)
     reports = re.findall(r"^WARNING: ThreadSanitizer.*?^SUMMARY: [^\n]*$", output, re.M | re.S)
-    # Whose the two accesses are: their first frames outside of the sanitizer's runtime.
+    # Which functions have made the two accesses: the first frame of each that is not the sanitizer's.
     accesses = [[re.search(r"^    #\d+ (?!.*libtsan).*$", part, re.M) for part in re.split(r"\n\n", one)[:2]]
                 for one in reports]
     ours = [one for one, frames in zip(reports, accesses) if any(f and re.search(OURS, f[0]) for f in frames)]

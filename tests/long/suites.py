@@ -26,7 +26,7 @@ PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "
 JOBS = int(os.environ.get("JOBS") or 1)
 OUTCOMES = ["passed", "failed", "error", "skipped", "xfailed", "xpassed", "did not end"]
 NOT_RUN = "not run", ""
-# The same tests whatever else the machine does: names of parameters that come from a set.
+# The tests have the same names each time, also those whose parameters come from a set.
 ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
@@ -61,7 +61,8 @@ class Run:
                     self.beside = json.load(file)
 
     def note(self, test, outcome, detail):
-        """The last one counts; a failure stays one (of a tear-down after the test itself passed), as does a skip."""
+        """The last outcome counts, except after a failure (a tear-down may fail after the test has passed), or after a
+        skip."""
         before = self.tests.get(test, NOT_RUN)[0]
         if before not in ("failed", "error") and (before, outcome) != ("skipped", "passed"):
             self.tests[test] = outcome, detail
@@ -93,7 +94,7 @@ class Run:
                         pass
             finally:
                 try:
-                    os.killpg(process.pid, signal.SIGKILL)  # what its tests have left behind, too
+                    os.killpg(process.pid, signal.SIGKILL)  # also ends what the tests have left behind
                 except ProcessLookupError:
                     pass
             status = process.wait()

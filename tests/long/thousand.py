@@ -77,7 +77,7 @@ def main():
         output = []
         reader = threading.Thread(target=lambda: output.append(process.stdout.read()))
         reader.start()
-        # When it dies nobody writes any more: give the reader below an end.
+        # If the process dies nobody writes any more: this gives the reader below an end.
         watcher = threading.Thread(target=lambda: (process.wait(), os.write(ready_fd, b"\0" * N)), daemon=True)
         watcher.start()
         got = wait_for(ready_fd, N, report, process)

@@ -18,7 +18,7 @@ import soak
 
 MINUTES = float(os.environ.get("MINUTES", "10"))
 THREADS = 4
-PAUSE = 1  # seconds between two of them
+PAUSE = 1  # seconds between two visits
 
 
 def with_gdb(pid, script):
@@ -33,7 +33,7 @@ def with_symdump(pid, *options):
     return harness.run(harness.SYMDUMP, str(pid), *options).stdout
 
 
-# What each must have printed.
+# What each visitor must have printed.
 VISITORS = {
     "gdb": (lambda pid: with_gdb(pid, False), r"(?s)Thread .*#0 .*detached"),
     "gdb with scripts": (lambda pid: with_gdb(pid, True), r"(?s)Thread .*#0 .*detached"),

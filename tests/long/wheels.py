@@ -57,7 +57,7 @@ class Venv:
         open(done, "w").close()
 
     def run(self, *command, env, timeout):
-        """Nothing of what hangs is left behind."""
+        """Run a command in a session of its own, so that nothing of a command that hangs is left behind."""
         process = subprocess.Popen(list(map(str, command)), env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    stdin=subprocess.DEVNULL, text=True, errors="replace", start_new_session=True)
         try:

@@ -69,7 +69,7 @@ def written(said):
 
 
 def judge(objects):
-    """What is known of each object that was written to; None for one that nobody has looked at."""
+    """What is known of each object that was written to; None if nobody has looked at it."""
     reasons = []
     for name, functions in objects.items():
         reasons.append(next((reason for (pattern, known), reason in KNOWN.items()

@@ -22,7 +22,7 @@ stop = threading.Event()
 
 
 def busy():
-    """numpy on all of the time, with BLAS and without."""
+    """Keep numpy working, with BLAS and without."""
     matrix = numpy.arange(40_000.0).reshape(200, 200)
     while not stop.is_set():
         product = matrix @ matrix
@@ -48,7 +48,7 @@ def expected_status(number):
 
 
 def child(number):
-    """Returns to go on to the end of the program, without error."""
+    """End a child. When this returns, the child goes on to the end of the program, without an error."""
     work(number)
     if number % 4 == 0:
         os._exit(expected_status(number))

@@ -81,7 +81,7 @@ def use_subprocess():
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 6
 
 
-# Threads that make processes at once, as servers do.
+# Several threads make processes at once, as servers do.
 errors = []
 
 

@@ -72,7 +72,7 @@ def recording(base, events):
 
     class Result(base):
         def note(self, test, outcome, detail=""):
-            # Some tests have another `id` of their own.
+            # Some tests replace the method `id`.
             name = test.id() if callable(test.id) else unittest.TestCase.id(test)
             events.write(test=name, outcome=outcome, detail=detail)
 
@@ -158,7 +158,7 @@ def run_regrtest(events, words):
         result = runtest.runtest(options, words[0])
     outcome = FILE_OUTCOMES.get(type(result).__name__, type(result).__name__)
     if getattr(result, "errors", None) or getattr(result, "failures", None):
-        outcome = "passed"  # its tests tell of themselves
+        outcome = "passed"  # its tests have been noted by themselves
     events.write(test=words[0], outcome=outcome, detail="")
     return 0
 
@@ -180,7 +180,7 @@ def run_suite(folder, runner, words):
 
 def work_until_tests_end(folder, work):
     import signal
-    # Tests send Ctrl-C to the process, which is for all of its interpreters.
+    # Tests send Ctrl-C to the process, and it reaches all of its interpreters.
     signal.signal(signal.SIGINT, lambda *_: None)
     count = wrong = 0
     while not os.path.exists(f"{folder}/ended"):
@@ -195,9 +195,9 @@ def work_until_tests_end(folder, work):
 
 
 def main(folder, work, runner, *words):
-    # Not by an exception: tests would find it in what they raise themselves.
+    # gorgon is looked for without an exception, which tests would find in what they raise themselves.
     if not importlib.util.find_spec("gorgon"):
-        return run_suite(folder, runner, words)  # python3 itself
+        return run_suite(folder, runner, words)  # this process is a plain python3
     if importlib.import_module("gorgon").interpreter:
         return work_until_tests_end(folder, getattr(beside, work))
     end = time.monotonic() + 60

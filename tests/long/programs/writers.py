@@ -146,7 +146,7 @@ def written_tables(maps, elves, memory):
                 continue
             i = bisect.bisect(starts, target) - 1
             there = ranges[i][2] if i >= 0 and target < ranges[i][1] else None
-            # Into itself: not bound yet. Into what no file is: a compiler's, or 0.
+            # An address inside of the object itself is not bound yet. An address in no file is a compiler's, or 0.
             if there and there != path and there in names and name not in names[there]:
                 found.add((path, name, there))
     return sorted(found)
