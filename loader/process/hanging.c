@@ -21,18 +21,18 @@ struct hanging {
 	sem_t ended; // each thread that takes it gives it to the next
 };
 
-static bool begin(void *state, struct gorgon_ns *ns)
+static bool hanging_begin(void *state, struct gorgon_ns *ns)
 {
 	(void)ns;
 	return !sem_init(&((struct hanging *)state)->ended, 0, 0);
 }
 
-static void stop(void *state)
+static void hanging_stop(void *state)
 {
 	sem_post(&((struct hanging *)state)->ended);
 }
 
-static void end(void *state)
+static void hanging_end(void *state)
 {
 	sem_destroy(&((struct hanging *)state)->ended);
 }
@@ -59,9 +59,9 @@ const struct gorgon_part gorgon_hanging_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct hanging),
-	.begin = begin,
-	.stop = stop,
-	.end = end,
+	.begin = hanging_begin,
+	.stop = hanging_stop,
+	.end = hanging_end,
 	.when = GORGON_WHEN_PYTHON,
 	.title = "Threads that wait for the end of the process",
 	.loader_only = true,
