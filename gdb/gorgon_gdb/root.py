@@ -38,6 +38,7 @@ TEXT_SIZE = 64
 OBJECT = struct.Struct("<QQQQIIQQQQQQQIIQqIIQ")
 OBJECT_LEAST = 128  # the size of an object before link_map was added to the format
 THREAD = struct.Struct("<QQQQQQ")
+THREAD_HEAD = 64  # where the root has the address of the first thread
 SLOT = struct.Struct("<QQ")
 
 NS_MAX = 100_000

@@ -14,6 +14,15 @@ function is still a variable:
 
     #define helper(...) ((int (*)(PyObject *, int))(gorgon_library_1($pc) + 0x1139))(__VA_ARGS__)
 
+And it defines the thread-local variables of these libraries. Their place is looked up in the process's list of threads when the expression is
+evaluated, because it depends on the thread. lldb knows the register that points to a thread's variables in the innermost frame only, so the
+thread runs code that asks the processor; in a core, outer frames have no such variables.
+
+    #define depth (*(int *)(gorgon_block_1 + 0x8))
+
+If such a name is that of a local variable or a member, too, lldb shows the variable itself, but refuses longer expressions: it does not
+take the definition for the variable's name.
+
 The definitions of names are made once for a library. gorgon_python() and its like are defined anew when copies come and go. In frames of code that no
 interpreter owns, gorgon_python() is 0, and a call fails. With copies of several libpythons none of CPython's names is defined, because
 they would mean different things. If two libraries have a function of the same name, or a class has a method of that name, the name is
@@ -25,13 +34,28 @@ import re
 
 import lldb
 
-from . import here, reference, root
+from . import here, machines, process, reference, root, values
 
 EXPORTED = re.compile(r"_?Py\w+$")  # other exported names may be names of somebody's local variables
 SYMBOLS_MAX = 5000  # in larger libraries functions are not looked at, since lldb reads the debug information for that
 
+# The block of a module's thread-local variables of the frame's thread; 0: there is none.
+BLOCK = """#define gorgon_block(module) ({{ \
+    unsigned long gorgon_module = (module), gorgon_slot, gorgon_end, gorgon_found = 0; \
+    unsigned long gorgon_thread = gorgon_module ? *(unsigned long *){threads:#x}ul : 0; \
+    while (gorgon_thread && ((unsigned long *)gorgon_thread)[5] != {pointer}) \
+        gorgon_thread = *(unsigned long *)gorgon_thread; \
+    gorgon_slot = gorgon_thread ? ((unsigned long *)gorgon_thread)[2] : 0; \
+    gorgon_end = gorgon_thread ? gorgon_slot + 16 * ((unsigned long *)gorgon_thread)[3] : 0; \
+    for (; gorgon_slot < gorgon_end; gorgon_slot += 16) \
+        if (*(unsigned long *)gorgon_slot == gorgon_module) \
+            gorgon_found = ((unsigned long *)gorgon_slot)[1]; \
+    gorgon_found; }})
+"""
+
 _names = {}      # path of a libpython -> definitions of its names
 _functions = {}  # path of another library -> {name: type and link-time address of a function}
+_tls = {}        # path of another library -> {name: type and offset of a thread-local variable}
 _prefixes = {}   # id of a debugger -> here.Prefix
 
 
@@ -40,7 +64,7 @@ def update(target, snapshot):
     if here.is_typed():
         return
     debugger, prefix = target.GetDebugger(), _prefixes.get(target.GetDebugger().GetID())
-    text = definitions(snapshot)
+    text = definitions(snapshot) + definitions_of_tls(snapshot, pointer_of(target))
     if prefix and prefix.text == text:
         return
     if prefix:
@@ -83,6 +107,36 @@ def definitions_of_others(snapshot):
             biases = {o.namespace.id: o.bias for o in copies[path]}
             text += f"#define gorgon_library_{number}(pc) {choice(owners(snapshot.ranges, biases))}\n{''.join(lines)}"
     return text
+
+
+def pointer_of(target):
+    """An expression with the address that the register for a thread's variables has."""
+    if process.is_core(target):
+        return "".join(f"${name}" for name in machines.thread_pointers(target.GetTriple())[:1])
+    return "(unsigned long)__builtin_thread_pointer()"
+
+
+def definitions_of_tls(snapshot, pointer):
+    copies, text = collections.defaultdict(list), ""
+    for o in snapshot.objects if pointer else ():
+        if o.symfile and o.debug_kind != root.DEBUG_NAMES and (o.tls_module or o.static_tls) and o is not o.namespace.libpython:
+            copies[o.path].append(o)
+    for path, objects in copies.items():
+        if path not in _tls:
+            with contextlib.suppress(root.RootError):
+                _tls[path] = tls_of(reference.of(objects[0]))
+    count = collections.Counter(name for path in copies for name in _tls.get(path, ()))
+    for number, (path, objects) in enumerate(copies.items()):
+        lines = [f"#define {name} (*({kind})(gorgon_block_{number}((unsigned long)$pc) + {offset:#x}ul))\n"
+                 for name, (kind, offset) in _tls.get(path, {}).items() if count[name] == 1]
+        if lines:
+            # Static is the distance from the thread pointer, which is negative.
+            static = choice(owners(snapshot.ranges, {o.namespace.id: o.static_tls % 2**64 for o in objects}))
+            module = choice(owners(snapshot.ranges, {o.namespace.id: o.tls_module for o in objects}))
+            text += f"#define gorgon_static_{number}(pc) {static}\n#define gorgon_module_{number}(pc) {module}\n" \
+                    f"#define gorgon_block_{number}(pc) (gorgon_static_{number}(pc) ? {pointer} + gorgon_static_{number}(pc) : " \
+                    f"gorgon_block(gorgon_module_{number}(pc)))\n{''.join(lines)}"
+    return text and BLOCK.format(threads=snapshot.address + root.THREAD_HEAD, pointer=pointer) + text
 
 
 def owners(ranges, biases):
@@ -134,4 +188,17 @@ def functions_of(ref):
         if place is not None and ref.context(place).GetFunction().IsValid() and not re.search(r"unnamed|anonymous", kind) \
                 and not ref.has_method(name):
             found[name] = kind, place
+    return found
+
+
+def tls_of(ref):
+    """{name: (type of a pointer to it, offset in the block)} of the thread-local variables of C."""
+    found = {}
+    for symbol in ref.module if ref.module.GetNumSymbols() <= SYMBOLS_MAX else ():
+        name = symbol.GetName() or ""
+        if symbol.GetType() == lldb.eSymbolTypeInvalid and not symbol.GetMangledName() and re.fullmatch(r"[A-Za-z_]\w*", name):
+            found_here = values.definitions_of_tls(ref, name)
+            kind = found_here[0][1].GetPointerType().GetName() if len(found_here) == 1 and found_here[0][1] else None
+            if kind and not re.search(r"unnamed|anonymous", kind):
+                found[name] = kind, found_here[0][0]
     return found

@@ -130,19 +130,24 @@ def whose(target, frame, interp):
 
 
 def find_tls(objects, name):
-    """(object, [(offset in the block, type or None, size)]) of the nearest definition.
+    """(object, [(offset in the block, type or None, size)]) of the nearest definition."""
+    for o, ref in reference.search(o for o in objects if o.tls_module or o.static_tls):
+        found = definitions_of_tls(ref, name)
+        if found:
+            return o, found[:1]
+    return None, []
+
+
+def definitions_of_tls(ref, name):
+    """[(offset in the block, type or None, size)]
 
     lldb has no kind for symbols of thread-local variables, and leaves their values, which are offsets in a block, as they
     are."""
-    for o, ref in reference.search(o for o in objects if o.tls_module or o.static_tls):
-        size = sum(s.GetByteSize() for s in tls_sections(ref.module))
-        symbols = [s for s in ref.find_symbols(name) if s.GetType() == lldb.eSymbolTypeInvalid
-                   and s.GetStartAddress().GetFileAddress() < size]
-        if symbols:
-            types = [v.GetType() for v in ref.find_globals(name)]
-            return o, [(s.GetStartAddress().GetFileAddress(), types[0] if types else None, s.GetSize())
-                       for s in symbols[:1]]
-    return None, []
+    size = sum(s.GetByteSize() for s in tls_sections(ref.module))
+    symbols = [s for s in ref.find_symbols(name) if s.GetType() == lldb.eSymbolTypeInvalid
+               and s.GetStartAddress().GetFileAddress() < size]
+    types = [v.GetType() for v in ref.find_globals(name)] if symbols else []
+    return [(s.GetStartAddress().GetFileAddress(), types[0] if types else None, s.GetSize()) for s in symbols]
 
 
 def tls_sections(module):

@@ -163,6 +163,31 @@ class Session(Dap):
             self.assertIn(f'"of {me}"', text)
         self.assertEqual([len({values[i] for values in seen.values()}) for i in (3, 4)], [self.count] * 2)
 
+    def test_thread_local_variables_are_the_frames(self):
+        client = self.client()
+        self.launch(client, lines={session.WORK: [{"line": self.call, "condition": "i == 0"}]})
+        seen = {}
+        while stop := client.stopped():
+            frame, *callers = client.frames(stop, 2)
+            if (function(frame), frame["line"]) == ("work_count", self.call):
+                self.assertEqual(client.evaluate("work_depth", callers[0]), "42")
+                seen[interp(frame)] = [client.evaluate(text, frame) for text in (
+                    "work_depth", "work_depth = work_depth + i + 100", "work_depth * 2", "(long)&work_depth",
+                    "sizeof(work_depth)")]
+            client.resume(stop)
+        self.assertEqual(sorted(seen), list(range(self.count)))
+        self.assertEqual([values[:3] + values[4:] for values in seen.values()], [["42", "142", "284", "8"]] * self.count)
+        self.assertEqual(len({values[3] for values in seen.values()}), self.count)
+
+    def test_a_thread_without_thread_local_variables_has_none(self):
+        client = self.client()
+        self.launch(client, lines={session.WORK: [harness.source_line(session.WORK, "// init")]})
+        frame = client.frames(client.stopped(), 1)[0]
+        self.assertEqual(function(frame), "PyInit_work")
+        with self.assertRaisesRegex(dap_client.Refused, "work_depth|read|address"):
+            client.evaluate("work_depth", frame)
+        client.disconnect()
+
     def test_function_breakpoint_behind_the_prologue(self):
         client = self.client()
         self.launch(client, functions=[{"name": "helper", "condition": "n == 2"}])

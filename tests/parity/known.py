@@ -15,10 +15,7 @@ CORES = "plain lldb writes no core with up to eight interpreters, and finds no n
 KNOWN = {
     "gdb": {},
     "lldb": {},
-    "lldb-dap": {
-        "a watch of a thread-local variable": "lldb knows no thread-local variables of code that the system's linker has not loaded, and says "
-                                              "so; \"gorgon tls NAME\" in the debug console shows them",
-    },
+    "lldb-dap": {},
     "gdb-dap": {
         "a Python object": "with more than eight interpreters a function of CPython that a watch calls seems to return nothing: docs/editors.md",
     },
