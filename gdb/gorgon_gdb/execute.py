@@ -33,6 +33,18 @@ _passing = 0  # number of gdb's commands that the scripts are running
 _prompts = False  # gdb has had a prompt, so there will be others; with -batch and for an editor there are none
 
 
+def interruptible(handler):
+    """Make a handler that Ctrl-C ends with the word that gdb has for it. Of an exception of a handler gdb prints the class."""
+    @functools.wraps(handler)
+    def handle(*args):
+        try:
+            return handler(*args)
+        except KeyboardInterrupt:
+            gdb.write("Quit\n")
+            return None
+    return handle
+
+
 def within_event(handler):
     """Make a handler of events in which run() knows that it is in an event."""
     @functools.wraps(handler)

@@ -48,7 +48,7 @@ def install_at_stop(_event):
 def connect(name, handler):
     event = getattr(gdb.events, name, None)
     if event is not None:
-        event.connect(handler if name == "before_prompt" else execute.within_event(handler))
+        event.connect(execute.interruptible(handler if name == "before_prompt" else execute.within_event(handler)))
         _events.append(event)
 
 

@@ -347,7 +347,12 @@ class Apply(Command):
             self.words("", 1, 1)
         snapshot = process.snapshot(target)
         wanted = snapshot.namespaces if number == "all" else [tables.parse_interp(snapshot, number)]
-        return tables.remarks(snapshot) + "".join(self.one(debugger, target, ns, command.strip()) for ns in wanted)
+        text = tables.remarks(snapshot)
+        for ns in wanted:
+            text += self.one(debugger, target, ns, command.strip())
+            if debugger.GetCommandInterpreter().WasInterrupted():
+                break  # Ctrl-C is for all of them
+        return text
 
     def one(self, debugger, target, ns, command):
         thread = target.GetProcess().GetThreadByID(ns.thread)

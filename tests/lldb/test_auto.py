@@ -149,6 +149,14 @@ class Attached(session.Case):
         self.assert_clean(output)
         self.assertEqual(modules(output, "time_sleep"), [harness.SONAME] * 2)
 
+    def test_ctrl_c_is_for_all_interpreters_of_a_command(self):
+        code = "import time; print('ready', flush=True); time.sleep(1000)"
+        interrupt = "script import os, time; os.kill(os.getpid(), 2); time.sleep(0.2)"  # as Ctrl-C does
+        with harness.Background(harness.HOST, "-n", "3", code, until=r"(?s)(ready.*){3}", asleep=3) as host:
+            output = harness.lldb([f"process attach -p {host.pid}", f"gorgon apply all {interrupt}"], script=True)
+        self.assertNotRegex(output, session.TRACEBACK)
+        self.assertEqual(re.findall(r"^(interp \d), thread \d+ .*:$", output, re.M), ["interp 0"], output[-2000:])
+
 
 @harness.needs_lldb
 class Cost(session.Case):
