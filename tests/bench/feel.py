@@ -86,12 +86,14 @@ def table(rows):
     lines = ["Command by command: multiples of an ordinary host with one Python and as many threads, the median of sessions that alternate,",
              "with the least and the greatest; in brackets milliseconds of the debugger's processor time. `symbols`: milliseconds that the",
              "scripts take at the slowest stop until the copies in the stack have lines and variables.", "",
-             "`break PyList_Append` is gdb's own here: up to eight interpreters it reads units of each copy. Of more of them gdb knows names",
+             "`break PyList_Append` is gdb's own here: up to eight interpreters it reads units of each copy, and of a libpython that was",
+             "built with link-time optimisation all 205, because they refer to each other. Of more interpreters gdb knows names",
              "and lines: the first stop pays for what `break` pays in the ordinary host, since gdb looks the breakpoint up again in what the",
              "scripts add. `gorgon break` spares both. In lldb the scripts are those of `gorgon symbols auto`: lldb reads indexes of private",
-             "code when it needs them, with `break`, and those of the system's libraries when it attaches. With 20 interpreters it has 228",
-             "modules. At `attach` lldb asks each of them for some ten names, and reads abbreviations and names of those in a stack, which",
-             "are 20 libpythons. `break` makes it read what it has kept of each one's index. Of a later `bt` labels of frames are a",
+             "code when it needs them, with `break`, and those of the system's libraries when it attaches. With 20 interpreters it has 135",
+             "modules, and 33 in the ordinary host. At `attach` half of the difference goes into adding modules and giving them addresses;",
+             "the rest goes into abbreviations and names of the 20 libpythons, which are in the threads' stacks. `break` makes lldb read what",
+             "it has kept of each one's index, where libpython's is nearly all. Of a later `bt` labels of frames are a",
              "third, and values of Python objects another: lldb calls a function of Python for each.", "",
              f"| debugger | interpreters | {' | '.join(COLUMNS)} |", "|---" * (2 + len(COLUMNS)) + "|"]
     for one in rows:
