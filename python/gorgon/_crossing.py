@@ -5,7 +5,7 @@ Everything is pickled (protocol 5), with the memory of arrays beside it instead 
 What belongs to `__main__`, which no worker can import, goes in another way than pickle's own:
 
 - A global function goes as its name, a lambda or a function within another one as its code, with its defaults and cells
-  as they are at that moment.
+  as they are at that moment; what the call adds to lists and sets in cells comes back (_outer.py).
 - The globals that these functions use are shipped beside the call (_globals.py), and are globals of the worker's
   `__main__`. So no worker runs the program again for them, and what an initializer leaves in a global is there for the
   calls after it.
@@ -24,7 +24,7 @@ import pickle
 import sys
 import types
 
-from . import _classes, _processes, _threads
+from . import _classes, _outer, _processes, _threads
 
 MAIN, WORKER_MAIN = "__main__", "__mp_main__"
 ATOMS = {type(None), bool, int, float, complex}
@@ -64,7 +64,8 @@ def fill_function(function, state):
         mine.setdefault(name, value)
     for cell, contents in zip(function.__closure__ or (), cells):
         if contents:
-            cell.cell_contents = contents[0]
+            cell.cell_contents, *number = contents
+            _outer.arrived.update(dict.fromkeys(number, contents[0]))
     for name, value in attributes.items():
         setattr(function, name, value)
 
@@ -89,15 +90,14 @@ def cell_contents(cell):
         return ()  # not filled yet
 
 
-def reduce_function(function, used):
+def reduce_function(function, used, cells):
     code, is_main = function.__code__, function.__module__ in (MAIN, WORKER_MAIN)
     attributes = {"__defaults__": function.__defaults__, "__kwdefaults__": function.__kwdefaults__,
                   **function.__dict__}
-    cells = function.__closure__ or ()
     made = (importlib.util.MAGIC_NUMBER, marshal.dumps(code), function.__name__, function.__qualname__,
             MAIN if is_main else function.__module__, len(cells))
     # The contents come after the function is known, which may be among them.
-    return make_function, made, (used, tuple(map(cell_contents, cells)), attributes), None, None, fill_function
+    return make_function, made, (used, cells, attributes), None, None, fill_function
 
 
 def remake_cache(function, parameters):
@@ -241,10 +241,10 @@ class Pieces(io.RawIOBase):
 class Pickler(pickle.Pickler):
     """globals: names that functions of __main__ which were pickled look up, with the dict they look into. None: the
     values go along with each function, as from a worker to the host. whole: a global function or class that goes as what
-    it is made of. roots: what is pickled."""
+    it is made of. lent: None, or a dict for what calls may add to. roots: what is pickled."""
 
-    def __init__(self, sink, buffer_callback, roots, globals=None, whole=None):
-        self.roots, self.globals, self.whole = roots, globals, whole
+    def __init__(self, sink, buffer_callback, roots, globals=None, whole=None, lent=None):
+        self.roots, self.globals, self.whole, self.lent = roots, globals, whole, lent
         self.objects = []  # of threads
         self.is_plain = True  # to unpickle it runs no code of others
         self.writable = []  # buffers
@@ -291,13 +291,16 @@ class Pickler(pickle.Pickler):
         if named:
             return named
         names, space = (), function.__globals__
-        self.roots.extend(itertools.chain.from_iterable(map(cell_contents, function.__closure__ or ())))
+        cells = tuple(map(cell_contents, function.__closure__ or ()))
+        self.roots.extend(itertools.chain.from_iterable(cells))
+        if self.lent is not None and _outer.is_direct(function):
+            cells = tuple(_outer.lend(contents, self.lent) for contents in cells)
         if function.__module__ in (MAIN, WORKER_MAIN):
             names = sorted(names_in(function.__code__))
         if self.globals is None:
-            return reduce_function(function, {name: space[name] for name in names if name in space})
+            return reduce_function(function, {name: space[name] for name in names if name in space}, cells)
         self.globals.update(dict.fromkeys(names, space))
-        return reduce_function(function, {})
+        return reduce_function(function, {}, cells)
 
 
 class Packed:
@@ -306,7 +309,8 @@ class Packed:
 
     def __init__(self, value, writable=False, **options):
         if type(value) in ATOMS:
-            self.is_plain, self.ends, self.objects, self.values = True, [], [], [[pickle.dumps(value, 5)], []]
+            self.is_plain, self.ends, self.objects, self.lent = True, [], [], {}
+            self.values = [[pickle.dumps(value, 5)], []]
             return
         sink, buffers = Sink(), []
         pickler = Pickler(sink, buffers.append, [value], **options)
@@ -314,6 +318,7 @@ class Packed:
             pickler.dump(value)
         allowed = set(map(id, buffers if writable else pickler.writable))
         self.is_plain, self.ends, self.objects = pickler.is_plain, pickler.ends, pickler.objects
+        self.lent = pickler.lent or {}
         self.values = [sink.pieces(), [buffer.raw() if id(buffer) in allowed else buffer.raw().toreadonly()
                                        for buffer in buffers]]
 
@@ -418,16 +423,29 @@ def take_news(news):
 
 
 def run(news, function, arguments):
+    """What came of a call: its kind and what was packed of it, then of what it has added to lists and sets of the program."""
     try:
         if news:
             take_news(news)
     except BaseException as error:
         return [REFUSED, *dump_error(error)]
+    loans = []
+    try:
+        answer = call(function, arguments, loans)
+        added = _outer.additions(loans)
+        return [*answer, *Packed(added, writable=True).values] if added else answer
+    except BaseException as error:
+        return [FAILED, *dump_error(error)]
+
+
+def call(function, arguments, loans):
+    _outer.arrived.clear()
     try:
         use_data_handler()
         try:
             function, (pieces, buffers) = load(*function), arguments
             args, kwargs = load(pieces, list(map(copy_buffer, buffers)) if copied else buffers)
+            loans += _outer.begin()
         except Exception as error:
             return [UNLOADED, *dump_error(error)]
         del pieces, buffers

@@ -29,7 +29,7 @@ import weakref
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures._base import LOGGER
 
-from . import _classes, _crossing, _gorgon, _processes, _threads
+from . import _classes, _crossing, _gorgon, _outer, _processes, _threads
 from ._broken import BrokenInterpreterPool, ExecutionFailed, NotShareableError, TimeLimitExceeded
 from ._globals import Globals, Shipment
 
@@ -46,7 +46,7 @@ for name, path in files:
     spec.loader.exec_module(module)
 module.set_up(**options)
 """
-FILES = [[each.__name__.partition(".")[2], each.__file__] for each in (_classes, _processes, _threads, _crossing)]
+FILES = [[each.__name__.partition(".")[2], each.__file__] for each in (_classes, _processes, _threads, _outer, _crossing)]
 
 staying = []  # interpreters that could not be ended
 MOST_STAYING = 32  # before no further one is made
@@ -202,7 +202,9 @@ class Worker:
                 self.calling = False
         if answer[0] != _crossing.REFUSED:
             self.known.update((each.name, each) for each in news)
-        return answer
+        if len(answer) > 3:
+            self.desk.call(take_additions, answer[3:], packs)
+        return answer[:3]
 
     def report(self, value, asked):
         return self.answer(*value) if asked else self.tell(value)
@@ -300,6 +302,10 @@ class Worker:
         handle, self.handle, self.known = self.handle, None, {}
         if handle:
             destroy(handle, END_MS if self.options["time_limit"] else 0)
+
+
+def take_additions(answer, packs):
+    _outer.take(_crossing.load(*answer), {**packs[0].lent, **packs[1].lent})
 
 
 def deliver(work, answer, failure):
@@ -627,7 +633,7 @@ class Function:
     @functools.cached_property
     def packed(self):
         used = {}
-        return _crossing.Packed(self.function, globals=used), self.globals.needed(used)
+        return _crossing.Packed(self.function, globals=used, lent={}), self.globals.needed(used)
 
 
 class InterpreterPoolExecutor(ThreadPoolExecutor):
@@ -673,7 +679,7 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
         self._globals = Globals()
         if initializer:
             used = {}
-            packs = [_crossing.Packed(each, globals=used) for each in (initializer, (tuple(initargs), {}))]
+            packs = [_crossing.Packed(each, globals=used, lent={}) for each in (initializer, (tuple(initargs), {}))]
             initializer = packs, self._globals.needed(used)
         self._crew = Crew(max_workers, thread_name_prefix or f"{type(self).__name__}-{next(self._numbers)}", {
             "python": python or sys.executable, "flags": subprocess._args_from_interpreter_flags(),
@@ -694,7 +700,7 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
         try:
             pack, shipments = function.packed
             used = {}
-            packs = pack, _crossing.Packed((args, kwargs), globals=used) if args or kwargs else NO_ARGUMENTS
+            packs = pack, _crossing.Packed((args, kwargs), globals=used, lent={}) if args or kwargs else NO_ARGUMENTS
             if used:
                 both = *shipments, *self._globals.needed(used)
                 shipments = tuple({each.name: each for each in both}.values())

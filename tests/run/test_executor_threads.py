@@ -9,7 +9,7 @@ from test_executor import Package  # noqa: E402
 
 
 class Objects(Package):
-    """Each line is what ThreadPoolExecutor prints, too."""
+    """What these print ThreadPoolExecutor prints, too, but for what its name says stays."""
 
     def test_events_stop_calls_that_run(self):
         self.check("""
@@ -29,6 +29,55 @@ class Objects(Package):
                 print([future.result() for future in futures])
                 print(pool.submit(lambda event: event, stop).result() is stop)
             """, "[True, True]", "[('a', True, True), ('b', True, True)]", "True")
+
+    def test_lists_and_sets_of_an_outer_function_get_what_calls_add(self):
+        self.check("""
+            import threading
+            def main():
+                done, seen, loop, started = [], set(), [], []
+                class Item:
+                    def __init__(self, n): self.n = n
+                def work(n):
+                    done.append(Item(n))
+                    seen.add(n % 3)
+                    if n == 5:
+                        raise ValueError(n)
+                    return len(loop)
+                loop.append(work)
+                def recursive(n):
+                    loop.append(n)
+                    return loop[0] is not recursive
+                with Pool(2, initializer=lambda: started.append("started")) as pool:
+                    pool.submit(work, 0).result()
+                    print([item.n for item in done], type(done[0]) is Item, started[0])
+                    futures = [pool.submit(work, n) for n in range(1, 6)]
+                    print(fails(futures.pop().result), [future.result() for future in futures])
+                    print(sorted(item.n for item in done), seen)
+                    print(fails(lambda: list(pool.map(work, range(3, 6), chunksize=3))), len(done))
+                    print(pool.submit(recursive, 7).result(), pool.submit(lambda call, n: call(n), recursive, 8).result(), loop[1:])
+                    print(fails(pool.submit(lambda: done.append(threading.Lock())).result), len(done))
+            main()
+            """, "[0] True started", "ValueError: 5 [1, 1, 1, 1]", "[0, 1, 2, 3, 4, 5] {0, 1, 2}", "ValueError: 5 9",
+                   "True True [7, 8]", "TypeError: cannot pickle '_thread.lock' object 9")
+
+    def test_what_else_calls_do_to_lists_of_an_outer_function_stays_there(self):
+        self.check("""
+            def main():
+                first, fewer, sorted_there, entries, count = [1, 2], [1, 2], [2, 1], {}, 0
+                def work():
+                    nonlocal count
+                    count += 1
+                    first.insert(0, 0)
+                    fewer.pop()
+                    sorted_there.append(3)
+                    sorted_there.sort()
+                    entries["key"] = 1
+                    return count, first, fewer, sorted_there, entries
+                with Pool(1) as pool:
+                    print(pool.submit(work).result())
+                print(count, first, fewer, sorted_there, entries)
+            main()
+            """, "(1, [0, 1, 2], [1], [1, 2, 3], {'key': 1})", "0 [1, 2] [1, 2] [2, 1] {}")
 
     def test_locks_keep_calls_apart(self):
         for kind in "Lock", "RLock", "Semaphore", "Condition":
