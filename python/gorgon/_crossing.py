@@ -58,7 +58,9 @@ def make_function(magic, code, name, qualname, module, cells):
 
 
 def fill_function(function, state):
-    space, cells, attributes = state
+    space, cells, attributes, modules = state
+    for name in modules:
+        importlib.import_module(name)
     mine = function.__globals__
     for name, value in space.items():
         mine.setdefault(name, value)
@@ -83,6 +85,22 @@ def names_in(code):
     return frozenset(names)
 
 
+@functools.lru_cache(1024)
+def all_names_in(code):
+    """Names that code and the code within it look up, of attributes, too."""
+    return frozenset(code.co_names).union(*(all_names_in(each) for each in code.co_consts if isinstance(each, types.CodeType)))
+
+
+def submodules_of(function):
+    """Names of modules that it may reach through a package, as urllib.request: who imports urllib alone has none of these."""
+    code, space = function.__code__, function.__globals__
+    values = *map(space.get, names_in(code)), *itertools.chain.from_iterable(map(cell_contents, function.__closure__ or ()))
+    packages = [value.__name__ for value in values if isinstance(value, types.ModuleType) and hasattr(value, "__path__")]
+    for package in packages:  # which grow
+        packages += [name for each in all_names_in(code) if (name := f"{package}.{each}") in sys.modules and name not in packages]
+    return tuple(packages)
+
+
 def cell_contents(cell):
     try:
         return (cell.cell_contents,)
@@ -90,14 +108,14 @@ def cell_contents(cell):
         return ()  # not filled yet
 
 
-def reduce_function(function, used, cells):
+def reduce_function(function, used, cells, modules):
     code, is_main = function.__code__, function.__module__ in (MAIN, WORKER_MAIN)
     attributes = {"__defaults__": function.__defaults__, "__kwdefaults__": function.__kwdefaults__,
                   **function.__dict__}
     made = (importlib.util.MAGIC_NUMBER, marshal.dumps(code), function.__name__, function.__qualname__,
             MAIN if is_main else function.__module__, len(cells))
     # The contents come after the function is known, which may be among them.
-    return make_function, made, (used, cells, attributes), None, None, fill_function
+    return make_function, made, (used, cells, attributes, modules), None, None, fill_function
 
 
 def remake_cache(function, parameters):
@@ -290,17 +308,17 @@ class Pickler(pickle.Pickler):
         named = self.by_name(function)
         if named:
             return named
-        names, space = (), function.__globals__
+        names, modules, space = (), (), function.__globals__
         cells = tuple(map(cell_contents, function.__closure__ or ()))
         self.roots.extend(itertools.chain.from_iterable(cells))
         if self.lent is not None and _outer.is_direct(function):
             cells = tuple(_outer.lend(contents, self.lent) for contents in cells)
         if function.__module__ in (MAIN, WORKER_MAIN):
-            names = sorted(names_in(function.__code__))
+            names, modules = sorted(names_in(function.__code__)), submodules_of(function)
         if self.globals is None:
-            return reduce_function(function, {name: space[name] for name in names if name in space}, cells)
+            return reduce_function(function, {name: space[name] for name in names if name in space}, cells, modules)
         self.globals.update(dict.fromkeys(names, space))
-        return reduce_function(function, {}, cells)
+        return reduce_function(function, {}, cells, modules)
 
 
 class Packed:

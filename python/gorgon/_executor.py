@@ -654,9 +654,10 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
                          abandoned if it does not end
 
     Functions, arguments and results are pickled; functions of __main__, lambdas and functions within others go as their
-    code, with the globals that they use. Contiguous arrays, memoryviews, and all else that pickles its memory out of band
-    are not copied: a call sees the caller's memory, read-only unless gorgon.writable() says otherwise; a result is memory
-    that its interpreter had from the host, writable."""
+    code, with the globals that they use; what a call adds to lists and sets of an outer function is added to the program's.
+    Contiguous arrays, memoryviews, and all else that pickles its memory out of band are not copied: a call sees the caller's
+    memory, read-only unless gorgon.writable() says otherwise; a result is memory that its interpreter had from the host,
+    writable."""
 
     # asyncio wants an executor of threads for its default one, which 3.14's own of interpreters is, too. Nothing but the
     # type comes from that class.

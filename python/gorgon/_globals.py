@@ -2,9 +2,9 @@
 """Globals of `__main__` that calls use: shipped to each worker once, and again when they have changed.
 
 A change is a name that is bound to another object, or an object that was changed in place. What cannot change, functions
-without defaults and cells, and modules are known by their identity, classes by that of their attributes; lists, dicts and other
-containers of plain values by a digest of what they hold, which takes a tenth of the time of a pickle; all else is pickled again
-and compared.
+without defaults and cells, and modules are known by their identity, functions by the submodules that they may reach, too;
+classes by the identity of their attributes; lists, dicts and other containers of plain values by a digest of what they hold,
+which takes a tenth of the time of a pickle; all else is pickled again and compared.
 The memory of arrays is not looked at: workers see it where it is."""
 
 import marshal
@@ -12,7 +12,7 @@ import sys
 import threading
 import types
 
-from ._crossing import Packed
+from ._crossing import Packed, submodules_of
 
 FIXED = (type(None), bool, int, float, complex, str, bytes)
 
@@ -40,6 +40,8 @@ class Shipment:
     def __init__(self, name, value):
         self.name, self.value, self.used = name, value, {}
         self.code = getattr(value, "__code__", None)
+        self.modules = submodules_of(value) if isinstance(value, types.FunctionType) else None
+        self.loaded = len(sys.modules)
         self.members = dict(vars(value)) if isinstance(value, type) else None
         try:
             self.packed = Packed(value, globals=self.used, whole=value)
@@ -49,12 +51,19 @@ class Shipment:
         # Plain: without arrays, of which marshal would write the memory.
         self.digest = digest(value) if self.packed.is_plain else None
 
+    def reaches_as_before(self, function):
+        """Whether the program has imported nothing since that this function can use."""
+        if len(sys.modules) != self.loaded and submodules_of(function) != self.modules:
+            return False
+        self.loaded = len(sys.modules)
+        return True
+
     def holds(self, value):
         """Whether that is the same value, unchanged, without a look at its pickle."""
         if value is not self.value:
             return False
         if isinstance(value, types.FunctionType):
-            return value.__code__ is self.code and is_bare(value)
+            return value.__code__ is self.code and is_bare(value) and self.reaches_as_before(value)
         if isinstance(value, type):
             return is_same_dict(vars(value), self.members)
         if type(value) in FIXED or isinstance(value, types.ModuleType):

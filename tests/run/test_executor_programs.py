@@ -384,6 +384,29 @@ class Globals(Package):
                         "(4, {'a': [1, 2]}, 7.0, [1, 2], None) 5", "(4, {'a': [1, 2]}, 7.0, [1, 2], 3) 104",
                         "(4, {'a': [True, 2]}, 7.0, [1, 2], 3) 104", "(4, {'a': [True, 2]}, 7.0, [1, 2], 3) 104")
 
+    def test_submodules_of_packages_are_imported(self):
+        self.check("""
+            import logging.handlers, urllib.request, xml.dom, xml.etree.ElementTree
+            def host(url): return urllib.request.Request(url).host, xml.etree.ElementTree.fromstring("<a><b/></a>").find("b").tag
+            def tag(): return xml.dom.minidom.parseString("<a/>").documentElement.tagName
+            def set_up():
+                global port
+                port = logging.handlers.DEFAULT_TCP_LOGGING_PORT
+            port = None
+            def main():
+                import email.mime.text
+                def kind(): return email.mime.text.MIMEText("x").get_content_type()
+                with Pool(1) as pool:
+                    print(pool.submit(kind).result(), pool.submit(lambda: email.mime.text.__name__).result())
+            main()
+            with Pool(1, initializer=set_up) as pool:
+                print(pool.submit(host, "http://example.org/").result(), pool.submit(lambda: port).result())
+                print(fails(pool.submit(tag).result))
+                import xml.dom.minidom
+                print(pool.submit(tag).result())
+            """, "text/plain email.mime.text", "('example.org', 'b') 9020",
+                   "AttributeError: module 'xml.dom' has no attribute 'minidom'", "a")
+
     def test_each_call_has_those_of_its_time(self):
         self.check("""
             K = 0
