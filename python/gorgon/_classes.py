@@ -129,6 +129,11 @@ def remake_type_variable(name, constraints, bound, covariant, contravariant):
     return typing.TypeVar(name, *constraints, bound=bound, covariant=covariant, contravariant=contravariant)
 
 
+def remake_new_type(name, base):
+    import typing
+    return typing.NewType(name, base)
+
+
 def reduce_part(value):
     """Attributes of classes that pickle does not know; NotImplemented for others."""
     kind = type(value)
@@ -143,6 +148,8 @@ def reduce_part(value):
     if kind.__module__ == "typing" and kind.__name__ == "TypeVar" and value.__module__ == "__main__":
         return remake_type_variable, (value.__name__, value.__constraints__, value.__bound__, value.__covariant__,
                                       value.__contravariant__)
+    if kind.__module__ == "typing" and kind.__name__ == "NewType" and value.__module__ == "__main__":
+        return remake_new_type, (value.__name__, value.__supertype__)
     if kind.__module__ == "dataclasses":
         name = next((name for name in SINGLE if getattr(sys.modules["dataclasses"], name, None) is value), None)
         return name or NotImplemented

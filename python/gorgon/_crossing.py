@@ -21,6 +21,7 @@ import itertools
 import marshal
 import os
 import pickle
+import re
 import sys
 import types
 
@@ -74,7 +75,7 @@ def fill_function(function, state):
 
 @functools.lru_cache(1024)
 def names_in(code):
-    """Names that code and the code within it look up as globals."""
+    """Names that code and the code within it look up as globals, those in texts for pandas, as "n > @LIMIT", too."""
     import dis  # for functions of __main__ alone
     names = {instruction.argval for instruction in dis.get_instructions(code)
              if instruction.opname in ("LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_NAME",
@@ -82,6 +83,8 @@ def names_in(code):
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             names |= names_in(constant)
+        elif isinstance(constant, str):
+            names.update(re.findall(r"@([^\W\d]\w*)", constant))
     return frozenset(names)
 
 
@@ -116,6 +119,16 @@ def reduce_function(function, used, cells, modules):
             MAIN if is_main else function.__module__, len(cells))
     # The contents come after the function is known, which may be among them.
     return make_function, made, (used, cells, attributes, modules), None, None, fill_function
+
+
+DISPATCH = functools.singledispatch(len).__code__
+
+
+def remake_dispatch(functions):
+    made = functools.singledispatch(functions.pop(object))
+    for cls, function in functions.items():
+        made.register(cls, function)
+    return made
 
 
 def remake_cache(function, parameters):
@@ -284,6 +297,9 @@ class Pickler(pickle.Pickler):
                 return self.by_name(value) or (remake_cache, (value.__wrapped__, value.cache_parameters()))
         elif isinstance(value, memoryview):
             return reduce_view(value)
+        elif isinstance(value, io.TextIOBase):
+            name = next((name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is value), None)
+            return (getattr, (sys, name)) if name else NotImplemented
         elif isinstance(value, Writable):
             self.writable += value.buffers
             return value.reduced
@@ -308,6 +324,8 @@ class Pickler(pickle.Pickler):
         named = self.by_name(function)
         if named:
             return named
+        if function.__code__ is DISPATCH:
+            return remake_dispatch, (dict(function.registry),)
         names, modules, space = (), (), function.__globals__
         cells = tuple(map(cell_contents, function.__closure__ or ()))
         self.roots.extend(itertools.chain.from_iterable(cells))

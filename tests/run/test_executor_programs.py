@@ -384,6 +384,31 @@ class Globals(Package):
                         "(4, {'a': [1, 2]}, 7.0, [1, 2], None) 5", "(4, {'a': [1, 2]}, 7.0, [1, 2], 3) 104",
                         "(4, {'a': [True, 2]}, 7.0, [1, 2], 3) 104", "(4, {'a': [True, 2]}, 7.0, [1, 2], 3) 104")
 
+    def test_what_has_no_name_of_its_own(self):
+        self.check("""
+            import functools, typing
+            from sys import stdout
+            LIMIT = 2
+            UserId = typing.NewType("UserId", int)
+            @functools.singledispatch
+            def kind(value): return "something"
+            @kind.register
+            def _(value: int): return "number", kind([])
+            @kind.register(list)
+            def _(value): return "list"
+            def use(value):
+                text = "n > @LIMIT"
+                return kind(value), UserId(3), stdout is sys.stdout, eval(text.replace("@", ""), globals(), {"n": 3})
+            def refused():
+                return opened
+            opened = open(os.devnull)
+            with Pool(1) as pool:
+                print(pool.submit(use, 1).result())
+                print(pool.submit(kind, "x").result(), pool.submit(lambda stream: stream is sys.stdout, sys.stdout).result())
+                print(fails(pool.submit(refused).result))
+            """, "(('number', 'list'), 3, True, True)", "something True",
+                   "TypeError: cannot pickle '_io.TextIOWrapper' object")
+
     def test_submodules_of_packages_are_imported(self):
         self.check("""
             import logging.handlers, urllib.request, xml.dom, xml.etree.ElementTree
