@@ -299,7 +299,8 @@ class Pickler(pickle.Pickler):
             return reduce_view(value)
         elif isinstance(value, io.TextIOBase):
             name = next((name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is value), None)
-            return (getattr, (sys, name)) if name else NotImplemented
+            # One within another object, as a thread has, is no reason to copy that.
+            return (getattr, (sys, name)) if name and id(value) in _threads.found_in(self.roots) else NotImplemented
         elif isinstance(value, Writable):
             self.writable += value.buffers
             return value.reduced
