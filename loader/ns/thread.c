@@ -133,6 +133,7 @@ struct gorgon_thread *gorgon_thread_get(void)
 	}
 	thread->tid = (uint64_t)gettid();
 	thread->tp = __builtin_thread_pointer();
+	thread->pthread = pthread_self();
 	gorgon_thread_current = thread;
 	gorgon_lock();
 	thread->serial = ++serials;

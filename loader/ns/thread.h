@@ -5,6 +5,7 @@
 
 #include "debug_root.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +27,7 @@ struct gorgon_thread {
 	uint64_t tid;
 	const void *tp; /* thread pointer */
 	struct gorgon_ns *ns; /* whose code started this thread, or NULL */
+	pthread_t pthread; /* what pthread_self() returns on it: the thread pointer on x86-64, on aarch64 an address before it */
 	uint64_t serial; /* see gorgon_thread_serial() */
 	struct gorgon_thread_dtor *dtors; /* newest first */
 	char *dl_error;	      /* pending message for dlerror(), or NULL */

@@ -227,7 +227,7 @@ static struct gorgon_thread *find_thread(pthread_t pthread)
 
 	do {
 		thread = gorgon_thread_next(thread);
-	} while (thread && (pthread_t)thread->tp != pthread);
+	} while (thread && thread->pthread != pthread);
 	return thread;
 }
 
@@ -272,7 +272,7 @@ size_t gorgon_interruption_threads(struct gorgon_interruption *state, pthread_t 
 		if (thread->ns != state->ns)
 			continue;
 		if (ret < count)
-			list[ret] = (pthread_t)thread->tp;
+			list[ret] = thread->pthread;
 		ret++;
 	}
 	gorgon_unlock();

@@ -54,14 +54,14 @@ static void count_range(void *ctx, uint64_t start, uint64_t end_addr)
 	}
 }
 
-// A thread that has a record has its stack, too. Its thread pointer is what pthread_self() returns on it.
+// A thread that has a record has its stack, too.
 static void count_stack(struct count *count, const struct gorgon_thread *thread)
 {
 	pthread_attr_t attr;
 	void *start;
 	size_t size;
 
-	if (pthread_getattr_np((pthread_t)(uintptr_t)thread->tp, &attr))
+	if (pthread_getattr_np(thread->pthread, &attr))
 		return;
 	if (!pthread_attr_getstack(&attr, &start, &size))
 		count_range(count, (uintptr_t)start, (uintptr_t)start + size);
