@@ -7,9 +7,11 @@ Usage: arm.py [UNIT]...
 ROOT in the environment is a root that is there. tests/machine/aarch64/qemu.txt lists what QEMU cannot do, or what takes
 too long there, each with its reason: "PROGRAM CASE: reason", "PROGRAM *: reason". These cases do not run."""
 
+import concurrent.futures
 import fnmatch
 import os
 import re
+import resource
 import subprocess
 import sys
 
@@ -22,6 +24,7 @@ BUILD = os.path.join(SOURCES, "build", MACHINE)
 BINFMT = "/proc/sys/fs/binfmt_misc"
 PACKAGES = ["libelf-dev", "zlib1g-dev", "libdw-dev", "libcmocka-dev", "libjson-c-dev", "libc6-dev", "libstdc++-12-dev", "gcc",
             "libpython3.11", "libpython3.11-dev", "libpython3.11-dbg", "python3.11-dbg", "python3", "python3-numpy", "dwz", "netbase"]
+BUDGET_MINUTES = 120  # of processor time: an hour on two processors
 UNIT_TIMEOUT = 600  # of a program, on a machine that has other things to do
 SUM = "import numpy; print(numpy.arange(5).sum())"
 LINALG = ("import numpy as np; a = np.arange(16.).reshape(4, 4) + 10 * np.eye(4); "
@@ -98,26 +101,30 @@ class Arm:
             return subprocess.CompletedProcess(command, -1, output, f"did not end in {timeout} s")
 
     def unit(self, name):
+        """Run a program of unit tests. Returns what is to be told, because programs run on all processors at once."""
         path = os.path.join(BUILD, "tests", name)
         rows = self.needs.get(name, [])
-        if any(pattern == "*" for pattern, _ in rows):
-            self.report.skip(name, next(reason for pattern, reason in rows if pattern == "*"))
-            return
+        for pattern, reason in rows:
+            if pattern == "*":
+                return lambda: self.report.skip(name, reason)
         cases = self.run(path, env={"TEST_CASES": "?"}).stdout.split()
         left_out = {case: reason for case in cases for pattern, reason in rows if fnmatch.fnmatch(case, pattern)}
-        for case, reason in left_out.items():
-            self.report.skip(f"{name} {case}", reason)
         wanted = [case for case in cases if case not in left_out]
         result = self.run(path, env={"TEST_CASES": " ".join(wanted)} if left_out else None)
+        return lambda: self.tell(name, wanted, left_out, result)
+
+    def tell(self, name, wanted, left_out, result):
         text = result.stdout + result.stderr
         ok = set(re.findall(r"\[       OK \] (\w+)", text))
         skipped = set(re.findall(r"\[  SKIPPED \] (\w+)$", text, re.M))
         bad = [case for case in wanted if case not in ok | skipped]
+        for case, reason in left_out.items():
+            self.report.skip(f"{name} {case}", reason)
         self.passed += len(ok)
         self.skipped += len(skipped | set(left_out))
         self.report.check(name, wanted and not bad and not result.returncode, f"{len(wanted)} cases pass",
                           f"{len(ok)} pass, {len(skipped) + len(left_out)} are skipped" + (f"; not: {' '.join(bad[:5])}" if bad else ""),
-                          text[-3000:] if bad else "")
+                          text[-3000:] if bad or result.returncode else "")
 
     def program(self, what, options, program, expected):
         if expected is None:  # what plain python3 prints, as often as there are interpreters
@@ -142,10 +149,16 @@ def main(units):
         for row in PROGRAMS:
             arm.program(*row)
     built = sorted(name for name in os.listdir(os.path.join(BUILD, "tests")) if re.fullmatch(r"test_\w+", name))
-    for name in units or built:
-        arm.unit(name)
-    report.table("aarch64 under QEMU", ["unit tests that pass", "skipped"], "Built by the cross compiler, run in Debian 12 for arm64.")
-    report.entry(arm.passed, arm.skipped)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for tell in pool.map(arm.unit, units or built):
+            tell()
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    minutes = (usage.ru_utime + usage.ru_stime) / 60
+    report.table("aarch64 under QEMU", ["unit tests that pass", "skipped", "minutes of processor time"],
+                 "Built by the cross compiler, run in Debian 12 for arm64.")
+    report.entry(arm.passed, arm.skipped, f"{minutes:.0f}")
+    if not units:
+        report.check("processor time, with the build", minutes <= BUDGET_MINUTES, f"at most {BUDGET_MINUTES} minutes", f"{minutes:.0f} minutes")
     return report.finish()
 
 
