@@ -90,7 +90,7 @@ CHILDREN := $(BUILD)/share/gorgon/children/gorgon.py
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
 .PHONY: products all jitreg docs-process abi examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
-	check-gdb check-lldb check-parity coverage coverage-run parity docs-parity docs-plot docs-comparison docs-machines docs-pictures bench-debug check-roots check-arm built-for-tests commit-results fuzzers fuzz soak demo setup venv \
+	check-gdb check-lldb check-parity coverage coverage-run parity docs-parity docs-plot docs-comparison docs-machines docs-pictures bench-debug check-roots check-arm demo-arm built-for-tests commit-results fuzzers fuzz soak demo setup venv \
 	bench wheel format lint analyze compile_commands.json install install-jitreg uninstall dist clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -423,7 +423,11 @@ built-for-tests: all $(UNITS) $(MODULES)
 # The same on aarch64, under QEMU, in a root of its own; ROOT=DIR is one that is there.
 check-arm:
 	@tools/setup.sh $(DEPS) arm
-	@ROOT=$(ROOT) $(PYTHON3) tests/long/run.py arm arm_debug
+	@ROOT=$(ROOT) $(PYTHON3) tests/long/run.py arm arm_debug arm_demo
+
+demo-arm:
+	@tools/setup.sh $(DEPS) arm
+	@ROOT=$(ROOT) $(PYTHON3) tests/long/arm_demo.py
 
 fuzzers: $(FUZZERS)
 
@@ -580,6 +584,7 @@ help:
 	@echo "commit-results  commits what check-long, bench and parity have written, and nothing else"
 	@echo "check-roots  all tests in Debian 13 and sid, in roots made by debootstrap (as root)"
 	@echo "check-arm  unit tests and programs on aarch64, under QEMU, in a root made by debootstrap (as root)"
+	@echo "demo-arm  the same as demo on aarch64: gdb-multiarch through QEMU's stub"
 	@echo "fuzzers  libFuzzer programs, into $(BUILD)/fuzz (CLANG=$(CLANG))"
 	@echo "fuzz     runs each of them for MINUTES=5 (TARGETS='load core' for some)"
 	@echo "coverage lines and branches that units and the command's tests run, by floor"

@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 
 import arm
 from report import Report
@@ -62,25 +63,30 @@ def in_root(root, folder, *command, **env):
     return ["chroot", root.path, "env", "-C", folder, "-i", *(f"{name}={value}" for name, value in variables.items()), *command]
 
 
-def gdb(root, program, commands):
-    """What gdb prints."""
+def gdb(root, program, commands, show=False):
+    """What gdb prints, which the user sees at once with @show."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     host = subprocess.Popen(in_root(root, SOURCES, HOST, "-s", "-n", str(COUNT), program, QEMU_GDB=port),
-                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                            stdout=None if show else subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     before = ["set pagination off", "set confirm off", "set breakpoint pending on", "set print frame-arguments scalars",
               f"set sysroot {root.path}", f"set debug-file-directory {root.path}/usr/lib/debug", f"file {HOST}",
               f"source {SOURCES}/gdb/gorgon.py", "set tcp connect-timeout 60", f"target remote :{port}"]
     words = [word for command in [*before, *commands, "kill"] for word in ("-ex", command)]
-    try:
-        return subprocess.run(["gdb-multiarch", "-nx", "-q", "-batch", *words], capture_output=True, text=True, timeout=TIMEOUT,
-                              stdin=subprocess.DEVNULL, check=False).stdout
-    except subprocess.TimeoutExpired as error:
-        return (error.stdout or b"").decode(errors="replace") + "\nno end"
-    finally:
-        host.kill()
-        host.wait()
+    session = subprocess.Popen(["gdb-multiarch", "-nx", "-q", "-batch", *words], text=True, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    timer = threading.Timer(TIMEOUT, session.kill)
+    timer.start()
+    lines = []
+    for line in session.stdout:
+        lines.append(line)
+        if show:
+            print(line, end="", flush=True)
+    timer.cancel()
+    host.kill()
+    host.wait()
+    return "".join(lines) + ("no end\n" if session.wait() < 0 else "")
 
 
 def sessions(report, root):
@@ -118,15 +124,21 @@ def core(report, root):
         report.check(f"gorgon-symdump, frames of interpreter {interp} in QEMU's core", names == expected, expected, names, text[-3000:])
 
 
+def prepare():
+    """A root, and everything built for it and for gorgon-symdump here. Raises Unavailable."""
+    arm.emulate()
+    root = Root("arm64", "bookworm", machine="arm64", path=os.environ.get("ROOT") or None)
+    bound(root.path)
+    root.install(arm.PACKAGES)
+    arm.build(root)
+    subprocess.run(["make", "--no-print-directory", "build/gorgon-symdump"], cwd=SOURCES, capture_output=True, check=True)
+    return root
+
+
 def main():
     report = Report("debuggers and aarch64")
     try:
-        arm.emulate()
-        root = Root("arm64", "bookworm", machine="arm64", path=os.environ.get("ROOT") or None)
-        bound(root.path)
-        root.install(arm.PACKAGES)
-        arm.build(root)
-        subprocess.run(["make", "--no-print-directory", "build/gorgon-symdump"], cwd=SOURCES, capture_output=True, check=True)
+        root = prepare()
     except Unavailable as error:
         report.skip("a root for aarch64", error)
         return report.finish()

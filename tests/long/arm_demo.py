@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The main job on aarch64, shown: numpy in three interpreters, in the root of `make check-arm`, and gdb-multiarch, which stops
+in each by name and by line through QEMU's stub. `make demo-arm` runs this.
+
+Usage: arm_demo.py"""
+
+import os
+import re
+import sys
+
+import arm
+import arm_debug
+from arm_debug import COUNT
+from report import Report
+from root import SOURCES, Unavailable
+
+# The interpreters come one after the other, because QEMU stops one thread and lets others go on: numpy calls a static C
+# function of decimal back, then the interpreter sleeps, and does not end before the last has come.
+WAIT_SECONDS = 20
+PROGRAM = f"""import decimal, gorgon, numpy, threading, time
+one = decimal.Decimal(1)
+add = numpy.frompyfunc(lambda x: decimal.Decimal(x) + one, 1, 1)
+threading.Event().wait({WAIT_SECONDS} * gorgon.interpreter)
+print("interpreter", gorgon.interpreter, "has", add(numpy.arange(1)), flush=True)
+time.sleep(0.1)
+threading.Event().wait(600)
+"""
+STOP = ["echo \\n(gdb) gorgon whose $pc\\n", "gorgon whose $pc", "echo (gdb) bt 3\\n", "bt 3"]
+SESSION = ["break nm_mpd_qadd", "break timemodule.c:376", *["continue", *STOP] * (2 * COUNT), "gorgon list"]
+
+
+def title(text):
+    print(f"\n==== {text}\n", flush=True)
+
+
+def main():
+    report = Report("the demonstration on aarch64")
+    try:
+        root = arm_debug.prepare()
+    except Unavailable as error:
+        report.skip("a root for aarch64", error)
+        return report.finish()
+    title("1. gorgon run, numpy in three interpreters")
+    result = root.run(os.path.join(arm.BUILD, "gorgon"), "run", "-n", str(COUNT), "-c", arm.LINALG, cwd=SOURCES, folder=SOURCES)
+    print(result.stdout, end="", flush=True)
+    title("2. gdb on a host with three interpreters: a breakpoint on a static function that numpy calls back, and one by line")
+    text = arm_debug.gdb(root, PROGRAM, SESSION, show=True)
+    title("what was shown")
+    lines = result.stdout.splitlines()
+    report.check("numpy in each interpreter", len(lines) == COUNT and len(set(lines)) == 1, f"{COUNT} equal lines", f"{len(lines)} lines",
+                 result.stdout + result.stderr)
+    numbers = [str(i) for i in range(COUNT)]
+    for what, name in ("name", "nm_mpd_qadd"), ("line", "time_sleep"):
+        found = re.findall(rf"^0x\w+: interpreter (\d), [^,]+, {name}\+", text, re.M)
+        report.check(f"gdb, a stop by {what} in each", found == numbers, numbers, found, text[-3000:])
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
