@@ -25,7 +25,7 @@ BINFMT = "/proc/sys/fs/binfmt_misc"
 PACKAGES = ["libelf-dev", "zlib1g-dev", "libdw-dev", "libcmocka-dev", "libjson-c-dev", "libc6-dev", "libstdc++-12-dev", "gcc",
             "libpython3.11", "libpython3.11-dev", "libpython3.11-dbg", "python3.11-dbg", "python3", "python3-numpy", "dwz", "netbase"]
 BUDGET_MINUTES = 120  # of processor time: an hour on two processors
-UNIT_TIMEOUT = 600  # of a program, on a machine that has other things to do
+UNIT_TIMEOUT = 1800  # of a program, on a machine that has other things to do
 SUM = "import numpy; print(numpy.arange(5).sum())"
 LINALG = ("import numpy as np; a = np.arange(16.).reshape(4, 4) + 10 * np.eye(4); "
           "print(np.linalg.solve(a, a.sum(axis=1)).round(6).tolist(), sorted(np.linalg.eigvals(a).real.round(4).tolist()))")

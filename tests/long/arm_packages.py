@@ -5,7 +5,8 @@ and in python3, interpreters that come and go.
 
 Usage: arm_packages.py [packages|numpy|cycles]...
 
-Uses the root of `make check-arm`. CYCLES=... in the environment changes the number of interpreters, PACKAGES=... is which."""
+Uses the root of `make check-arm`. In the environment CYCLES=... changes the number of interpreters, PACKAGES=... and SLICE=... which
+packages and which of numpy's tests."""
 
 import json
 import os
@@ -22,7 +23,7 @@ from root import SOURCES, Root, Unavailable
 # C; C++ (kiwisolver, rapidjson, contourpy, levenshtein, brotli), whose errors are exceptions that become Python's; Rust (cryptography).
 PACKAGES = ["bcrypt", "bitarray", "brotli", "cffi", "contourpy", "cryptography", "gmpy2", "greenlet", "kiwisolver", "levenshtein",
             "lxml", "markupsafe", "msgpack", "multidict", "pil", "psutil", "rapidjson", "regex", "yaml", "zstandard"]
-SLICE = ["numpy.linalg", "numpy.fft", "numpy.core.tests.test_ufunc", "numpy.lib.tests.test_function_base"]
+SLICE = os.environ.get("SLICE", "numpy.linalg numpy.fft numpy.core.tests.test_ufunc numpy.lib.tests.test_function_base").split()
 CYCLES = int(os.environ.get("CYCLES", "1000"))
 WARM = 10
 MAX_GROWTH = 100  # KiB in a cycle, of QEMU with what it has translated
