@@ -49,12 +49,12 @@ void test_assert_ok(struct gorgon_error *err, const char *file, int line)
 
 // --- what the process holds ---------------------------------------------------------
 
-// What the program's heap has of a mapping. The kernel names the heap, QEMU's list of mappings does not.
-static uint64_t heap_bytes(uint64_t start, uint64_t end)
+// The kernel names the heap, QEMU's list of mappings does not: there it is the mapping with the break, up to the highest it was.
+static bool is_heap(uint64_t start, uint64_t end)
 {
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), heap_end = ((uint64_t)(uintptr_t)sbrk(0) + page - 1) & -page;
+	uint64_t last = (uint64_t)(uintptr_t)sbrk(0) - 1;
 
-	return start < heap_end && heap_end <= end ? heap_end - start : 0;
+	return start <= last && last < end;
 }
 
 static void count_mapping(const char *line, struct test_snapshot *ret)
@@ -68,8 +68,8 @@ static void count_mapping(const char *line, struct test_snapshot *ret)
 		return;
 	if (strstr(line + at, ".so") || strstr(line + at, "gorgon-thunks"))
 		ret->file_maps++;
-	else if (!line[at] && !TEST_SANITIZED)
-		ret->anon_bytes += end - start - heap_bytes(start, end);
+	else if (!line[at] && !TEST_SANITIZED && !is_heap(start, end))
+		ret->anon_bytes += end - start;
 }
 
 static void count_mappings(struct test_snapshot *ret)
