@@ -61,10 +61,11 @@ class Run(suites.Run):
 
     def __init__(self, place, command):
         self.tests, self.status, self.peak, self.beside, self.collected = {}, None, 0, {"count": 0, "wrong": 0}, 0
-        folder = tempfile.mkdtemp(dir=os.path.join(SOURCES, "build"))
+        folder = tempfile.mkdtemp(dir=f"{place.root.path}/tmp")  # in the sources pytest would read their pytest.ini
+        inside = folder.removeprefix(place.root.path)
         os.mkdir(f"{folder}/tmp")
-        result = place.run(*command, f"{place.programs}/suite.py", folder, "numpy", "pytest", "-p", "no:cacheprovider", "--pyargs", *SLICE,
-                           env={**suites.ENVIRONMENT, "TMPDIR": f"{folder}/tmp"}, timeout=SUITE_TIMEOUT // SLOWER, cwd=f"{folder}/tmp")
+        result = place.run(*command, f"{place.programs}/suite.py", inside, "numpy", "pytest", "-p", "no:cacheprovider", "--pyargs", *SLICE,
+                           env={**suites.ENVIRONMENT, "TMPDIR": f"{inside}/tmp"}, timeout=SUITE_TIMEOUT // SLOWER, cwd=f"{inside}/tmp")
         self.process_status, self.output = result.returncode, result.stdout + result.stderr
         with open(f"{folder}/tests", "rb") as events:
             self.read(events)
