@@ -436,7 +436,7 @@ soak: all
 	@BUILD=$(abspath $(BUILD)) MINUTES=$(or $(MINUTES),60) $(PYTHON3) tests/long/watched.py
 
 # One after the other, MINUTES each; TARGETS='load rewrite' for some.
-fuzz: fuzzers
+fuzz: fuzzers $(BUILD)/differ
 	@BUILD=$(abspath $(BUILD)) MINUTES=$(or $(MINUTES),5) TARGETS='$(TARGETS)' $(PYTHON3) tests/long/fuzz.py
 
 check-long-all: all $(UNITS) $(MODULES) $(PARITY) $(FUZZERS) venv
