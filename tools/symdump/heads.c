@@ -92,7 +92,7 @@ void heads_find(struct target *target, struct heads *heads)
 		uint64_t bias;
 		size_t f = 0;
 
-		if (mapping->off || !is_loaded(target, i))
+		if (mapping->off)
 			continue;
 		progress("mapped files", i, target->mapping_count);
 		while (f < count && strcmp(files[f].path, mapping->path))
@@ -107,6 +107,8 @@ void heads_find(struct target *target, struct heads *heads)
 			add_head(&heads->roots, &heads->root_count, bias + files[f].vaddr[0]);
 		if (files[f].vaddr[1])
 			add_head(&heads->jitregs, &heads->jitreg_count, bias + files[f].vaddr[1]);
+		if (!is_loaded(target, i))
+			continue;
 		if (files[f].vaddr[2])
 			add_head(&heads->descriptors, &heads->descriptor_count,
 				 bias + files[f].vaddr[2]);
