@@ -31,6 +31,7 @@
 #define NS_COUNT  3
 #define PER_NS    4
 #define COUNT     (NS_COUNT * PER_NS)
+#define FILES     (COUNT + 2) // pieces of files that are mapped
 #define THREADS   2
 #define WITH_FILE 2 // index in a namespace
 
@@ -63,8 +64,8 @@ struct __attribute__((packed)) note_file {
 	Elf64_Nhdr header;
 	char name[8];
 	uint64_t count, page;
-	uint64_t entry[COUNT + 1][3];
-	char paths[(COUNT + 1) * 256];
+	uint64_t entry[FILES][3];
+	char paths[FILES * 256];
 };
 
 struct __attribute__((packed)) note_thread {
@@ -179,14 +180,16 @@ static void fill_file_note(struct note_file *note)
 
 	note->header = (Elf64_Nhdr){5, sizeof(*note) - offsetof(struct note_file, count), NT_FILE};
 	strcpy(note->name, "CORE");
-	note->count = COUNT + 1;
+	note->count = FILES;
 	note->page = 4096;
-	for (int i = 0; i <= COUNT; i++) {
-		uint64_t start = i ? LIBRARY + (uint64_t)(i - 1) * STEP : EXE;
+	// The program is mapped in two pieces, as a loaded file is.
+	for (int i = 0; i < FILES; i++) {
+		uint64_t start = i < 2 ? EXE + (uint64_t)i * note->page : LIBRARY + (uint64_t)(i - 2) * STEP;
 
 		note->entry[i][0] = start;
-		note->entry[i][1] = start + STEP / 2;
-		path = stpcpy(path, i && (i - 1) % PER_NS != WITH_FILE
+		note->entry[i][1] = i ? start + STEP / 2 : EXE + note->page;
+		note->entry[i][2] = i == 1;
+		path = stpcpy(path, i > 1 && (i - 2) % PER_NS != WITH_FILE
 					    ? "/no/such/folder/library.so"
 					    : exe_path) +
 		       1;
