@@ -73,12 +73,20 @@ static void add_head(uint64_t **list, size_t *count, uint64_t addr)
 }
 
 // A file that is only mapped to be read, as the loader's own reading and debuggers do, is one piece: no variable lies in it.
+// In a core whose files are known from the system's linker, loaded files are one piece, too.
 static bool is_loaded(const struct target *target, size_t mapping)
 {
 	const struct mapping *next = &target->mappings[mapping + 1];
 
 	return mapping + 1 < target->mapping_count && next->off &&
 	       !strcmp(next->path, next[-1].path);
+}
+
+static bool has_version(struct target *target, uint64_t descriptor)
+{
+	uint32_t version;
+
+	return target_read(target, descriptor, &version, sizeof(version)) && version == 1;
 }
 
 void heads_find(struct target *target, struct heads *heads)
@@ -107,12 +115,11 @@ void heads_find(struct target *target, struct heads *heads)
 			add_head(&heads->roots, &heads->root_count, bias + files[f].vaddr[0]);
 		if (files[f].vaddr[1])
 			add_head(&heads->jitregs, &heads->jitreg_count, bias + files[f].vaddr[1]);
-		if (!is_loaded(target, i))
-			continue;
-		if (files[f].vaddr[2])
+		if (files[f].vaddr[2] &&
+		    (is_loaded(target, i) || has_version(target, bias + files[f].vaddr[2])))
 			add_head(&heads->descriptors, &heads->descriptor_count,
 				 bias + files[f].vaddr[2]);
-		if (files[f].vaddr[3] && heads->runtime_count < HEAD_MAX) {
+		if (files[f].vaddr[3] && is_loaded(target, i) && heads->runtime_count < HEAD_MAX) {
 			heads->runtimes = grow(heads->runtimes, heads->runtime_count,
 					       sizeof(*heads->runtimes));
 			heads->runtimes[heads->runtime_count++] =
