@@ -26,7 +26,7 @@ with InterpreterPoolExecutor(2) as pool:
 """
 # What py-bt shows above the host's own frames: the call, then the worker that has made it. The first name is missing
 # where the compiler has made the call a jump.
-NAMES = ["sleep", "nap", "outer", "run", "_call", "run", "call", "take_work", "live", "run", "_bootstrap_inner", "_bootstrap"]
+NAMES = ["sleep", "nap", "outer", "call", "run", "_call", "run", "call", "take_work", "live", "run", "_bootstrap_inner", "_bootstrap"]
 
 
 @harness.needs_gdb

@@ -61,7 +61,7 @@ class HostPython(unittest.TestCase):
         self.assertEqual(len(traces), 2, self.output)
         for trace in traces:
             names = re.findall(r"^ +py (\w+) +(\w+\.py):\d+|^#\d+ +0x[0-9a-f]+ in (\w+) +(?:libgorgon\.so\.0|python3) ", trace, re.M)
-            self.assertEqual([python or native for python, _, native in names][:9],
-                             ["nap", "outer", "run", "gorgon_run_call", "call_function", "with_gil", "run", "gorgon_call_protect",
-                              "gorgon_call_python"], trace)
+            self.assertEqual([python or native for python, _, native in names][:10],
+                             ["nap", "outer", "call", "run", "gorgon_run_call", "call_function", "with_gil", "run_function",
+                              "gorgon_call_protect", "gorgon_call_python"], trace)
             self.assertIn("own_call  libgorgon.so.0  host_python.c:", trace)

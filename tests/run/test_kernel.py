@@ -140,7 +140,7 @@ def children():
 
 if gorgon.interpreter < 2:
     subprocess._cleanup = lambda: None
-    late = subprocess.Popen(["sleep", "1.5"])
+    late = subprocess.Popen(["sleep", "3"])  # longer than the others take to start on a busy machine
     ended = subprocess.Popen(["true"])
     os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
     late.returncode = ended.returncode = 0  # nobody waits
