@@ -270,6 +270,14 @@ class Record(unittest.TestCase):
             os.kill(debugger.pid, signal.SIGKILL)
 
 
+def samples(pid):
+    """Whether a recorder has begun: it has opened what the kernel says of a thread's time."""
+    try:
+        return any("schedstat" in os.readlink(entry.path) for entry in os.scandir(f"/proc/{pid}/fd"))
+    except OSError:  # a descriptor that it has closed meanwhile
+        return False
+
+
 class Targets(unittest.TestCase):
     def compile(self, source, *words):
         folder = tempfile.TemporaryDirectory()
@@ -324,8 +332,8 @@ class Targets(unittest.TestCase):
         with harness.Background(harness.PYTHON3, "-c", SLEEP, until="ready", asleep=1) as process:
             recorder = subprocess.Popen([harness.SYMDUMP, str(process.pid), "--record", "600"], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
-            session.wait_until(lambda: os.path.exists(f"/proc/{recorder.pid}/fd") and any(
-                "schedstat" in os.readlink(entry.path) for entry in os.scandir(f"/proc/{recorder.pid}/fd")))
+            session.wait_until(lambda: samples(recorder.pid))
+            time.sleep(0.3)  # for a few samples
             recorder.send_signal(signal.SIGINT)
             text, _ = recorder.communicate(timeout=harness.TIMEOUT)
         self.assertEqual(recorder.returncode, 0)
