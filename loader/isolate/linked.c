@@ -240,7 +240,8 @@ static struct link_map *map_of(void *handle)
 	return dlinfo(handle, RTLD_DI_LINKMAP, &map) ? NULL : map;
 }
 
-static bool keep_handle(struct gorgon_linked *linked, void *handle)
+// Room for one more handle.
+static bool make_room(struct gorgon_linked *linked)
 {
 	if (linked->handle_count == linked->handle_capacity) {
 		size_t capacity = linked->handle_capacity ? 2 * linked->handle_capacity : 32;
@@ -251,7 +252,6 @@ static bool keep_handle(struct gorgon_linked *linked, void *handle)
 		linked->handles = grown;
 		linked->handle_capacity = capacity;
 	}
-	linked->handles[linked->handle_count++] = handle;
 	return true;
 }
 
@@ -322,6 +322,8 @@ static struct gorgon_error *open_locked(struct gorgon_ns *ns, const char *path, 
 	if (linked->closing)
 		return gorgon_error_create(GORGON_ERROR_BUSY, "namespace %lu is being unloaded",
 					   ns->debug.id);
+	if (!make_room(linked))
+		return &gorgon_error_nomem;
 	// dlopen(NULL) means the main program. For private code that is its libpython.
 	if (!path || !*path)
 		handle = dlmopen(linked->lmid, map_of(linked->handles[0])->l_name,
@@ -331,10 +333,7 @@ static struct gorgon_error *open_locked(struct gorgon_ns *ns, const char *path, 
 	*ret = handle;
 	if (!handle)
 		return NULL;
-	if (!keep_handle(linked, handle)) {
-		dlclose(handle);
-		return &gorgon_error_nomem;
-	}
+	linked->handles[linked->handle_count++] = handle;
 	if (!(err = update_objects(ns)))
 		return NULL;
 	// The first handle stays in the list, for gorgon_linked_close().
@@ -423,6 +422,23 @@ static struct gorgon_error *linked_detach(struct gorgon_ns *ns)
 	return err;
 }
 
+// Code of a library that was opened and has no object, because there was no memory for it, is the namespace's, too.
+static bool is_code_of(struct gorgon_ns *ns, const void *addr)
+{
+	struct link_map *map = NULL;
+	Dl_info info;
+	bool ret;
+
+	gorgon_lock();
+	ret = gorgon_ns_object_at(ns, (uintptr_t)addr);
+	gorgon_unlock();
+	if (ret || !addr || !dladdr1(addr, &info, (void **)&map, RTLD_DL_LINKMAP))
+		return ret;
+	for (size_t i = 0; i < ns->linked->handle_count && !ret; i++)
+		ret = map_of(ns->linked->handles[i]) == map;
+	return ret;
+}
+
 // Constructors make keys before they are bound to the hooks. libpython never deletes the key of its
 // allocator (since CPython 3.13): a thread that ends later would call a destructor that is unmapped.
 // Where the C library does not show its keys (__pthread_keys), they stay.
@@ -431,11 +447,9 @@ static void delete_keys(struct gorgon_ns *ns)
 	struct gorgon_linked *linked = ns->linked;
 	const struct gorgon_system_key *keys = linked->libc.keys;
 
-	gorgon_lock();
 	for (pthread_key_t key = 0; keys && key < PTHREAD_KEYS_MAX; key++)
-		if (keys[key].sequence & 1 && gorgon_ns_object_at(ns, (uintptr_t)keys[key].destructor))
+		if (keys[key].sequence & 1 && is_code_of(ns, (void *)keys[key].destructor))
 			linked->libc.key_delete(key);
-	gorgon_unlock();
 }
 
 // Let the objects that the linker keeps (unique definitions, RTLD_NODELETE) call the system's

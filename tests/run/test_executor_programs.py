@@ -405,9 +405,9 @@ class Globals(Package):
             with Pool(1) as pool:
                 print(pool.submit(use, 1).result())
                 print(pool.submit(kind, "x").result(), pool.submit(lambda stream: stream is sys.stdout, sys.stdout).result())
-                print(fails(pool.submit(refused).result))
-            """, "(('number', 'list'), 3, True, True)", "something True",
-                   "TypeError: cannot pickle '_io.TextIOWrapper' object")
+                why = fails(pool.submit(refused).result)
+                print("cannot pickle" in why and "TextIOWrapper" in why)  # in the words of each version
+            """, "(('number', 'list'), 3, True, True)", "something True", "True")
 
     def test_submodules_of_packages_are_imported(self):
         self.check("""
