@@ -41,7 +41,7 @@ def function_at(path, line):
                 name = match.group(1)
             elif text.startswith("{"):
                 found = name
-            elif number <= line and text.startswith("}"):
+            elif number < line and text.startswith("}"):
                 found = "-"
             if number == line:
                 return found
