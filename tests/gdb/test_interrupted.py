@@ -10,10 +10,9 @@ import harness
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from terminal import Terminal  # noqa: E402
 
-# Ctrl-C sends gdb this signal; gdb notices it when it runs a command.
-HANDLER = ["import os, signal, gorgon_gdb.registration", "def interrupted(event=None):",
-           "    global wanted", "    if wanted:", "        wanted = False", "        os.kill(os.getpid(), signal.SIGINT)",
-           "        while True: gdb.execute('show version', to_string=True)", "wanted = False",
+# What Python raises where it notices Ctrl-C. (Which command lets gdb notice a signal depends on its version.)
+HANDLER = ["import gorgon_gdb.registration", "def interrupted(event=None):",
+           "    global wanted", "    if wanted:", "        wanted = False", "        raise KeyboardInterrupt", "wanted = False",
            "for name in ('stop', 'before_prompt'): gorgon_gdb.registration.connect(name, interrupted)"]
 
 
