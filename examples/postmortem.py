@@ -49,7 +49,7 @@ def main():
     print(f"tenant:   {tenant(number)} (interpreter {number})")
     print(f"signal:   {int(signal['si_signo'])}, address {int(signal['_sifields']['_sigfault']['si_addr']):#x}")
     print(f"library:  {place(frames[0])}" + (f", called by {place(frames[by])}" if by else ""))
-    lines = re.findall(r'^  File "(.+)", line (\d+), in (\S+)', gdb.execute("py-bt", to_string=True), re.M)
+    lines = re.findall(r'^ +File "(.+)", line (\d+), in (\S+)', gdb.execute("gorgon bt", to_string=True), re.M)
     for path, line, function in lines[:3]:
         print(f"python:   {path}:{line}, in {function}")
 
