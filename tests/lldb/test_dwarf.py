@@ -26,7 +26,7 @@ class Python(session.Case):
         cls.offset, cls.line = session.libpython_symbol("time_sleep")
         cls.output = harness.lldb(
             ["breakpoint set -n host_created", f"breakpoint set -f timemodule.c -l {cls.line}",
-             "breakpoint set -N main -n Py_RunMain", "run", "gorgon symbols --dwarf all libpython",
+             "breakpoint set -N main -n Py_BytesMain", "run", "gorgon symbols --dwarf all libpython",
              "gorgon symbols --dwarf 1 libpython", "gorgon check", "breakpoint list",
              "breakpoint disable main", session.DRIVER, "continue",
              session.drive({f"timemodule.c:{cls.line}": ["bt", "frame variable", VALUE, "gorgon whose $pc"]})],
@@ -53,7 +53,7 @@ class Python(session.Case):
                               for a in places if a == stop.pc}), 1)
 
     def test_breakpoint_by_name_keeps_one_place_in_each_copy(self):
-        self.assertEqual(len(session.addresses_listed(self.output, "Py_RunMain")), COUNT)
+        self.assertEqual(len(session.addresses_listed(self.output, "Py_BytesMain")), COUNT)
 
     def test_line_breakpoint_stops_once_in_each_copy(self):
         self.assertEqual(len(session.stops(self.output, f"timemodule.c:{self.line}")), COUNT)
