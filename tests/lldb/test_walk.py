@@ -346,7 +346,7 @@ class PackedAfterwards(Afterwards):
     options, variables = ["-l"], {"spares": session.SPARES}
 
     def check_packs(self, found):
-        # The interpreter that was last to load something is not packed yet.
+        # Objects of the interpreter that has loaded a library last are not in a pack yet.
         self.assertGreaterEqual(len(found), self.COUNT - 1)
 
 

@@ -293,7 +293,7 @@ static void relocate_unique_is_one_per_namespace(void **state)
 		test_ns_destroy(ns[i]);
 }
 
-// A library whose definition was taken stays, because later libraries must find the same value.
+// If another library uses a definition of a library, the library stays loaded: later libraries must find that definition, too.
 static void relocate_unique_keeps_its_definer_loaded(void **state)
 {
 	struct gorgon_ns *ns = test_ns();

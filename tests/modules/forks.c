@@ -60,7 +60,7 @@ int forks_register_two(void)
 	return pthread_atfork(prepare_two, parent_two, NULL);
 }
 
-// Returns which handlers the child has run: 100 * prepare + child.
+// Fork. Returns how often handlers have run, as the child counts: 100 times the calls of prepare() plus the calls of child().
 int forks_fork(void)
 {
 	int status = -1;

@@ -54,7 +54,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-// The function that code of namespace @i, or of the test program for -1, finds under a name.
+// Returns the function that code of namespace @i calls by the name @prefix@name@suffix. For -1, the test program is the caller.
 static void *function(int i, const char *prefix, const char *name, const char *suffix)
 {
 	char whole[50];

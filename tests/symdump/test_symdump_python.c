@@ -99,7 +99,7 @@ static void fill(struct memory *memory, uint64_t tag)
 	fill_code(&memory->module_code, ADDR(module_name), 1);
 }
 
-// The table of offsets that CPython 3.@minor has, in words.
+// Write the table of offsets that a CPython 3.@minor publishes into the made-up memory, as 64-bit words.
 static void fill_offsets(struct memory *memory, unsigned minor)
 {
 	bool is_3_14 = minor >= 14, is_3_15 = minor >= 15;
