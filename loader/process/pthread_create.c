@@ -47,6 +47,7 @@ static void *start_thread(void *arg)
 	struct gorgon_thread *thread = gorgon_thread_get();
 	jmp_buf env;
 	sigset_t wake;
+	void *ret;
 
 	free(arg);
 	// A host whose threads block all signals has interpreters whose threads can be interrupted all the same.
@@ -59,11 +60,14 @@ static void *start_thread(void *arg)
 		__atomic_store_n(&thread->ns, start.ns, __ATOMIC_RELAXED);
 	gorgon_altstack_provide(thread);
 	gorgon_locale_enter(start.ns->locale);
+	if (!thread)
+		return start.fn(start.arg);
 	if (setjmp(env))
 		return NULL;
-	if (thread)
-		thread->start_env = &env;
-	return start.fn(start.arg);
+	thread->start_env = &env;
+	ret = start.fn(start.arg);
+	thread->start_env = NULL; // Destructors of the thread's keys run later, on a stack without this function.
+	return ret;
 }
 
 void gorgon_thread_leave(const struct gorgon_thread *thread)
