@@ -15,6 +15,7 @@ import traceback
 import unittest
 
 import pytest
+from _pytest.runner import runtestprotocol
 from _pytest.unittest import TestCaseFunction
 
 import harness
@@ -26,6 +27,7 @@ KINDS = ["unit", "run", "jitreg", "symdump", "gdb", "lldb", "parity"]
 SANITIZED_KINDS = KINDS[:3]  # a sanitizer's runtime changes what debuggers see in the others
 QUIET = 0.3  # seconds without output after which cmocka has printed all about a failed case
 ENDING = 60  # seconds that a program may take to end after its last case
+SECOND_TRIES = 3  # as many cases of a run may be tried once more; if more have failed, something is broken
 
 
 def pytest_addoption(parser):
@@ -42,6 +44,7 @@ def pytest_configure(config):
     words = config.getoption("--select").split()
     config.gorgon_kinds = [word for word in words if word in KINDS] or (SANITIZED_KINDS if harness.SANITIZED else KINDS)
     config.gorgon_words = [word for word in words if word not in KINDS]
+    config.gorgon_second_tries = {}  # {what has passed at its second try: why it had failed before}
 
 
 # ---- which cases --------------------------------------------------------------------------
@@ -126,6 +129,7 @@ class Program(pytest.File):
         if case is self.last and self.process:
             rest = self.end(time.monotonic() + ENDING)
             if self.status and not self.failures:  # outside of cases: a sanitizer finds something at the end
+                case.final = True
                 outcome, text = "not ok", f"{text}\n{rest}\nall cases were ok, but the exit status is {self.status}"
         if outcome == "not ok":
             raise Failure(text)
@@ -194,6 +198,8 @@ class Program(pytest.File):
 class Case(pytest.Item):
     """A case of a cmocka program."""
 
+    final = False  # whether it has failed for what other cases have done, so that it passes alone
+
     def __init__(self, *, number, **kwargs):
         super().__init__(**kwargs)
         self.number = number
@@ -251,6 +257,42 @@ def pytest_runtest_makereport(item, call):
             lines[first:] = [f"E   {line}" for line in shorten(call.excinfo.exconly()).splitlines()]
 
 
+# ---- a second try -------------------------------------------------------------------------
+
+def try_again(item, failed):
+    """Run a case that has failed once more, alone. If it passes, these reports stand for the failed ones."""
+    item.__dict__.pop("_excinfo", None)  # what unittest's case keeps of its failure
+    reports = runtestprotocol(item, log=False)
+    if any(report.failed for report in reports):
+        return
+    stats = item.config.pluginmanager.get_plugin("terminalreporter").stats
+    for category in "failed", "error":
+        stats[category] = [report for report in stats.get(category, []) if report not in failed]
+    item.session.testsfailed -= len(failed)
+    item.config.gorgon_second_tries[short_name(item)] = "\n".join(report.longreprtext for report in failed)
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtestloop(session):
+    """Among thousands of cases that drive debuggers and threads against the clock, one may fail because the machine was busy. Such
+    a case gets a second try, and the end of the run names it."""
+    outcome = yield
+    stats = session.config.pluginmanager.get_plugin("terminalreporter").stats
+    failed = {}
+    for report in stats.get("failed", []) + stats.get("error", []):
+        failed.setdefault(report.nodeid, []).append(report)
+    again = [item for item in session.items if item.nodeid in failed]
+    if outcome.excinfo or len(again) > SECOND_TRIES or harness.SANITIZED or any(getattr(item, "final", False) for item in again):
+        return
+    everything = session.items[:]
+    for item in again:
+        session.items[:] = [item]  # a program runs this case only
+        try_again(item, failed[item.nodeid])
+    session.items[:] = everything
+
+
 # ---- what is shown ------------------------------------------------------------------------
 
 def counts(config):
@@ -287,4 +329,6 @@ def pytest_unconfigure(config):
         passed, failed, skipped = counts(config)
         for reason, places in skips(config).items():
             config.get_terminal_writer().line(f"skipped, {len(places)}: {reason} ({', '.join(sorted(set(places)))})")
+        for name, why in config.gorgon_second_tries.items():
+            config.get_terminal_writer().line(f"passed at its second try only: {name}. Before:\n{why}")
         config.get_terminal_writer().line(f"{passed} passed, {failed} failed, {skipped} skipped")

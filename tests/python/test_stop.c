@@ -78,7 +78,7 @@ static const struct program programs[] = {
 				  "    while True: pass\n"
 				  "late = Late()\n", NULL},
 	{"a finaliser that catches all", "import time\n"
-					 "def forever(range=range, sum=sum, BaseException=BaseException):\n" TEST_ALWAYS("sum(range(1000))")
+					 "def forever(iter=iter, int=int, range=range, sum=sum, BaseException=BaseException):\n" TEST_ALWAYS("sum(range(1000))")
 					 "class Late:\n"
 					 "  def __del__(self, forever=forever): forever()\n"
 					 "late = Late()\n", " in forever"},

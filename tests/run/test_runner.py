@@ -22,6 +22,7 @@ PROGRAM = r"""
 #include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 static int leak;
 static void good(void **state) { printf("noise\n"); leak = getenv("LEAK") ? 23 : 0; }
@@ -29,11 +30,13 @@ static void bad(void **state) { printf("seen before\n"); assert_int_equal(1, 2);
 static void absent(void **state) { print_message("no such tool\n"); skip(); }
 static void ends(void **state) { printf("about to end\n"); fflush(stdout); _exit(3); }
 static void hangs(void **state) { printf("about to hang\n"); fflush(stdout); pause(); }
+static void once(void **state) { const char *mark = getenv("MARK"); if (mark && !mkdir(mark, 0700)) fail_msg("too busy"); }
 static void last(void **state) { }
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(good), cmocka_unit_test(bad), cmocka_unit_test(absent),
-					   cmocka_unit_test(ends), cmocka_unit_test(hangs), cmocka_unit_test(last)};
+					   cmocka_unit_test(ends), cmocka_unit_test(hangs),
+					   cmocka_unit_test(once), cmocka_unit_test(last)};
 	const struct CMUnitTest more[] = {cmocka_unit_test(last)};
 	if (getenv("TWICE"))
 		return cmocka_run_group_tests_name("more", more, NULL, NULL) + cmocka_run_group_tests_name("all", tests, NULL, NULL);
@@ -42,7 +45,7 @@ int main(void)
 """
 
 CASES = """
-import time, unittest
+import os, time, unittest
 class Base(unittest.TestCase):
     def test_good(self): pass
     def test_bad(self): self.assertRegex("many\\n" * 500 + "alpha beta\\n" + "more\\n" * 500, "alpha beta\\\\ngamma")
@@ -51,6 +54,10 @@ class Base(unittest.TestCase):
     def test_parts(self):
         for number in range(4):
             with self.subTest(number=number): self.assertNotIn(number, (1, 3))
+    def test_once(self):
+        mark = os.environ.get("MARK")
+        with self.subTest("beginning"):
+            if mark and not os.path.exists(mark + "2"): os.mkdir(mark + "2"); self.fail("far too busy")
 """
 
 
@@ -85,7 +92,7 @@ class Runner(unittest.TestCase):
             self.assertRegex(text, rf"(?m)^tests/base/test_c\.c::{name} {outcome}")
         for name, outcome in (("good", "PASSED"), ("bad", "FAILED"), ("absent", "SKIPPED"), ("hangs", "FAILED"), ("parts", "FAILED")):
             self.assertRegex(text, rf"(?m)^tests/gdb/test_py\.py::Base::test_{name} {outcome}")
-        self.assertEqual(text.splitlines()[-1], "3 passed, 6 failed, 2 skipped")
+        self.assertEqual(text.splitlines()[-1], "5 passed, 6 failed, 2 skipped")
 
     def test_failures_and_skips_say_why(self):
         text = self.pytest()[1]
@@ -99,7 +106,7 @@ class Runner(unittest.TestCase):
         self.assertRegex(self.pytest("--select", "test_c:good test_c:absent")[1], r"(?m)^skipped, 1: no such tool \(")
 
     def test_words_select_kinds_and_cases(self):
-        for words, last in (("unit", "2 passed, 3 failed, 1 skipped"), ("good", "2 passed, 0 failed, 0 skipped"),
+        for words, last in (("unit", "3 passed, 3 failed, 1 skipped"), ("good", "2 passed, 0 failed, 0 skipped"),
                             ("gdb good absent", "1 passed, 0 failed, 1 skipped"), ("test_c:last", "1 passed, 0 failed, 0 skipped"),
                             ("gdb/test_py:test_good", "1 passed, 0 failed, 0 skipped"), ("nothing", "0 passed, 0 failed, 0 skipped"),
                             ("absent", "0 passed, 0 failed, 2 skipped")):
@@ -114,7 +121,7 @@ class Runner(unittest.TestCase):
         self.assertEqual(self.pytest("-x", "--select", "unit")[1].splitlines()[-1], "1 passed, 1 failed, 0 skipped")
         self.pytest("--junitxml", f"{self.folder}/junit.xml", "--select", "unit")
         suite = xml.etree.ElementTree.parse(f"{self.folder}/junit.xml").getroot()[0]
-        self.assertEqual((suite.get("tests"), suite.get("failures"), suite.get("skipped")), ("6", "3", "1"))
+        self.assertEqual((suite.get("tests"), suite.get("failures"), suite.get("skipped")), ("7", "3", "1"))
 
     def test_failed_first_runs_programs_out_of_order(self):
         self.pytest("--cache-clear", "-k", "good or bad or last", "--select", "unit")
@@ -125,6 +132,26 @@ class Runner(unittest.TestCase):
         text = self.pytest("--select", "test_c:good test_c:last", LEAK="1")[1]
         self.assertIn("all cases were ok, but the exit status is 23", text)
         self.assertEqual(text.splitlines()[-1], "1 passed, 1 failed, 0 skipped")
+
+    def test_a_few_failed_cases_get_a_second_try(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result, text = self.pytest("--select", "good once last", MARK=f"{folder}/mark")
+        self.assertEqual(result.returncode, 0, text)
+        for words in (r"::once FAILED(?s:.*)::once PASSED", r"::test_once FAILED(?s:.*)::test_once PASSED",
+                      r"(?m)^passed at its second try only: test_c:once\. Before:\n(?s:.{0,200}too busy)",
+                      r"(?m)^passed at its second try only: gdb/test_py:test_once\. Before:\n(?s:.*far too busy)"):
+            self.assertRegex(text, words)
+        self.assertEqual(text.splitlines()[-1], "5 passed, 0 failed, 0 skipped")
+
+    def test_what_fails_twice_has_failed(self):
+        result, text = self.pytest("--select", "test_c:good test_c:bad")
+        self.assertEqual((result.returncode, text.splitlines()[-1]), (1, "1 passed, 1 failed, 0 skipped"), text)
+        self.assertNotIn("second try", text)
+
+    def test_many_failed_cases_get_no_second_try(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result, text = self.pytest(MARK=f"{folder}/mark")
+        self.assertEqual((result.returncode, text.splitlines()[-1]), (1, "3 passed, 8 failed, 2 skipped"), text)
 
     def test_cases_of_one_name_are_refused(self):
         self.assertIn("has no cases, or several of one name", self.pytest("--select", "unit", TWICE="1")[1])
