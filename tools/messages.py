@@ -38,8 +38,8 @@ STATIC = {
     "loader/copy/rewrite.c": {"bad": "<>: {}"},
     "loader/load/reloc.c": {"tls_error": "<>: thread-local symbol <>: {}"},
     "loader/isolate/dlmopen.c": {"dlmopen_refuse": "isolation by <>: {}; isolation by the loader can do that"},
-    "loader/python/value.c": {"refuse": "<>: {}", "refuse_at": "<>: {}"},
-    "loader/python/dlpack.c": {"refuse": "{}"},
+    "loader/python/value.c": {"refuse_value": "<>: {}", "refuse_value_at": "<>: {}"},
+    "loader/python/dlpack.c": {"refuse_tensor": "{}"},
     "loader/python/data_handler.c": {"refuse": "{}"},
 }
 # Texts that a table has: the entries of an array, or what a function returns.

@@ -38,14 +38,15 @@ static uint64_t total; // interpreters that were abandoned so far; atomic
 
 // --- which threads -----------------------------------------------------------------------------
 
-static void append(char *text, size_t size, const char *more)
+static void append_to_reason(char *text, size_t size, const char *more)
 {
 	size_t used = strlen(text);
 
 	snprintf(text + used, size - used, "%s", more);
 }
 
-static bool name_thread(pid_t tid, uint64_t until, bool only_python, char *ret, size_t size)
+static bool name_abandoned_thread(pid_t tid, uint64_t until, bool only_python, char *ret,
+				  size_t size)
 {
 	uint64_t now = gorgon_now();
 	struct gorgon_sample sample;
@@ -57,12 +58,12 @@ static bool name_thread(pid_t tid, uint64_t until, bool only_python, char *ret, 
 	snprintf(text, sizeof(text), "%sthread %d%s%s%s%s%s%s%s", *ret ? "; " : "", (int)tid, *sample.thread ? " (" : "",
 		 sample.thread, *sample.thread ? ")" : "", *sample.native ? " in " : "", sample.native,
 		 *sample.python ? ", " : "", sample.python);
-	append(ret, size, text);
+	append_to_reason(ret, size, text);
 	return true;
 }
 
 // Threads that code of the interpreter has started.
-static size_t list_own(const struct gorgon_interp *interp, pid_t *list, size_t count)
+static size_t list_threads_to_abandon(const struct gorgon_interp *interp, pid_t *list, size_t count)
 {
 	size_t ret = 0;
 
@@ -76,7 +77,7 @@ static size_t list_own(const struct gorgon_interp *interp, pid_t *list, size_t c
 }
 
 // The time until which a thread may answer: half of what is left, so that a thread that does not answer leaves time to others.
-static uint64_t share_of(uint64_t until)
+static uint64_t abandoning_share(uint64_t until)
 {
 	uint64_t now = gorgon_now();
 
@@ -90,21 +91,22 @@ void gorgon_abandon_name_threads(struct gorgon_interp *interp, pid_t extra, uint
 
 	*ret = 0;
 	for (size_t i = 0; i < count; i++)
-		named += list[i] != extra && name_thread(list[i], share_of(until), false, ret, size);
+		named += list[i] != extra &&
+			 name_abandoned_thread(list[i], abandoning_share(until), false, ret, size);
 	if (extra)
-		named += name_thread(extra, share_of(until), false, ret, size);
+		named += name_abandoned_thread(extra, abandoning_share(until), false, ret, size);
 	others = named;
 	// Threads of libraries mostly wait for work. So a thread is named if it has Python code; if none has, all are named.
-	count = list_own(interp, list, THREADS_MAX);
+	count = list_threads_to_abandon(interp, list, THREADS_MAX);
 	for (size_t i = 0; i < count && named < THREADS_MAX; i++)
-		named += name_thread(list[i], share_of(until), true, ret, size);
+		named += name_abandoned_thread(list[i], abandoning_share(until), true, ret, size);
 	for (size_t i = 0; i < count && others == named; i++)
-		name_thread(list[i], share_of(until), false, ret, size);
+		name_abandoned_thread(list[i], abandoning_share(until), false, ret, size);
 }
 
 // --- abandoning ----------------------------------------------------------------------------------
 
-static void show(struct gorgon_interp *interp)
+static void show_abandoned(struct gorgon_interp *interp)
 {
 	gorgon_lock();
 	gorgon_debug_begin();
@@ -115,7 +117,8 @@ static void show(struct gorgon_interp *interp)
 }
 
 // The state becomes ABANDONED. False: there is nothing to abandon.
-static bool mark(struct gorgon_interp *interp, const char *why, enum gorgon_interp_state *before)
+static bool mark_abandoned(struct gorgon_interp *interp, const char *why,
+			   enum gorgon_interp_state *before)
 {
 	struct gorgon_calls *calls = &interp->calls;
 	bool ret;
@@ -135,11 +138,11 @@ static bool mark(struct gorgon_interp *interp, const char *why, enum gorgon_inte
 	__atomic_add_fetch(&total, 1, __ATOMIC_RELAXED);
 	gorgon_parking_prepare();
 	gorgon_signals_silence(interp->ns->signals);
-	show(interp);
+	show_abandoned(interp);
 	return true;
 }
 
-static bool says_yes(const struct gorgon_interp *interp, const char *name)
+static bool interp_says_yes(const struct gorgon_interp *interp, const char *name)
 {
 	int (*function)(void) = (int (*)(void))gorgon_interp_find_api(interp, name);
 
@@ -149,9 +152,11 @@ static bool says_yes(const struct gorgon_interp *interp, const char *name)
 // Whether Python is up, and another thread may ask for its GIL.
 static bool may_take_gil(const struct gorgon_interp *interp, enum gorgon_interp_state before)
 {
-	return (before == GORGON_INTERP_STARTED || before == GORGON_INTERP_RUNNING || before == GORGON_INTERP_STOPPING) &&
-	       says_yes(interp, "Py_IsInitialized") && !says_yes(interp, "Py_IsFinalizing") &&
-	       !says_yes(interp, "_Py_IsFinalizing");
+	return (before == GORGON_INTERP_STARTED || before == GORGON_INTERP_RUNNING ||
+		before == GORGON_INTERP_STOPPING) &&
+	       interp_says_yes(interp, "Py_IsInitialized") &&
+	       !interp_says_yes(interp, "Py_IsFinalizing") &&
+	       !interp_says_yes(interp, "_Py_IsFinalizing");
 }
 
 static struct gorgon_error *keep_gil(struct gorgon_interp *interp, void *ctx)
@@ -196,7 +201,7 @@ static void wake_entries(struct gorgon_interp *interp)
 		gorgon_interruption_request(state, list[i]);
 }
 
-static void finish(struct gorgon_interp *interp, enum gorgon_interp_state before)
+static void finish_abandoning(struct gorgon_interp *interp, enum gorgon_interp_state before)
 {
 	wake_entries(interp);
 	// A thread that was just taking the GIL when another asked for it has missed that. It is parked when it is asked again.
@@ -212,8 +217,8 @@ void gorgon_abandon(struct gorgon_interp *interp, const char *why)
 {
 	enum gorgon_interp_state before;
 
-	if (mark(interp, why, &before))
-		finish(interp, before);
+	if (mark_abandoned(interp, why, &before))
+		finish_abandoning(interp, before);
 }
 
 // --- after a fault ---------------------------------------------------------------------------------
@@ -223,12 +228,12 @@ struct errand {
 	enum gorgon_interp_state before;
 };
 
-static void *run_errand(void *arg)
+static void *run_abandoning_errand(void *arg)
 {
 	struct errand errand = *(struct errand *)arg;
 
 	free(arg);
-	finish(errand.interp, errand.before);
+	finish_abandoning(errand.interp, errand.before);
 	return NULL;
 }
 
@@ -248,7 +253,7 @@ void gorgon_abandon_on_fault(void *ctx, const char *text)
 	if (!strncmp(text, "gorgon: ", 8))
 		text += 8;
 	snprintf(why, sizeof(why), "%.*s", (int)strcspn(text, "\n"), text);
-	if (!mark(interp, why, &before)) {
+	if (!mark_abandoned(interp, why, &before)) {
 		free(errand);
 		return;
 	}
@@ -256,7 +261,7 @@ void gorgon_abandon_on_fault(void *ctx, const char *text)
 	if (!err) {
 		*errand = (struct errand){interp, before};
 		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-		err = pthread_create(&thread, &attr, run_errand, errand);
+		err = pthread_create(&thread, &attr, run_abandoning_errand, errand);
 		pthread_attr_destroy(&attr);
 	}
 	if (!err)

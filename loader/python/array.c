@@ -34,8 +34,8 @@ struct extent {
 	size_t below, above;
 };
 
-static struct gorgon_error *check_item(const struct gorgon_array_layout *layout,
-				       struct gorgon_format *format, size_t *item_size)
+static struct gorgon_error *check_array_item(const struct gorgon_array_layout *layout,
+					     struct gorgon_format *format, size_t *item_size)
 {
 	if (!layout->format || !gorgon_format_parse(layout->format, format))
 		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
@@ -59,8 +59,8 @@ static struct gorgon_error *check_item(const struct gorgon_array_layout *layout,
 
 // Strides as given, or those of items without gaps. False when the total size of all items, which
 // the buffer protocol asks for even if items overlap, does not fit into a number.
-static bool fill_strides(struct gorgon_array *array, const ptrdiff_t *given, ptrdiff_t *shape,
-			 ptrdiff_t *strides)
+static bool fill_array_strides(struct gorgon_array *array, const ptrdiff_t *given, ptrdiff_t *shape,
+			       ptrdiff_t *strides)
 {
 	const struct gorgon_array_layout *layout = &array->layout;
 	ptrdiff_t next = (ptrdiff_t)layout->item_size;
@@ -73,7 +73,7 @@ static bool fill_strides(struct gorgon_array *array, const ptrdiff_t *given, ptr
 	return true;
 }
 
-static bool measure(const struct gorgon_array_layout *layout, struct extent *ret)
+static bool measure_array(const struct gorgon_array_layout *layout, struct extent *ret)
 {
 	struct extent extent = {0, layout->item_size};
 
@@ -95,8 +95,8 @@ static bool measure(const struct gorgon_array_layout *layout, struct extent *ret
 }
 
 // An array without memory, and the bytes that its memory has to span.
-static struct gorgon_error *create(const struct gorgon_array_layout *layout, bool writable,
-				   struct extent *extent, struct gorgon_array **ret)
+static struct gorgon_error *create_array(const struct gorgon_array_layout *layout, bool writable,
+					 struct extent *extent, struct gorgon_array **ret)
 {
 	struct gorgon_format format;
 	struct gorgon_array *array;
@@ -105,7 +105,7 @@ static struct gorgon_error *create(const struct gorgon_array_layout *layout, boo
 	size_t item_size = 0;
 	char *text;
 
-	if ((err = check_item(layout, &format, &item_size)))
+	if ((err = check_array_item(layout, &format, &item_size)))
 		return err;
 	if (layout->ndim > NDIM_MAX)
 		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
@@ -134,8 +134,8 @@ static struct gorgon_error *create(const struct gorgon_array_layout *layout, boo
 	};
 	if (layout->ndim)
 		memcpy(numbers, layout->shape, layout->ndim * sizeof(*numbers));
-	if (!fill_strides(array, layout->strides, numbers, numbers + layout->ndim) ||
-	    !measure(&array->layout, extent)) {
+	if (!fill_array_strides(array, layout->strides, numbers, numbers + layout->ndim) ||
+	    !measure_array(&array->layout, extent)) {
 		free(array);
 		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
 					   "array: its items span more than an address can say");
@@ -144,8 +144,8 @@ static struct gorgon_error *create(const struct gorgon_array_layout *layout, boo
 	return NULL;
 }
 
-static struct gorgon_error *create_block(const struct gorgon_array_opts *opts, size_t size,
-					 struct gorgon_block **ret)
+static struct gorgon_error *create_array_block(const struct gorgon_array_opts *opts, size_t size,
+					       struct gorgon_block **ret)
 {
 	const struct gorgon_placement placement = {opts->alignment, opts->numa_nodes, opts->huge_pages,
 						   opts->locked};
@@ -177,9 +177,9 @@ struct gorgon_error *gorgon_array_create(const struct gorgon_array_opts *opts,
 	struct extent extent;
 
 	if ((err = gorgon_sized_read("gorgon_array_opts", opts, &given, sizeof(given))) ||
-	    (err = create(&given.layout, given.writable, &extent, &array)))
+	    (err = create_array(&given.layout, given.writable, &extent, &array)))
 		return err;
-	if ((err = create_block(&given, extent.below + extent.above, &array->block))) {
+	if ((err = create_array_block(&given, extent.below + extent.above, &array->block))) {
 		free(array);
 		return err;
 	}
@@ -197,7 +197,7 @@ struct gorgon_error *gorgon_array_create_in(struct gorgon_block *block, void *da
 	struct gorgon_error *err;
 	struct extent extent;
 
-	if ((err = create(layout, writable, &extent, &array)))
+	if ((err = create_array(layout, writable, &extent, &array)))
 		return err;
 	// Items of an array without items may be said to be anywhere.
 	if (extent.above && (below > block->size || below < extent.below ||
@@ -277,7 +277,7 @@ struct gorgon_error *gorgon_array_share(struct gorgon_array *array, const char *
 				   "array \"%s\": the name is taken, withdraw it first", name);
 }
 
-static struct gorgon_error *missing(const char *name)
+static struct gorgon_error *no_array_of_name(const char *name)
 {
 	return gorgon_error_create(GORGON_ERROR_MISSING, "array \"%s\": nobody has shared it", name);
 }
@@ -293,7 +293,7 @@ struct gorgon_error *gorgon_array_receive(const char *name, struct gorgon_array 
 		array = gorgon_array_retain(shared->array);
 	gorgon_unlock();
 	if (!array)
-		return missing(name);
+		return no_array_of_name(name);
 	*ret = array;
 	return NULL;
 }
@@ -309,7 +309,7 @@ struct gorgon_error *gorgon_array_withdraw(const char *name)
 		*at = shared->next;
 	gorgon_unlock();
 	if (!shared)
-		return missing(name);
+		return no_array_of_name(name);
 	// Outside of the lock: the last holder tells the memory's owner.
 	gorgon_array_release(shared->array);
 	free(shared);

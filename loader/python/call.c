@@ -43,17 +43,17 @@
 #include <time.h>
 #include <unistd.h>
 
-static void lock(struct gorgon_interp *interp)
+static void lock_calls(struct gorgon_interp *interp)
 {
 	pthread_mutex_lock(&interp->calls.lock);
 }
 
-static void unlock(struct gorgon_interp *interp)
+static void unlock_calls(struct gorgon_interp *interp)
 {
 	pthread_mutex_unlock(&interp->calls.lock);
 }
 
-static void init_ended(struct gorgon_calls *calls)
+static void init_call_ended(struct gorgon_calls *calls)
 {
 	pthread_condattr_t attr;
 
@@ -66,7 +66,7 @@ static void init_ended(struct gorgon_calls *calls)
 void gorgon_calls_init(struct gorgon_calls *calls)
 {
 	pthread_mutex_init(&calls->lock, NULL);
-	init_ended(calls);
+	init_call_ended(calls);
 }
 
 void gorgon_calls_deinit(struct gorgon_calls *calls)
@@ -86,7 +86,7 @@ void gorgon_calls_after_fork(struct gorgon_calls *calls, bool child)
 
 	// Other threads of the parent do not exist here. The condition has counted those that waited for it, so it is made anew.
 	if (child) {
-		init_ended(calls);
+		init_call_ended(calls);
 		calls->abandoning = calls->senders = calls->finishers = 0;
 		while (*p)
 			if (pthread_equal((*p)->thread, pthread_self()))
@@ -98,7 +98,8 @@ void gorgon_calls_after_fork(struct gorgon_calls *calls, bool child)
 }
 
 // The error of an interpreter that is in the wrong state.
-static struct gorgon_error *refuse(const struct gorgon_interp *interp, enum gorgon_interp_state state)
+static struct gorgon_error *refuse_call(const struct gorgon_interp *interp,
+					enum gorgon_interp_state state)
 {
 	static const char *const texts[] = {
 		[GORGON_INTERP_CREATED] = "is not started",
@@ -122,17 +123,17 @@ static struct gorgon_error *refuse(const struct gorgon_interp *interp, enum gorg
 
 void gorgon_call_explain(struct gorgon_interp *interp, const char *why)
 {
-	lock(interp);
+	lock_calls(interp);
 	if (interp->calls.state == GORGON_INTERP_STARTED)
 		snprintf(interp->calls.why, sizeof(interp->calls.why), "%s", why);
-	unlock(interp);
+	unlock_calls(interp);
 }
 
 // The newest entry of this thread, into whichever interpreter.
 static __thread struct gorgon_call *newest __attribute__((tls_model("initial-exec")));
 
 // The first entry of this thread into an interpreter, or NULL.
-static struct gorgon_call *find_own(const struct gorgon_interp *interp)
+static struct gorgon_call *find_own_call(const struct gorgon_interp *interp)
 {
 	struct gorgon_call *ret = NULL;
 
@@ -144,7 +145,7 @@ static struct gorgon_call *find_own(const struct gorgon_interp *interp)
 
 bool gorgon_call_is_inside(const struct gorgon_interp *interp)
 {
-	return find_own(interp);
+	return find_own_call(interp);
 }
 
 bool gorgon_call_is_main(const struct gorgon_interp *interp)
@@ -158,9 +159,9 @@ unsigned gorgon_call_state(struct gorgon_interp *interp)
 {
 	enum gorgon_interp_state ret;
 
-	lock(interp);
+	lock_calls(interp);
 	ret = interp->calls.state;
-	unlock(interp);
+	unlock_calls(interp);
 	return ret;
 }
 
@@ -170,12 +171,12 @@ uint64_t gorgon_call_cpu_ns(struct gorgon_interp *interp)
 	uint64_t ret;
 	clockid_t clock;
 
-	lock(interp);
+	lock_calls(interp);
 	ret = __atomic_load_n(&interp->calls.cpu_ns, __ATOMIC_RELAXED);
 	for (struct gorgon_call *call = interp->calls.newest; call; call = call->next)
 		if (call->first && !gorgon_call_is_forked(interp) && !pthread_getcpuclockid(call->thread, &clock))
 			ret += gorgon_clock_ns(clock) - call->cpu_ns;
-	unlock(interp);
+	unlock_calls(interp);
 	return ret;
 }
 
@@ -195,7 +196,7 @@ enum way {
 void gorgon_call_exit(void *ctx, int status)
 {
 	struct gorgon_interp *interp = ctx;
-	struct gorgon_call *call = find_own(interp);
+	struct gorgon_call *call = find_own_call(interp);
 
 	// In a forked child the program's exit() ends the process.
 	if (gorgon_call_is_forked(interp))
@@ -212,7 +213,7 @@ void gorgon_call_exit(void *ctx, int status)
 static __thread struct gorgon_job_name next_job __attribute__((tls_model("initial-exec")));
 
 // The newest entry has changed; under the lock.
-static void show_job(struct gorgon_calls *calls)
+static void show_calls_job(struct gorgon_calls *calls)
 {
 	const struct gorgon_job_name none = {NULL, NULL}, *job = calls->newest ? &calls->newest->job : &none;
 
@@ -227,22 +228,22 @@ static void show_job(struct gorgon_calls *calls)
 
 void gorgon_call_get_job(struct gorgon_interp *interp, char ret[GORGON_DEBUG_TEXT_SIZE])
 {
-	lock(interp);
+	lock_calls(interp);
 	memcpy(ret, interp->calls.job, GORGON_DEBUG_TEXT_SIZE);
-	unlock(interp);
+	unlock_calls(interp);
 }
 
-static struct gorgon_error *push(struct gorgon_interp *interp, struct gorgon_call *call,
-				 const struct gorgon_transition *states)
+static struct gorgon_error *push_call(struct gorgon_interp *interp, struct gorgon_call *call,
+				      const struct gorgon_transition *states)
 {
 	uint64_t thread = gorgon_thread_serial(); // may take the loader's lock
 
-	lock(interp);
+	lock_calls(interp);
 	if (interp->calls.state != states->from) {
 		enum gorgon_interp_state state = interp->calls.state;
 
-		unlock(interp);
-		return refuse(interp, state);
+		unlock_calls(interp);
+		return refuse_call(interp, state);
 	}
 	interp->calls.state = states->during;
 	if (states->from == GORGON_INTERP_CREATED) {
@@ -257,8 +258,9 @@ static struct gorgon_error *push(struct gorgon_interp *interp, struct gorgon_cal
 		.cpu_ns = gorgon_clock_ns(CLOCK_THREAD_CPUTIME_ID),
 		.tid = gettid(),
 		.on_main_thread = thread && interp->calls.main_thread == thread,
-		.first = !find_own(interp),
-		.closed = states->during == GORGON_INTERP_STOPPING || states->during == GORGON_INTERP_FINALISING,
+		.first = !find_own_call(interp),
+		.closed = states->during == GORGON_INTERP_STOPPING ||
+			  states->during == GORGON_INTERP_FINALISING,
 		.interrupted = interp->calls.interrupt_next,
 		.job = next_job,
 	};
@@ -266,24 +268,24 @@ static struct gorgon_error *push(struct gorgon_interp *interp, struct gorgon_cal
 	interp->calls.interrupt_next = false;
 	interp->calls.newest = newest = call;
 	if (call->job.module || call->job.function)
-		show_job(&interp->calls);
-	unlock(interp);
+		show_calls_job(&interp->calls);
+	unlock_calls(interp);
 	return NULL;
 }
 
 // The state becomes @to, unless another thread has changed it meanwhile.
-static void pop(struct gorgon_call *call, enum gorgon_interp_state during,
-		enum gorgon_interp_state to)
+static void pop_call(struct gorgon_call *call, enum gorgon_interp_state during,
+		     enum gorgon_interp_state to)
 {
 	struct gorgon_interp *interp = call->interp;
 	struct gorgon_call **p = &interp->calls.newest;
 
-	lock(interp);
+	lock_calls(interp);
 	while (*p != call)
 		p = &(*p)->next;
 	*p = call->next;
 	if (call->job.module || call->job.function)
-		show_job(&interp->calls);
+		show_calls_job(&interp->calls);
 	newest = call->outer;
 	if (call->first)
 		__atomic_add_fetch(&interp->calls.cpu_ns, gorgon_clock_ns(CLOCK_THREAD_CPUTIME_ID) - call->cpu_ns,
@@ -291,7 +293,7 @@ static void pop(struct gorgon_call *call, enum gorgon_interp_state during,
 	if (interp->calls.state != GORGON_INTERP_ABANDONED && (interp->calls.state == during || to == GORGON_INTERP_ENDED))
 		interp->calls.state = to;
 	pthread_cond_broadcast(&interp->calls.ended);
-	unlock(interp);
+	unlock_calls(interp);
 }
 
 // Its own function, so that no local of the caller lives across the jump.
@@ -321,7 +323,7 @@ void gorgon_call_give_up(void)
 // The code that called exit() may have held the GIL, and other calls wait for it: this copy
 // of CPython is not finalised. Threads of a program (gorgon_interp_main()) stay where they
 // are, as they would end with a python3.
-static void release_gil(struct gorgon_interp *interp)
+static void release_calls_gil(struct gorgon_interp *interp)
 {
 	struct gorgon_hurry here = {.ns = interp->ns, .until = UINT64_MAX}; // this thread is neither parked nor gives up
 	// This function is not a part of the stable ABI, but all versions have it.
@@ -335,13 +337,13 @@ static void release_gil(struct gorgon_interp *interp)
 
 // After an exit(): entries that the jump has skipped have ended, too, also those into other interpreters,
 // whose copies of CPython cannot go on without their frames.
-static void skip_entries(struct gorgon_call *call)
+static void skip_call_entries(struct gorgon_call *call)
 {
 	while (newest != call) {
-		release_gil(newest->interp);
-		pop(newest, GORGON_INTERP_ENDED, GORGON_INTERP_ENDED);
+		release_calls_gil(newest->interp);
+		pop_call(newest, GORGON_INTERP_ENDED, GORGON_INTERP_ENDED);
 	}
-	release_gil(call->interp);
+	release_calls_gil(call->interp);
 }
 
 static void enter_call(struct gorgon_call *call, struct gorgon_signals **outer)
@@ -349,10 +351,10 @@ static void enter_call(struct gorgon_call *call, struct gorgon_signals **outer)
 	if (!call->on_main_thread)
 		return;
 	*outer = gorgon_signals_enter(call->interp->ns->signals);
-	lock(call->interp);
+	lock_calls(call->interp);
 	call->entered = true;
 	__atomic_add_fetch(&call->interp->calls.main_entries, 1, __ATOMIC_RELEASE);
-	unlock(call->interp);
+	unlock_calls(call->interp);
 }
 
 // No interrupt comes to the entry after this. Signals are sent without the lock: otherwise a thread
@@ -364,16 +366,16 @@ static bool close_call(struct gorgon_call *call)
 	struct gorgon_interp *interp = call->interp;
 	bool ret;
 
-	lock(interp);
+	lock_calls(interp);
 	call->closed = true;
 	while (call->on_main_thread && call->first && interp->calls.senders && !gorgon_call_is_forked(interp))
 		pthread_cond_wait(&interp->calls.ended, &interp->calls.lock);
 	ret = call->interrupted;
-	unlock(interp);
+	unlock_calls(interp);
 	return ret;
 }
 
-static void leave(struct gorgon_call *call, struct gorgon_signals *outer)
+static void leave_call(struct gorgon_call *call, struct gorgon_signals *outer)
 {
 	close_call(call);
 	if (call->on_main_thread)
@@ -393,7 +395,7 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 	enum way way;
 	bool exempt;
 
-	if ((err = push(interp, &call, states)))
+	if ((err = push_call(interp, &call, states)))
 		return err;
 	if (states->from == GORGON_INTERP_CREATED)
 		gorgon_interrupt_set_main(interp);
@@ -407,21 +409,24 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 	call.left = true;
 	gorgon_parking_hurry(NULL);
 	if (way == EXITED)
-		skip_entries(&call);
+		skip_call_entries(&call);
 	if (way != RETURNED)
 		gorgon_usage_exempt(exempt);
 	gorgon_locale_leave(outer_locale);
-	leave(&call, outer_signals);
+	leave_call(&call, outer_signals);
 	__atomic_add_fetch(&interp->calls.count, 1, __ATOMIC_RELAXED);
-	// After pop() another thread may destroy the interpreter.
+	// After pop_call() another thread may destroy the interpreter.
 	if (way == ABANDONED)
-		err = refuse(interp, GORGON_INTERP_ABANDONED);
+		err = refuse_call(interp, GORGON_INTERP_ABANDONED);
 	else if (way == GAVE_UP)
 		err = gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: its GIL was not free in time", interp->number);
 	else if (way == EXITED && !exit_status)
 		err = gorgon_error_create(GORGON_ERROR_PYTHON, "interpreter %u: its code has called exit(%d)",
 					  interp->number, call.exit_status);
-	pop(&call, states->during, way == EXITED ? GORGON_INTERP_ENDED : err ? states->failed : states->after);
+	pop_call(&call, states->during,
+		 way == EXITED ? GORGON_INTERP_ENDED
+		 : err         ? states->failed
+			       : states->after);
 	if (way == EXITED && exit_status)
 		*exit_status = call.exit_status;
 	return err;
@@ -434,13 +439,13 @@ struct python_call {
 	void *ctx;
 };
 
-static bool is_interrupted(struct gorgon_interp *interp, const struct gorgon_call *call)
+static bool is_call_interrupted(struct gorgon_interp *interp, const struct gorgon_call *call)
 {
 	bool ret;
 
-	lock(interp);
+	lock_calls(interp);
 	ret = call->interrupted;
-	unlock(interp);
+	unlock_calls(interp);
 	return ret;
 }
 
@@ -498,7 +503,7 @@ static struct gorgon_error *with_gil(struct gorgon_interp *interp, void *ctx)
 	__atomic_add_fetch(&interp->calls.gil_wait_ns, gorgon_now() - asked_ns, __ATOMIC_RELAXED);
 	// An interrupt that a destructor has swallowed is still meant for the call.
 	gorgon_held_drain(interp);
-	if (is_interrupted(interp, call)) {
+	if (is_call_interrupted(interp, call)) {
 		api->PyErr_SetNone(*api->PyExc_KeyboardInterrupt);
 		err = gorgon_call_fail(interp);
 	} else {
@@ -558,34 +563,34 @@ struct gorgon_error *gorgon_call_refuse(struct gorgon_interp *interp)
 {
 	enum gorgon_interp_state state;
 
-	lock(interp);
+	lock_calls(interp);
 	state = interp->calls.state;
 	if (state == GORGON_INTERP_STARTED)
 		interp->calls.state = GORGON_INTERP_STOPPING;
-	unlock(interp);
-	return state == GORGON_INTERP_STARTED ? NULL : refuse(interp, state);
+	unlock_calls(interp);
+	return state == GORGON_INTERP_STARTED ? NULL : refuse_call(interp, state);
 }
 
 void gorgon_call_accept(struct gorgon_interp *interp)
 {
-	lock(interp);
+	lock_calls(interp);
 	if (interp->calls.state == GORGON_INTERP_STOPPING)
 		interp->calls.state = GORGON_INTERP_STARTED;
-	unlock(interp);
+	unlock_calls(interp);
 }
 
 bool gorgon_call_finalise(struct gorgon_interp *interp)
 {
 	bool ret;
 
-	lock(interp);
+	lock_calls(interp);
 	ret = interp->calls.state == GORGON_INTERP_STOPPING;
 	if (ret)
 		interp->calls.state = GORGON_INTERP_FINALISING;
 	// Threads that interrupt have entries, too, while they wait for the GIL.
 	while (ret && interp->calls.newest)
 		pthread_cond_wait(&interp->calls.ended, &interp->calls.lock);
-	unlock(interp);
+	unlock_calls(interp);
 	return ret;
 }
 
@@ -594,11 +599,11 @@ bool gorgon_call_wait(struct gorgon_interp *interp, uint64_t until)
 	const struct timespec deadline = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
 	bool ret;
 
-	lock(interp);
+	lock_calls(interp);
 	while (interp->calls.newest && !pthread_cond_timedwait(&interp->calls.ended, &interp->calls.lock, &deadline))
 		continue;
 	ret = !interp->calls.newest;
-	unlock(interp);
+	unlock_calls(interp);
 	return ret;
 }
 
@@ -606,11 +611,11 @@ size_t gorgon_call_list(struct gorgon_interp *interp, pid_t *list, size_t count)
 {
 	size_t ret = 0;
 
-	lock(interp);
+	lock_calls(interp);
 	for (const struct gorgon_call *call = interp->calls.newest; call && ret < count; call = call->next)
 		if (call->first)
 			list[ret++] = call->tid;
-	unlock(interp);
+	unlock_calls(interp);
 	return ret;
 }
 
@@ -621,11 +626,11 @@ struct gorgon_error *gorgon_call_shut(struct gorgon_interp *interp, int timeout_
 	enum gorgon_interp_state state;
 	bool timed_out = false;
 
-	lock(interp);
+	lock_calls(interp);
 	state = calls->state;
 	if (state != GORGON_INTERP_STARTED) {
-		unlock(interp);
-		return refuse(interp, state);
+		unlock_calls(interp);
+		return refuse_call(interp, state);
 	}
 	calls->state = GORGON_INTERP_STOPPING;
 	while (calls->newest && !timed_out)
@@ -635,7 +640,7 @@ struct gorgon_error *gorgon_call_shut(struct gorgon_interp *interp, int timeout_
 	if (timed_out && calls->state == GORGON_INTERP_STOPPING)
 		calls->state = GORGON_INTERP_STARTED;
 	*ended = calls->state == GORGON_INTERP_ENDED;
-	unlock(interp);
+	unlock_calls(interp);
 	if (timed_out)
 		return gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: calls are running in it",
 					   interp->number);
@@ -647,7 +652,7 @@ struct gorgon_error *gorgon_call_check_idle(struct gorgon_interp *interp, bool *
 	enum gorgon_interp_state state;
 	bool busy;
 
-	lock(interp);
+	lock_calls(interp);
 	state = interp->calls.state;
 	while (interp->calls.abandoning)
 		pthread_cond_wait(&interp->calls.ended, &interp->calls.lock);
@@ -655,19 +660,19 @@ struct gorgon_error *gorgon_call_check_idle(struct gorgon_interp *interp, bool *
 	       state == GORGON_INTERP_STOPPING || state == GORGON_INTERP_FINALISING ||
 	       ((state == GORGON_INTERP_ENDED || state == GORGON_INTERP_ABANDONED) &&
 		(interp->calls.newest || interp->calls.finishers));
-	unlock(interp);
+	unlock_calls(interp);
 	*started = state == GORGON_INTERP_STARTED;
 	if (busy && state == GORGON_INTERP_ABANDONED)
 		return gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: was abandoned, and calls are still in it: %s",
 					   interp->number, interp->calls.why);
-	return busy ? refuse(interp, state) : NULL;
+	return busy ? refuse_call(interp, state) : NULL;
 }
 
 // --- interrupts -----------------------------------------------------------------------
 
 // An entry on another thread than Python's main one that is interrupted and does not know
 // it yet. Under the lock.
-static struct gorgon_call *find_unthrown(struct gorgon_interp *interp)
+static struct gorgon_call *find_unthrown_call(struct gorgon_interp *interp)
 {
 	struct gorgon_call *call = interp->calls.newest;
 
@@ -687,13 +692,13 @@ static struct gorgon_error *throw_into_threads(struct gorgon_interp *interp, voi
 		struct gorgon_call *call;
 		unsigned long thread = 0;
 
-		lock(interp);
-		call = find_unthrown(interp);
+		lock_calls(interp);
+		call = find_unthrown_call(interp);
 		if (call) {
 			call->thrown = true;
 			thread = (unsigned long)call->thread;
 		}
-		unlock(interp);
+		unlock_calls(interp);
 		if (!call)
 			return NULL;
 		err = gorgon_interrupt_thread(interp, (pthread_t)thread);
@@ -707,11 +712,12 @@ static struct gorgon_error *throw_into_all(struct gorgon_interp *interp, void *c
 }
 
 // Interrupt the entries. @others: an entry on another thread waits for that.
-static struct gorgon_error *interrupt_entries(struct gorgon_interp *interp, bool or_next, bool *others)
+static struct gorgon_error *interrupt_call_entries(struct gorgon_interp *interp, bool or_next,
+						   bool *others)
 {
 	bool on_main = false, sent = true;
 
-	lock(interp);
+	lock_calls(interp);
 	interp->calls.interrupt_next |= or_next && !interp->calls.newest;
 	for (struct gorgon_call *call = interp->calls.newest; call; call = call->next) {
 		call->interrupted |= !call->closed;
@@ -719,15 +725,15 @@ static struct gorgon_error *interrupt_entries(struct gorgon_interp *interp, bool
 		// An entry that signals do not reach yet looks whether it was interrupted before it runs Python.
 		on_main |= call->on_main_thread && call->entered && !call->closed;
 	}
-	*others = find_unthrown(interp) != NULL;
+	*others = find_unthrown_call(interp) != NULL;
 	interp->calls.senders += on_main;
-	unlock(interp);
+	unlock_calls(interp);
 	if (on_main) {
 		sent = gorgon_signals_send(interp->ns->signals, SIGINT);
-		lock(interp);
+		lock_calls(interp);
 		interp->calls.senders--;
 		pthread_cond_broadcast(&interp->calls.ended);
-		unlock(interp);
+		unlock_calls(interp);
 	}
 	if (!sent)
 		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
@@ -741,16 +747,16 @@ static bool is_started(struct gorgon_interp *interp)
 {
 	bool ret;
 
-	lock(interp);
+	lock_calls(interp);
 	ret = interp->calls.state == GORGON_INTERP_STARTED;
-	unlock(interp);
+	unlock_calls(interp);
 	return ret;
 }
 
 struct gorgon_error *gorgon_interp_interrupt(struct gorgon_interp *interp)
 {
 	bool others;
-	struct gorgon_error *err = interrupt_entries(interp, false, &others);
+	struct gorgon_error *err = interrupt_call_entries(interp, false, &others);
 
 	if (err || (!others && !(is_started(interp) && gorgon_interrupt_has_own_threads(interp))))
 		return err;
@@ -760,7 +766,7 @@ struct gorgon_error *gorgon_interp_interrupt(struct gorgon_interp *interp)
 struct gorgon_error *gorgon_call_interrupt(struct gorgon_interp *interp, bool or_next)
 {
 	bool others;
-	struct gorgon_error *err = interrupt_entries(interp, or_next, &others);
+	struct gorgon_error *err = interrupt_call_entries(interp, or_next, &others);
 
 	return err || !others ? err : gorgon_call_python(interp, throw_into_threads, NULL);
 }
@@ -770,7 +776,7 @@ void gorgon_call_interrupt_until(struct gorgon_interp *interp, uint64_t until)
 	bool others;
 
 	// A program without a handler for SIGINT may end by itself.
-	gorgon_error_destroy(interrupt_entries(interp, false, &others));
+	gorgon_error_destroy(interrupt_call_entries(interp, false, &others));
 	if (others || gorgon_interrupt_has_own_threads(interp))
 		gorgon_error_destroy(gorgon_call_python_until(interp, until, throw_into_all, NULL));
 }

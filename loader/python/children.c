@@ -23,7 +23,7 @@
 
 static char folder[PATH_MAX]; // empty: there is none
 
-static bool is_there(const char *format, const char *dir)
+static bool is_child_package_there(const char *format, const char *dir)
 {
 	char path[PATH_MAX + 64], file[PATH_MAX + 80];
 
@@ -33,7 +33,7 @@ static bool is_there(const char *format, const char *dir)
 }
 
 // The file of this library, or of the program that it is linked into.
-static void find_folder(void)
+static void find_childrens_folder(void)
 {
 	static const char *const places[] = {"%s/share/gorgon/children", "%s/../share/gorgon/children",
 					     "%s/../../share/gorgon/children"};
@@ -44,9 +44,9 @@ static void find_folder(void)
 	if (dladdr(folder, &info) && realpath(info.dli_fname, file) && (slash = strrchr(file, '/'))) {
 		*slash = 0;
 		for (size_t i = 0; !found && i < sizeof(places) / sizeof(*places); i++)
-			found = is_there(places[i], file);
+			found = is_child_package_there(places[i], file);
 	}
-	if (!found && !is_there("%s/children", GORGON_DATADIR))
+	if (!found && !is_child_package_there("%s/children", GORGON_DATADIR))
 		*folder = 0;
 }
 
@@ -56,7 +56,7 @@ bool gorgon_children_add_path(struct gorgon_interp *interp)
 	PyObject *path = API(interp, PySys_GetObject)("path"), *item; // path is borrowed
 	int done = 0;
 
-	pthread_once(&once, find_folder);
+	pthread_once(&once, find_childrens_folder);
 	if (!*folder || !path)
 		return true;
 	if (!(item = API(interp, PyUnicode_DecodeFSDefault)(folder)))

@@ -68,7 +68,7 @@ struct exported {
 	int64_t numbers[]; // shape, then strides
 };
 
-static void *refuse(struct gorgon_interp *interp, const char *text)
+static void *refuse_tensor(struct gorgon_interp *interp, const char *text)
 {
 	API(interp, PyErr_SetString)(*API(interp, PyExc_BufferError), text);
 	return NULL;
@@ -95,9 +95,9 @@ bool gorgon_dlpack_is_offered(struct gorgon_interp *interp, PyObject *object)
 	return method;
 }
 
-static struct gorgon_array *copy_of(struct gorgon_interp *interp, void *lowest,
-				    const struct gorgon_array_layout *layout,
-				    const struct gorgon_share_opts *opts)
+static struct gorgon_array *copy_of_tensor(struct gorgon_interp *interp, void *lowest,
+					   const struct gorgon_array_layout *layout,
+					   const struct gorgon_share_opts *opts)
 {
 	struct gorgon_array_opts created = {.size = sizeof(created), .layout = *layout, .data = lowest};
 	struct gorgon_array *array, *ret = NULL;
@@ -117,9 +117,10 @@ static struct gorgon_array *copy_of(struct gorgon_interp *interp, void *lowest,
 }
 
 // @lowest: the item of the lowest address.
-static struct gorgon_array *array_over(struct gorgon_interp *interp, PyObject *capsule, void *first,
-				       void *lowest, const struct gorgon_array_layout *layout,
-				       const struct gorgon_share_opts *opts)
+static struct gorgon_array *array_over_tensor(struct gorgon_interp *interp, PyObject *capsule,
+					      void *first, void *lowest,
+					      const struct gorgon_array_layout *layout,
+					      const struct gorgon_share_opts *opts)
 {
 	struct gorgon_block *block = gorgon_shared_refs_find(&interp->shared_refs, lowest);
 	struct gorgon_array *ret = NULL;
@@ -128,7 +129,7 @@ static struct gorgon_array *array_over(struct gorgon_interp *interp, PyObject *c
 	if (!block && interp->own)
 		return gorgon_pin_object(interp, capsule, lowest, layout, opts->writable);
 	if (!block && opts->or_copy)
-		return copy_of(interp, lowest, layout, opts);
+		return copy_of_tensor(interp, lowest, layout, opts);
 	if (!block)
 		return gorgon_raise_not_shareable(interp);
 	err = gorgon_array_create_in(block, first, layout, opts->writable, &ret);
@@ -155,26 +156,30 @@ static struct gorgon_array *array_of_tensor(struct gorgon_interp *interp, PyObje
 	bool empty = false;
 
 	if (tensor->device_type != DEVICE_CPU)
-		return refuse(interp, "the tensor is not in memory of the CPU");
+		return refuse_tensor(interp, "the tensor is not in memory of the CPU");
 	if (tensor->ndim < 0 || tensor->ndim > NDIM_MAX || !typestr_of(tensor, typestr, sizeof(typestr)))
-		return refuse(interp, "the tensor's items or dimensions have no name in the array interface");
+		return refuse_tensor(
+			interp,
+			"the tensor's items or dimensions have no name in the array interface");
 	for (unsigned i = layout.ndim; i--;) {
 		shape[i] = tensor->shape[i];
 		empty |= !shape[i];
 		strides[i] = next;
 		if (tensor->strides &&
 		    __builtin_mul_overflow(tensor->strides[i], (ptrdiff_t)layout.item_size, &strides[i]))
-			return refuse(interp, "the tensor's strides are more than an address can say");
+			return refuse_tensor(
+				interp, "the tensor's strides are more than an address can say");
 		if (__builtin_mul_overflow(next, shape[i] ?: 1, &next))
-			return refuse(interp, "the tensor spans more than an address can say");
+			return refuse_tensor(interp,
+					     "the tensor spans more than an address can say");
 	}
 	for (unsigned i = 0; i < layout.ndim && !empty; i++)
 		if (strides[i] < 0)
 			lowest += (shape[i] - 1) * strides[i];
 	// Without items there need not be any memory.
 	if (opts->copy || empty)
-		return copy_of(interp, lowest, &layout, opts);
-	return array_over(interp, capsule, first, lowest, &layout, opts);
+		return copy_of_tensor(interp, lowest, &layout, opts);
+	return array_over_tensor(interp, capsule, first, lowest, &layout, opts);
 }
 
 struct gorgon_array *gorgon_dlpack_array_of(struct gorgon_interp *interp, PyObject *object,
@@ -193,21 +198,21 @@ struct gorgon_array *gorgon_dlpack_array_of(struct gorgon_interp *interp, PyObje
 
 // --- to others ----------------------------------------------------------------------------
 
-static void let_go(struct exported *exported)
+static void let_go_of_tensor(struct exported *exported)
 {
 	gorgon_shared_refs_remove(&exported->interp->shared_refs, &exported->received.link);
 	gorgon_array_release(exported->received.array);
 	free(exported);
 }
 
-static void delete_managed(struct managed *self)
+static void delete_managed_tensor(struct managed *self)
 {
-	let_go(self->ctx);
+	let_go_of_tensor(self->ctx);
 }
 
-static void delete_versioned(struct versioned *self)
+static void delete_versioned_tensor(struct versioned *self)
 {
-	let_go(self->ctx);
+	let_go_of_tensor(self->ctx);
 }
 
 // A capsule that still has its name has no consumer.
@@ -226,7 +231,7 @@ void gorgon_dlpack_free(PyObject *capsule, struct gorgon_interp *interp)
 }
 
 // A type's code for the one item of a format of PEP 3118 in this machine's order, or -1.
-static int code_of(const char *format)
+static int tensor_code_of(const char *format)
 {
 	static const char *const codes[] = {[0] = "bhilqn", [1] = "BHILQN", [2] = "efd"};
 
@@ -242,12 +247,14 @@ static int code_of(const char *format)
 	return -1;
 }
 
-static bool fill(struct exported *exported, struct tensor *tensor, const struct gorgon_array *array)
+static bool fill_tensor(struct exported *exported, struct tensor *tensor,
+			const struct gorgon_array *array)
 {
 	const struct gorgon_array_layout *layout = &array->layout;
 	int code = array->format.differs
 			   ? -1
-			   : code_of(*array->format.buffer ? array->format.buffer : layout->format);
+			   : tensor_code_of(*array->format.buffer ? array->format.buffer
+								  : layout->format);
 
 	*tensor = (struct tensor){
 		.data = array->data,
@@ -268,8 +275,8 @@ static bool fill(struct exported *exported, struct tensor *tensor, const struct 
 	return code >= 0;
 }
 
-static PyObject *export(struct gorgon_interp *interp, struct gorgon_array *array, bool writable,
-			bool with_version)
+static PyObject *export_tensor(struct gorgon_interp *interp, struct gorgon_array *array,
+			       bool writable, bool with_version)
 {
 	struct exported *exported =
 		calloc(1, sizeof(*exported) + 2 * array->layout.ndim * sizeof(int64_t));
@@ -278,21 +285,22 @@ static PyObject *export(struct gorgon_interp *interp, struct gorgon_array *array
 
 	if (!exported)
 		return API(interp, PyErr_NoMemory)();
-	if (!fill(exported, with_version ? &exported->versioned.tensor : &exported->managed.tensor,
-		  array)) {
+	if (!fill_tensor(exported,
+			 with_version ? &exported->versioned.tensor : &exported->managed.tensor,
+			 array)) {
 		free(exported);
-		return refuse(interp, "the array's items or strides have no name in DLPack");
+		return refuse_tensor(interp, "the array's items or strides have no name in DLPack");
 	}
 	exported->interp = interp;
 	exported->received.array = gorgon_array_retain(array);
 	if (with_version) {
 		exported->versioned.major = 1;
 		exported->versioned.ctx = exported;
-		exported->versioned.deleter = delete_versioned;
+		exported->versioned.deleter = delete_versioned_tensor;
 		exported->versioned.flags = writable ? 0 : FLAG_READ_ONLY;
 	} else {
 		exported->managed.ctx = exported;
-		exported->managed.deleter = delete_managed;
+		exported->managed.deleter = delete_managed_tensor;
 	}
 	gorgon_shared_refs_add(&interp->shared_refs, &interp->shared_refs.arrays, &exported->received.link);
 	ret = API(interp, PyCapsule_New)(with_version ? (void *)&exported->versioned
@@ -300,25 +308,26 @@ static PyObject *export(struct gorgon_interp *interp, struct gorgon_array *array
 					 with_version ? CAPSULE_VERSIONED : CAPSULE,
 				 (PyCapsule_Destructor)free_thunk);
 	if (!ret)
-		let_go(exported);
+		let_go_of_tensor(exported);
 	return ret;
 }
 
 // Refuse arguments that the standard allows to refuse: the CPU has no streams, and a consumer can copy by itself.
-static bool check_request(struct gorgon_interp *interp, PyObject *stream, PyObject *device,
-			  PyObject *copy)
+static bool check_tensor_request(struct gorgon_interp *interp, PyObject *stream, PyObject *device,
+				 PyObject *copy)
 {
 	PyObject *none = API(interp, _Py_NoneStruct);
 	int type = DEVICE_CPU, id = 0;
 
 	if (stream != none)
-		return refuse(interp, "the array is in memory of the CPU, which has no streams");
+		return refuse_tensor(interp,
+				     "the array is in memory of the CPU, which has no streams");
 	if (device != none && !API(interp, PyArg_ParseTuple)(device, "ii", &type, &id))
 		return false;
 	if (type != DEVICE_CPU || id)
-		return refuse(interp, "the array is in memory of the CPU, and is not moved");
+		return refuse_tensor(interp, "the array is in memory of the CPU, and is not moved");
 	if (copy == (PyObject *)API(interp, _Py_TrueStruct))
-		return refuse(interp, "the array is not copied");
+		return refuse_tensor(interp, "the array is not copied");
 	return true;
 }
 
@@ -334,12 +343,13 @@ PyObject *gorgon_dlpack_method(PyObject *self, PyObject *args, PyObject *kwargs,
 
 	if (!API(interp, PyArg_ParseTupleAndKeywords)(args, kwargs, "|$OOOO:__dlpack__", keywords,
 						      &stream, &version, &device, &copy) ||
-	    !check_request(interp, stream, device, copy) ||
+	    !check_tensor_request(interp, stream, device, copy) ||
 	    (version != none && !API(interp, PyArg_ParseTuple)(version, "II", &major, &minor)))
 		return NULL;
 	if (!writable && !major)
-		return refuse(interp, "the array was received read-only, which this DLPack cannot say");
-	return export(interp, array, writable, major > 0);
+		return refuse_tensor(
+			interp, "the array was received read-only, which this DLPack cannot say");
+	return export_tensor(interp, array, writable, major > 0);
 }
 
 PyObject *gorgon_dlpack_device(PyObject *self, PyObject *args, struct gorgon_interp *interp)

@@ -17,7 +17,8 @@
 #include <string.h>
 
 // The text of a Python string in UTF-8, or @instead if there is none. Releases @string. NULL: no memory.
-static char *take_text(struct gorgon_interp *interp, PyObject *string, const char *instead)
+static char *take_exception_text(struct gorgon_interp *interp, PyObject *string,
+				 const char *instead)
 {
 	const struct gorgon_api *api = interp->api;
 	const char *text = string ? api->PyUnicode_AsUTF8AndSize(string, NULL) : NULL;
@@ -29,14 +30,16 @@ static char *take_text(struct gorgon_interp *interp, PyObject *string, const cha
 }
 
 // "ValueError", "json.decoder.JSONDecodeError".
-static char *type_name(struct gorgon_interp *interp, PyObject *type)
+static char *exception_type_name(struct gorgon_interp *interp, PyObject *type)
 {
 	const struct gorgon_api *api = interp->api;
 	char *module, *name, *ret = NULL;
 	bool plain;
 
-	module = take_text(interp, api->PyObject_GetAttrString(type, "__module__"), "builtins");
-	name = take_text(interp, api->PyObject_GetAttrString(type, "__qualname__"), "(no name)");
+	module = take_exception_text(interp, api->PyObject_GetAttrString(type, "__module__"),
+				     "builtins");
+	name = take_exception_text(interp, api->PyObject_GetAttrString(type, "__qualname__"),
+				   "(no name)");
 	plain = module && (!strcmp(module, "builtins") || !strcmp(module, "__main__"));
 	if (module && name && asprintf(&ret, "%s%s%s", plain ? "" : module, plain ? "" : ".", name) < 0)
 		ret = NULL;
@@ -46,7 +49,7 @@ static char *type_name(struct gorgon_interp *interp, PyObject *type)
 }
 
 // The text that python3 would print.
-static char *traceback_text(struct gorgon_interp *interp, PyObject *value)
+static char *exception_traceback_text(struct gorgon_interp *interp, PyObject *value)
 {
 	const struct gorgon_api *api = interp->api;
 	PyObject *module = api->PyImport_ImportModule("traceback"), *lines = NULL, *joined = NULL;
@@ -59,7 +62,7 @@ static char *traceback_text(struct gorgon_interp *interp, PyObject *value)
 	api->Py_DecRef(lines);
 	api->Py_DecRef(empty);
 	api->Py_DecRef(module);
-	return take_text(interp, joined, "(the traceback cannot be shown)\n");
+	return take_exception_text(interp, joined, "(the traceback cannot be shown)\n");
 }
 
 struct gorgon_error *gorgon_exception_text(struct gorgon_interp *interp, PyObject *type,
@@ -73,9 +76,10 @@ struct gorgon_error *gorgon_exception_text(struct gorgon_interp *interp, PyObjec
 	if (traceback)
 		api->PyException_SetTraceback(value, traceback);
 	texts = (struct gorgon_exception){
-		.type = type_name(interp, type),
-		.message = take_text(interp, api->PyObject_Str(value), "(the message cannot be shown)"),
-		.traceback = traceback_text(interp, value),
+		.type = exception_type_name(interp, type),
+		.message = take_exception_text(interp, api->PyObject_Str(value),
+					       "(the message cannot be shown)"),
+		.traceback = exception_traceback_text(interp, value),
 	};
 	api->Py_DecRef(type);
 	api->Py_DecRef(value);

@@ -101,7 +101,7 @@ static struct gorgon_error *check_version(const char *path, const struct version
 }
 
 // The directory @levels above a file; "" for the root.
-static char *parent(const char *path, unsigned levels)
+static char *parent_of_found(const char *path, unsigned levels)
 {
 	char *ret = strdup(path);
 
@@ -117,7 +117,7 @@ static char *parent(const char *path, unsigned levels)
 // Executable of a library: prefix/lib[/multiarch]/libpython... -> prefix/bin/python3.N.
 static struct gorgon_error *fill_from_library(struct gorgon_python *python)
 {
-	char *dir = parent(python->libpython, 1);
+	char *dir = parent_of_found(python->libpython, 1);
 	char *slash;
 
 	if (!dir)
@@ -134,7 +134,7 @@ static struct gorgon_error *fill_from_library(struct gorgon_python *python)
 	return python->executable ? NULL : &gorgon_error_nomem;
 }
 
-static struct gorgon_error *from_library(const char *path, struct gorgon_python *python)
+static struct gorgon_error *find_from_library(const char *path, struct gorgon_python *python)
 {
 	struct gorgon_error *err;
 	struct version version;
@@ -159,7 +159,7 @@ static struct gorgon_error *from_library(const char *path, struct gorgon_python 
 static bool find_in_prefix(const char *real, const struct version *version, char **ret)
 {
 	static const char *const dirs[] = {"lib/" GORGON_ARCH_MULTIARCH, "lib", "lib64"};
-	char *prefix = parent(real, 2), *file;
+	char *prefix = parent_of_found(real, 2), *file;
 
 	*ret = NULL;
 	if (!prefix)
@@ -179,7 +179,7 @@ static bool find_in_prefix(const char *real, const struct version *version, char
 	return true;
 }
 
-static struct gorgon_error *unknown(const char *path)
+static struct gorgon_error *found_unknown(const char *path)
 {
 	return gorgon_error_create(GORGON_ERROR_PYTHON,
 				   "%s: cannot tell which CPython this is: neither a libpython nor an "
@@ -188,10 +188,10 @@ static struct gorgon_error *unknown(const char *path)
 }
 
 // Distributions have the library in a package of its own; a Python that is built needs an option.
-static struct gorgon_error *no_library(const char *path, const char *real,
-				       const struct version *version)
+static struct gorgon_error *found_no_library(const char *path, const char *real,
+					     const struct version *version)
 {
-	char *prefix = parent(real, 2);
+	char *prefix = parent_of_found(real, 2);
 	bool distribution = prefix && (!*prefix || !strcmp(prefix, "/usr"));
 	char package[48];
 	struct gorgon_error *err;
@@ -221,14 +221,14 @@ static struct gorgon_error *find_beside(const char *path, const char *real,
 	struct version version;
 
 	if (!parse_executable(real, &version))
-		return unknown(path);
+		return found_unknown(path);
 	if ((err = check_version(path, &version)))
 		return err;
 	python->minor = version.minor;
 	python->debug = version.debug;
 	if (!find_in_prefix(real, &version, &python->libpython))
 		return &gorgon_error_nomem;
-	return python->libpython ? NULL : no_library(path, real, &version);
+	return python->libpython ? NULL : found_no_library(path, real, &version);
 }
 
 // The libpython of an executable that needs @name and looks for it in @search_path. The system's library comes
@@ -302,7 +302,7 @@ static struct gorgon_error *read_executable(FILE *in, char **ret)
 // with copies instead of links.
 static struct gorgon_error *venv_executable(const char *path, char **ret)
 {
-	char *dir = parent(path, 2), *file = NULL;
+	char *dir = parent_of_found(path, 2), *file = NULL;
 	struct gorgon_error *err = NULL;
 	FILE *in;
 
@@ -353,7 +353,7 @@ static struct gorgon_error *base_executable(const char *path, char **ret)
 }
 
 // The ELF type of a file, or an error that says what it is instead.
-static struct gorgon_error *classify(const char *path, uint16_t *type)
+static struct gorgon_error *classify_found(const char *path, uint16_t *type)
 {
 	unsigned char head[18] = {0};
 	struct stat st;
@@ -392,7 +392,7 @@ static struct gorgon_error *make_absolute(const char *path, char **ret)
 	return *ret ? NULL : &gorgon_error_nomem;
 }
 
-static struct gorgon_error *from_executable(const char *path, struct gorgon_python *python)
+static struct gorgon_error *find_from_executable(const char *path, struct gorgon_python *python)
 {
 	struct gorgon_error *err;
 	uint16_t type;
@@ -400,7 +400,7 @@ static struct gorgon_error *from_executable(const char *path, struct gorgon_pyth
 
 	if ((err = base_executable(path, &real)))
 		return err;
-	if (!(err = classify(real, &type)))
+	if (!(err = classify_found(real, &type)))
 		err = find_library(path, real, python);
 	free(real);
 	return err ?: make_absolute(path, &python->executable);
@@ -412,7 +412,7 @@ struct newest {
 	int err; // errno of a library that could not be looked at
 };
 
-static bool keep_newest(void *ctx, const char *name, const char *path)
+static bool keep_newest_found(void *ctx, const char *name, const char *path)
 {
 	struct newest *newest = ctx;
 	struct version version;
@@ -440,11 +440,11 @@ static unsigned distributions_minor(void)
 	return known ? version.minor : MINOR_MIN;
 }
 
-static struct gorgon_error *from_system(struct gorgon_python *python)
+static struct gorgon_error *find_in_system(struct gorgon_python *python)
 {
 	struct newest newest = {0};
 	struct gorgon_error *err;
-	int number = gorgon_ldcache_for_each(keep_newest, &newest);
+	int number = gorgon_ldcache_for_each(keep_newest_found, &newest);
 
 	if (number || newest.err) {
 		free(newest.path);
@@ -458,7 +458,7 @@ static struct gorgon_error *from_system(struct gorgon_python *python)
 			"no libpython3.%u.so.1.0 or newer in /etc/ld.so.cache; install the "
 			"distribution's libpython3.%u, or name a python",
 			MINOR_MIN, distributions_minor());
-	err = from_library(newest.path, python);
+	err = find_from_library(newest.path, python);
 	free(newest.path);
 	return err;
 }
@@ -471,13 +471,14 @@ struct gorgon_error *gorgon_python_find(const char *path, struct gorgon_python *
 	struct version version;
 
 	if (!path) {
-		err = from_system(&python);
-	} else if (!(err = classify(path, &type))) {
+		err = find_in_system(&python);
+	} else if (!(err = classify_found(path, &type))) {
 		// A position-independent python3.N is ET_DYN as well: the name decides.
 		bool library = parse_library(path, &version) ||
 			       (type == ET_DYN && strstr(base_name(path), ".so"));
 
-		err = library ? from_library(path, &python) : from_executable(path, &python);
+		err = library ? find_from_library(path, &python)
+			      : find_from_executable(path, &python);
 	}
 	if (err)
 		gorgon_python_deinit(&python);
@@ -496,7 +497,7 @@ void gorgon_python_deinit(struct gorgon_python *python)
 // Debian's and pyenv's lib/python3.11 of the prefix, Fedora's lib64/python3.11 beside the library.
 bool gorgon_python_is_whole(const struct gorgon_python *python)
 {
-	char *dir = parent(python->libpython, 1), *slash, *file;
+	char *dir = parent_of_found(python->libpython, 1), *slash, *file;
 	bool whole = false;
 
 	if (dir && !strcmp(base_name(dir), GORGON_ARCH_MULTIARCH) && (slash = strrchr(dir, '/')))

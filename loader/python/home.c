@@ -23,7 +23,7 @@ struct errand {
 	int err; // errno: it was not called
 };
 
-static void *run(void *arg)
+static void *run_home(void *arg)
 {
 	struct errand *errand = arg;
 
@@ -35,7 +35,7 @@ static void *run(void *arg)
 
 // The size of the calling thread's stack. The stack of the process's first thread grows up to a limit. For that thread the C
 // library would read the process's list of mappings.
-static size_t stack_size(void)
+static size_t home_stack_size(void)
 {
 	struct rlimit limit;
 	pthread_attr_t attr;
@@ -60,8 +60,8 @@ struct gorgon_error *gorgon_home_run(void (*fn)(void *ctx), void *ctx)
 
 	err = pthread_attr_init(&attr);
 	if (!err) {
-		pthread_attr_setstacksize(&attr, stack_size());
-		err = pthread_create(&thread, &attr, run, &errand);
+		pthread_attr_setstacksize(&attr, home_stack_size());
+		err = pthread_create(&thread, &attr, run_home, &errand);
 		pthread_attr_destroy(&attr);
 	}
 	if (!err) {

@@ -35,7 +35,7 @@ static struct gorgon_interp own_interp = {.own = true};
 
 // Raise an error of an interpreter as gorgon.Error, with its code and the type of a Python exception, of which the package makes
 // other exceptions.
-static PyObject *raise_error(struct gorgon_interp *own, struct gorgon_error *err)
+static PyObject *raise_host_error(struct gorgon_interp *own, struct gorgon_error *err)
 {
 	const struct gorgon_exception *exception = gorgon_error_exception(err);
 	PyObject *type = own->error_type;
@@ -63,7 +63,7 @@ static void make_plain(struct gorgon_value *value)
 }
 
 // Call the callable that an interpreter's creator has given. NULL: an exception.
-static PyObject *call_report(PyObject *callable, const struct gorgon_value *value, bool asked)
+static PyObject *call_host_report(PyObject *callable, const struct gorgon_value *value, bool asked)
 {
 	PyObject *flag = API(&own_interp, PyBool_FromLong)(asked), *object, *ret;
 	struct gorgon_error *err = gorgon_value_to_python(&own_interp, value, "value", &object);
@@ -79,11 +79,11 @@ static PyObject *call_report(PyObject *callable, const struct gorgon_value *valu
 }
 
 // gorgon.progress() of an interpreter.
-static bool report(void *ctx, const struct gorgon_value *value)
+static bool report_to_host(void *ctx, const struct gorgon_value *value)
 {
 	const struct gorgon_api *api = own_interp.api;
 	PyGILState_STATE gil = api->PyGILState_Ensure();
-	PyObject *result = call_report(ctx, value, false);
+	PyObject *result = call_host_report(ctx, value, false);
 	bool ret = result && API(&own_interp, PyObject_IsTrue)(result) > 0;
 
 	if (API(&own_interp, PyErr_Occurred)())
@@ -94,11 +94,11 @@ static bool report(void *ctx, const struct gorgon_value *value)
 }
 
 // gorgon._ask() of an interpreter.
-static bool answer(void *ctx, const struct gorgon_value *question, struct gorgon_value *ret)
+static bool answer_host(void *ctx, const struct gorgon_value *question, struct gorgon_value *ret)
 {
 	const struct gorgon_api *api = own_interp.api;
 	PyGILState_STATE gil = api->PyGILState_Ensure();
-	PyObject *result = call_report(ctx, question, true);
+	PyObject *result = call_host_report(ctx, question, true);
 	struct gorgon_error *err = result ? gorgon_value_from_python(&own_interp, result, "answer", ret) : NULL;
 	bool done = result && !err;
 
@@ -114,7 +114,7 @@ static bool answer(void *ctx, const struct gorgon_value *question, struct gorgon
 }
 
 // Pointers into the strings of a list, with NULL behind them; to be freed. NULL: an exception.
-static const char **strings_of(struct gorgon_interp *own, PyObject *list)
+static const char **strings_of_host_list(struct gorgon_interp *own, PyObject *list)
 {
 	Py_ssize_t count = own->api->PyList_Size(list);
 	const char **ret = count < 0 ? NULL : calloc((size_t)count + 1, sizeof(*ret));
@@ -131,15 +131,15 @@ static const char **strings_of(struct gorgon_interp *own, PyObject *list)
 	return ret;
 }
 
-static struct gorgon_error *start(const struct gorgon_interp_opts *opts,
-				  const struct gorgon_start_opts *start_opts,
-				  struct gorgon_interp **ret)
+static struct gorgon_error *start_for_host(const struct gorgon_interp_opts *opts,
+					   const struct gorgon_start_opts *start_opts,
+					   struct gorgon_interp **ret)
 {
 	struct gorgon_error *err = gorgon_interp_create(opts, ret);
 
 	if (err)
 		return err;
-	(*ret)->ask = answer;
+	(*ret)->ask = answer_host;
 	err = gorgon_interp_start(*ret, start_opts);
 	// Nothing has run in it that could keep it.
 	if (err)
@@ -165,7 +165,8 @@ static PyObject *own_create(PyObject *self, PyObject *args, struct gorgon_interp
 	struct gorgon_ns_opts ns_opts = {.size = sizeof(ns_opts), .no_signals = true, .large_arenas = true};
 	// A pool's workers end as those of multiprocessing do, without a last collection.
 	struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = &ns_opts, .end = GORGON_END_QUICK};
-	struct gorgon_start_opts start_opts = {.size = sizeof(start_opts), .progress = report};
+	struct gorgon_start_opts start_opts = {.size = sizeof(start_opts),
+					       .progress = report_to_host};
 	PyObject *options, *progress;
 	struct gorgon_interp *interp;
 	struct gorgon_error *err;
@@ -174,16 +175,16 @@ static PyObject *own_create(PyObject *self, PyObject *args, struct gorgon_interp
 
 	(void)self;
 	if (!API(own, PyArg_ParseTuple)(args, "sOO:_create", &opts.python, &options, &progress) ||
-	    !(list = strings_of(own, options)))
+	    !(list = strings_of_host_list(own, options)))
 		return NULL;
 	start_opts.options = list;
 	start_opts.progress_ctx = progress;
 	thread = own->api->PyEval_SaveThread();
-	err = start(&opts, &start_opts, &interp);
+	err = start_for_host(&opts, &start_opts, &interp);
 	own->api->PyEval_RestoreThread(thread);
 	free(list);
 	if (err)
-		return raise_error(own, err);
+		return raise_host_error(own, err);
 	own->api->Py_IncRef(progress);
 	return API(own, PyCapsule_New)(interp, CAPSULE, NULL);
 }
@@ -203,7 +204,7 @@ static PyObject *own_call(PyObject *self, PyObject *args, struct gorgon_interp *
 		return NULL;
 	err = gorgon_value_from_python(own, list, "args", &values);
 	if (err)
-		return raise_error(own, err);
+		return raise_host_error(own, err);
 	make_plain(&values);
 	thread = own->api->PyEval_SaveThread();
 	err = gorgon_interp_call(interp, module, function, &values, NULL, &result);
@@ -211,11 +212,11 @@ static PyObject *own_call(PyObject *self, PyObject *args, struct gorgon_interp *
 	own->api->PyEval_RestoreThread(thread);
 	gorgon_pins_drop();
 	if (err)
-		return raise_error(own, err);
+		return raise_host_error(own, err);
 	make_plain(&result);
 	err = gorgon_value_to_python(own, &result, "result", &ret);
 	gorgon_value_deinit(&result);
-	return err ? raise_error(own, err) : ret;
+	return err ? raise_host_error(own, err) : ret;
 }
 
 static PyObject *own_interrupt(PyObject *self, PyObject *capsule, struct gorgon_interp *own)
@@ -230,7 +231,7 @@ static PyObject *own_interrupt(PyObject *self, PyObject *capsule, struct gorgon_
 	thread = own->api->PyEval_SaveThread();
 	err = gorgon_interp_interrupt(interp);
 	own->api->PyEval_RestoreThread(thread);
-	return err ? raise_error(own, err) : gorgon_none(own);
+	return err ? raise_host_error(own, err) : gorgon_none(own);
 }
 
 static PyObject *own_stop(PyObject *self, PyObject *args, struct gorgon_interp *own)
@@ -249,7 +250,7 @@ static PyObject *own_stop(PyObject *self, PyObject *args, struct gorgon_interp *
 	err = gorgon_interp_stop(interp, limit);
 	own->api->PyEval_RestoreThread(thread);
 	gorgon_pins_drop();
-	return err ? raise_error(own, err) : gorgon_none(own);
+	return err ? raise_host_error(own, err) : gorgon_none(own);
 }
 
 static PyObject *own_destroy(PyObject *self, PyObject *capsule, struct gorgon_interp *own)
@@ -272,7 +273,7 @@ static PyObject *own_destroy(PyObject *self, PyObject *capsule, struct gorgon_in
 	own->api->PyEval_RestoreThread(thread);
 	gorgon_pins_drop();
 	if (err)
-		return raise_error(own, err);
+		return raise_host_error(own, err);
 	own->api->Py_DecRef(progress);
 	// Nobody gets the pointer out of it any more.
 	API(own, PyCapsule_SetName)(capsule, NULL);
@@ -281,22 +282,22 @@ static PyObject *own_destroy(PyObject *self, PyObject *capsule, struct gorgon_in
 
 // --- the module ---------------------------------------------------------------------------
 
-static void before_fork(void)
+static void host_before_fork(void)
 {
 	gorgon_interp_before_fork(&own_interp);
 }
 
-static void after_fork_parent(void)
+static void host_after_fork_parent(void)
 {
 	gorgon_interp_after_fork(&own_interp, false);
 }
 
-static void after_fork_child(void)
+static void host_after_fork_child(void)
 {
 	gorgon_interp_after_fork(&own_interp, true);
 }
 
-static struct gorgon_error *create_ns(struct gorgon_interp *own)
+static struct gorgon_error *create_host_ns(struct gorgon_interp *own)
 {
 	struct gorgon_thunk thunks[GORGON_MODULE_THUNKS];
 	struct gorgon_ns *ns = calloc(1, sizeof(*ns));
@@ -319,7 +320,9 @@ static struct gorgon_error *create_ns(struct gorgon_interp *own)
 	gorgon_shared_refs_init(&own->shared_refs);
 	own->ns = ns;
 	// Its namespace is on no list: nobody else takes its locks around fork().
-	return pthread_atfork(before_fork, after_fork_parent, after_fork_child) ? &gorgon_error_nomem : NULL;
+	return pthread_atfork(host_before_fork, host_after_fork_parent, host_after_fork_child)
+		       ? &gorgon_error_nomem
+		       : NULL;
 }
 
 void *gorgon_module_create(void *(*find)(const char *name))
@@ -330,7 +333,7 @@ void *gorgon_module_create(void *(*find)(const char *name))
 	own->find = find;
 	// The namespace is made only once, also if the module is made again.
 	if (!own->ns)
-		err = create_ns(own);
+		err = create_host_ns(own);
 	if (!err && !own->api)
 		err = gorgon_api_init(own);
 	if (err)

@@ -57,7 +57,7 @@ static void interp_free(struct gorgon_interp *interp)
 	free(interp);
 }
 
-static void describe(struct gorgon_interp *interp)
+static void describe_interp(struct gorgon_interp *interp)
 {
 	struct gorgon_debug_ns *debug = &interp->ns->debug;
 
@@ -91,8 +91,8 @@ void gorgon_interp_after_fork(void *ctx, bool child)
 	gorgon_calls_after_fork(&interp->calls, child);
 }
 
-static struct gorgon_error *load(struct gorgon_interp *interp, enum gorgon_isolate isolate, const char *label,
-				 const struct gorgon_ns_opts *opts)
+static struct gorgon_error *load_interp(struct gorgon_interp *interp, enum gorgon_isolate isolate,
+					const char *label, const struct gorgon_ns_opts *opts)
 {
 	struct gorgon_symbol_query entry = gorgon_symbol_query("Py_BytesMain", NULL);
 	struct gorgon_thunk thunks[GORGON_MODULE_THUNKS];
@@ -134,7 +134,7 @@ static struct gorgon_error *load(struct gorgon_interp *interp, enum gorgon_isola
 	interp->ns->user = (struct gorgon_ns_user){interp, gorgon_call_exit, gorgon_interp_before_fork,
 						   gorgon_interp_after_fork, gorgon_traceback_write,
 						   gorgon_call_park, gorgon_abandon_on_fault};
-	describe(interp);
+	describe_interp(interp);
 	gorgon_unlock();
 	err = interp->isolation->open(interp->ns, interp->python.libpython, &interp->libpython);
 	if (!err && !gorgon_symbol_find(interp->libpython->image, &entry))
@@ -143,7 +143,7 @@ static struct gorgon_error *load(struct gorgon_interp *interp, enum gorgon_isola
 	return err;
 }
 
-static struct gorgon_error *unload(struct gorgon_interp *interp)
+static struct gorgon_error *unload_interp(struct gorgon_interp *interp)
 {
 	struct gorgon_error *err = interp->ns ? interp->isolation->close(interp->ns) : NULL;
 
@@ -186,12 +186,12 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 	else
 		err = gorgon_python_find(given.python, &interp->python);
 	if (!err)
-		err = load(interp, given.isolate, given.label, &ns_opts);
+		err = load_interp(interp, given.isolate, given.label, &ns_opts);
 	if (!err)
 		err = gorgon_cpu_limit_begin(interp);
 	if (err) {
 		// No thread has run in it, so this cannot be refused.
-		gorgon_error_destroy(unload(interp));
+		gorgon_error_destroy(unload_interp(interp));
 		interp_free(interp);
 		return err;
 	}
@@ -340,7 +340,7 @@ struct gorgon_error *gorgon_interp_main(struct gorgon_interp *interp, int argc,
 }
 
 // A started interpreter is stopped; one that is busy is refused.
-static struct gorgon_error *end(struct gorgon_interp *interp)
+static struct gorgon_error *end_interp(struct gorgon_interp *interp)
 {
 	bool started;
 	struct gorgon_error *err = gorgon_call_check_idle(interp, &started);
@@ -355,12 +355,12 @@ struct gorgon_error *gorgon_interp_destroy(struct gorgon_interp *interp)
 	if (!interp)
 		return NULL;
 	gorgon_cpu_limit_settle(interp);
-	if ((err = end(interp)))
+	if ((err = end_interp(interp)))
 		return err;
 	gorgon_cpu_limit_end(interp);
 	// Nobody who holds a reference comes to a libpython that is being unloaded.
 	gorgon_held_close(interp);
-	if ((err = unload(interp)))
+	if ((err = unload_interp(interp)))
 		return err;
 	gorgon_lock();
 	gorgon_interp_counted(-1);
@@ -371,12 +371,12 @@ struct gorgon_error *gorgon_interp_destroy(struct gorgon_interp *interp)
 	return NULL;
 }
 
-static uint64_t counter(const uint64_t *value)
+static uint64_t read_interp_counter(const uint64_t *value)
 {
 	return __atomic_load_n(value, __ATOMIC_RELAXED);
 }
 
-static bool count_object(void *ctx, struct gorgon_object *object)
+static bool count_interp_object(void *ctx, struct gorgon_object *object)
 {
 	struct gorgon_interp_stats *stats = ctx;
 
@@ -391,24 +391,25 @@ struct gorgon_error *gorgon_interp_get_stats(struct gorgon_interp *interp,
 	struct gorgon_interp_stats stats;
 	struct gorgon_resident resident;
 	struct gorgon_error *err;
-	uint64_t start = counter(&interp->calls.start_ns), first = counter(&interp->first_event_ns);
-	uint64_t end = counter(&interp->calls.end_ns);
+	uint64_t start = read_interp_counter(&interp->calls.start_ns),
+		 first = read_interp_counter(&interp->first_event_ns);
+	uint64_t end = read_interp_counter(&interp->calls.end_ns);
 
 	gorgon_lock();
 	stats = (struct gorgon_interp_stats){
 		.load_ns = interp->ns->load_ns,
 		.relocate_ns = interp->ns->relocate_ns,
 		.register_ns = interp->ns->register_ns,
-		.heap_bytes = counter(&interp->ns->usage.heap_bytes),
-		.extension_bytes = counter(&interp->ns->usage.extension_bytes),
-		.block_bytes = counter(&interp->ns->usage.block_bytes),
-		.memory_limit = counter(&interp->ns->usage.limit),
-		.mapped_bytes = counter(&interp->ns->usage.mapped_bytes),
-		.call_count = counter(&interp->calls.count),
-		.cpu_ns = counter(&interp->calls.cpu_ns),
-		.gil_wait_ns = counter(&interp->calls.gil_wait_ns),
+		.heap_bytes = read_interp_counter(&interp->ns->usage.heap_bytes),
+		.extension_bytes = read_interp_counter(&interp->ns->usage.extension_bytes),
+		.block_bytes = read_interp_counter(&interp->ns->usage.block_bytes),
+		.memory_limit = read_interp_counter(&interp->ns->usage.limit),
+		.mapped_bytes = read_interp_counter(&interp->ns->usage.mapped_bytes),
+		.call_count = read_interp_counter(&interp->calls.count),
+		.cpu_ns = read_interp_counter(&interp->calls.cpu_ns),
+		.gil_wait_ns = read_interp_counter(&interp->calls.gil_wait_ns),
 		.state = gorgon_call_state(interp),
-		.cpu_limit_ms = counter(&interp->cpu_limit.soft_ms),
+		.cpu_limit_ms = read_interp_counter(&interp->cpu_limit.soft_ms),
 		.thread_count = interp->ns->thread_count,
 	};
 	gorgon_unlock();
@@ -418,7 +419,7 @@ struct gorgon_error *gorgon_interp_get_stats(struct gorgon_interp *interp,
 	if (first)
 		stats.init_ns = first - start;
 	stats.run_ns = end - (first ?: start);
-	gorgon_ns_for_each_object(interp->ns, count_object, &stats);
+	gorgon_ns_for_each_object(interp->ns, count_interp_object, &stats);
 	gorgon_lock();
 	err = gorgon_stats_memory(interp->ns, &resident);
 	gorgon_unlock();

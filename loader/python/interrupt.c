@@ -25,7 +25,7 @@
 
 #include <stdlib.h>
 
-static struct gorgon_interruption *state_of(const struct gorgon_interp *interp)
+static struct gorgon_interruption *interruption_of(const struct gorgon_interp *interp)
 {
 	return gorgon_parts_state(interp->ns->parts, &gorgon_interruption_part);
 }
@@ -37,7 +37,8 @@ static struct gorgon_interp *interp_at(void *addr)
 	return ns ? ns->user.ctx : NULL;
 }
 
-static struct gorgon_code_range range_of(const struct gorgon_interp *interp, const char *name)
+static struct gorgon_code_range interruptible_range_of(const struct gorgon_interp *interp,
+						       const char *name)
 {
 	struct gorgon_symbol_query query = gorgon_symbol_query(name, NULL);
 	const Elf64_Sym *symbol = gorgon_symbol_find(interp->libpython->image, &query);
@@ -51,34 +52,35 @@ void gorgon_interrupt_set_main(struct gorgon_interp *interp)
 	struct gorgon_interruption_python python = {
 		.main = pthread_self(),
 		// From 3.12 on Py_MakePendingCalls() ends with a jump to another function, which asks again.
-		.checks = {range_of(interp, "PyErr_CheckSignals"), range_of(interp, "Py_MakePendingCalls"),
-			   range_of(interp, "_PyEval_MakePendingCalls")},
+		.checks = {interruptible_range_of(interp, "PyErr_CheckSignals"),
+			   interruptible_range_of(interp, "Py_MakePendingCalls"),
+			   interruptible_range_of(interp, "_PyEval_MakePendingCalls")},
 		.trip = (int (*)(int))gorgon_interp_find_symbol(interp, "PyErr_SetInterruptEx"),
 	};
 
-	gorgon_interruption_describe(state_of(interp), &python);
+	gorgon_interruption_describe(interruption_of(interp), &python);
 }
 
 // --- what Python calls ------------------------------------------------------------------------
 
 // tp_new of the type: the asynchronous exception has arrived.
-static PyObject *make_exception(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+static PyObject *make_interrupt(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
 	struct gorgon_interp *interp = interp_at(__builtin_return_address(0));
 
 	(void)type;
-	gorgon_interruption_take(state_of(interp));
+	gorgon_interruption_take(interruption_of(interp));
 	return interp->api->PyObject_Call(*interp->api->PyExc_KeyboardInterrupt, args, kwargs);
 }
 
 // The handler: the signal has arrived, on whichever thread.
-static PyObject *handle(PyObject *none, PyObject *args)
+static PyObject *handle_interrupt(PyObject *none, PyObject *args)
 {
 	struct gorgon_interp *interp = interp_at(__builtin_return_address(0));
 	const struct gorgon_api *api = interp->api;
 
 	(void)args;
-	if (gorgon_interruption_take(state_of(interp))) {
+	if (gorgon_interruption_take(interruption_of(interp))) {
 		api->PyThreadState_SetAsyncExc((unsigned long)pthread_self(), NULL);
 		api->PyErr_SetNone(*api->PyExc_KeyboardInterrupt);
 		return NULL;
@@ -89,9 +91,9 @@ static PyObject *handle(PyObject *none, PyObject *args)
 
 // --- preparing it -----------------------------------------------------------------------------
 
-static void *make_type(struct gorgon_interp *interp)
+static void *make_interrupt_type(struct gorgon_interp *interp)
 {
-	static PyType_Slot slots[] = {{Py_tp_new, (void *)make_exception}, {0, NULL}};
+	static PyType_Slot slots[] = {{Py_tp_new, (void *)make_interrupt}, {0, NULL}};
 	static PyType_Spec spec = {
 		.name = "builtins.KeyboardInterrupt",
 		.flags = Py_TPFLAGS_DEFAULT,
@@ -103,21 +105,21 @@ static void *make_type(struct gorgon_interp *interp)
 }
 
 // Python lets only its main thread set handlers.
-static bool set_handler(struct gorgon_interp *interp)
+static bool set_interrupt_handler(struct gorgon_interp *interp)
 {
-	static PyMethodDef method = {"interrupt", handle, METH_VARARGS, NULL};
+	static PyMethodDef method = {"interrupt", handle_interrupt, METH_VARARGS, NULL};
 	const struct gorgon_api *api = interp->api;
 	__typeof__(&PyCFunction_NewEx) make = API(interp, PyCFunction_NewEx);
 	PyObject *module = api->PyImport_ImportModule("_signal"), *result = NULL;
 	PyObject *function = make ? make(&method, (PyObject *)api->_Py_NoneStruct, NULL) : NULL;
 
 	if (module && function) {
-		bool before = gorgon_interruption_pretend(state_of(interp), true);
+		bool before = gorgon_interruption_pretend(interruption_of(interp), true);
 
 		gorgon_signals_reserve(true);
 		result = api->PyObject_CallMethod(module, "signal", "iO", GORGON_SIGNAL_RESERVED, function);
 		gorgon_signals_reserve(false);
-		gorgon_interruption_pretend(state_of(interp), before);
+		gorgon_interruption_pretend(interruption_of(interp), before);
 	}
 	api->Py_DecRef(result);
 	api->Py_DecRef(function);
@@ -131,8 +133,8 @@ struct gorgon_error *gorgon_interrupt_prepare(struct gorgon_interp *interp)
 
 	if (interp->interrupt_type)
 		return NULL;
-	type = make_type(interp);
-	if (type && set_handler(interp)) {
+	type = make_interrupt_type(interp);
+	if (type && set_interrupt_handler(interp)) {
 		interp->interrupt_type = type;
 		return NULL;
 	}
@@ -154,19 +156,19 @@ struct gorgon_error *gorgon_interrupt_thread(struct gorgon_interp *interp, pthre
 	exempt = gorgon_usage_exempt(true);
 	err = gorgon_interrupt_prepare(interp);
 	if (!err && interp->api->PyThreadState_SetAsyncExc((unsigned long)thread, interp->interrupt_type) == 1)
-		gorgon_interruption_request(state_of(interp), thread);
+		gorgon_interruption_request(interruption_of(interp), thread);
 	gorgon_usage_exempt(exempt);
 	return err;
 }
 
 bool gorgon_interrupt_has_own_threads(const struct gorgon_interp *interp)
 {
-	return gorgon_interruption_threads(state_of(interp), NULL, 0);
+	return gorgon_interruption_threads(interruption_of(interp), NULL, 0);
 }
 
 struct gorgon_error *gorgon_interrupt_own_threads(struct gorgon_interp *interp)
 {
-	struct gorgon_interruption *state = state_of(interp);
+	struct gorgon_interruption *state = interruption_of(interp);
 	size_t count = gorgon_interruption_threads(state, NULL, 0), found;
 	pthread_t *list = count ? malloc(count * sizeof(*list)) : NULL;
 	struct gorgon_error *err = NULL;
@@ -184,6 +186,6 @@ struct gorgon_error *gorgon_interrupt_own_threads(struct gorgon_interp *interp)
 
 void gorgon_interrupt_take_back(struct gorgon_interp *interp)
 {
-	gorgon_interruption_take(state_of(interp));
+	gorgon_interruption_take(interruption_of(interp));
 	interp->api->PyThreadState_SetAsyncExc((unsigned long)pthread_self(), NULL);
 }

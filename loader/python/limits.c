@@ -12,7 +12,7 @@
 #include "ns/ns.h"
 
 // Between two bytecodes of the main thread.
-static int pass(void *ctx)
+static int pass_limit(void *ctx)
 {
 	struct gorgon_interp *interp = ctx;
 	struct gorgon_usage *usage = &interp->ns->usage;
@@ -39,13 +39,13 @@ static int pass(void *ctx)
 }
 
 // Called from inside an allocation, with no lock but perhaps CPython's.
-static void ask_to_pass(void *ctx)
+static void ask_to_pass_limit(void *ctx)
 {
 	struct gorgon_interp *interp = ctx;
 
 	// While Python is being finalised it takes no pending calls.
 	if (API(interp, Py_IsInitialized)())
-		interp->api->Py_AddPendingCall(pass, interp);
+		interp->api->Py_AddPendingCall(pass_limit, interp);
 }
 
 struct gorgon_error *gorgon_limits_check(const struct gorgon_interp *interp, uint64_t soft, uint64_t hard)
@@ -67,7 +67,7 @@ void gorgon_limits_set(struct gorgon_interp *interp, uint64_t soft, uint64_t har
 {
 	struct gorgon_usage *usage = &interp->ns->usage;
 
-	usage->exceeded = ask_to_pass;
+	usage->exceeded = ask_to_pass_limit;
 	usage->ctx = interp;
 	gorgon_usage_set_limit(usage, soft, hard > soft ? hard : soft + soft / 4);
 }

@@ -125,7 +125,7 @@ static PyObject *module_count(PyObject *self, PyObject *args, struct gorgon_inte
 }
 
 // Without the GIL, so that the host may take any lock.
-static bool report(struct gorgon_interp *interp, const struct gorgon_value *value)
+static bool report_from_module(struct gorgon_interp *interp, const struct gorgon_value *value)
 {
 	void *thread = API(interp, PyEval_SaveThread)();
 	bool ret = interp->progress(interp->progress_ctx, value);
@@ -134,7 +134,7 @@ static bool report(struct gorgon_interp *interp, const struct gorgon_value *valu
 	return ret;
 }
 
-static PyObject *progress(PyObject *self, PyObject *object, struct gorgon_interp *interp)
+static PyObject *module_progress(PyObject *self, PyObject *object, struct gorgon_interp *interp)
 {
 	struct gorgon_value value;
 	struct gorgon_error *err;
@@ -146,7 +146,7 @@ static PyObject *progress(PyObject *self, PyObject *object, struct gorgon_interp
 	err = gorgon_value_from_python(interp, object, "progress", &value);
 	if (err)
 		return gorgon_raise(interp, err);
-	go_on = report(interp, &value);
+	go_on = report_from_module(interp, &value);
 	gorgon_value_deinit(&value);
 	if (go_on)
 		return API(interp, PyBool_FromLong)(true);
@@ -155,7 +155,7 @@ static PyObject *progress(PyObject *self, PyObject *object, struct gorgon_interp
 }
 
 // The host may answer on this thread, as long as it likes.
-static PyObject *ask(PyObject *self, PyObject *object, struct gorgon_interp *interp)
+static PyObject *module_ask(PyObject *self, PyObject *object, struct gorgon_interp *interp)
 {
 	struct gorgon_value question, answer;
 	struct gorgon_error *err;
@@ -179,8 +179,8 @@ static PyObject *ask(PyObject *self, PyObject *object, struct gorgon_interp *int
 	return err ? gorgon_raise(interp, err) : ret;
 }
 
-static PyObject *executor(PyObject *self, PyObject *args, PyObject *kwargs,
-			  struct gorgon_interp *interp)
+static PyObject *module_executor(PyObject *self, PyObject *args, PyObject *kwargs,
+				 struct gorgon_interp *interp)
 {
 	(void)self;
 	(void)args;
@@ -192,14 +192,14 @@ static PyObject *executor(PyObject *self, PyObject *args, PyObject *kwargs,
 	return NULL;
 }
 
-static PyObject *get_number(struct gorgon_interp *interp)
+static PyObject *module_number(struct gorgon_interp *interp)
 {
 	return interp->own ? gorgon_none(interp)
 			   : API(interp, PyLong_FromUnsignedLong)(interp->number);
 }
 
 // NULL: no memory.
-static struct module *create_definition(struct gorgon_interp *interp)
+static struct module *create_module_definition(struct gorgon_interp *interp)
 {
 	static const struct PyModuleDef def = {
 		PyModuleDef_HEAD_INIT,
@@ -228,9 +228,9 @@ static struct module *create_definition(struct gorgon_interp *interp)
 	return ret;
 }
 
-static bool fill(struct gorgon_interp *interp, PyObject *module)
+static bool fill_module(struct gorgon_interp *interp, PyObject *module)
 {
-	PyObject *number = gorgon_received_init(interp) ? get_number(interp) : NULL;
+	PyObject *number = gorgon_received_init(interp) ? module_number(interp) : NULL;
 	bool ret = number && !API(interp, PyObject_SetAttrString)(module, "interpreter", number);
 
 	if (ret && interp->own)
@@ -244,14 +244,14 @@ static bool fill(struct gorgon_interp *interp, PyObject *module)
 // When it fails, a program may import the module again: the definition stays.
 PyObject *gorgon_module_init(struct gorgon_interp *interp)
 {
-	struct module *definition = interp->module ?: create_definition(interp);
+	struct module *definition = interp->module ?: create_module_definition(interp);
 	PyObject *ret;
 
 	interp->module = definition;
 	if (!definition)
 		return API(interp, PyErr_NoMemory)();
 	ret = API(interp, PyModule_Create2)(&definition->def, PYTHON_ABI_VERSION);
-	if (ret && !fill(interp, ret)) {
+	if (ret && !fill_module(interp, ret)) {
 		API(interp, Py_DecRef)(ret);
 		return NULL;
 	}
@@ -269,12 +269,12 @@ void gorgon_module_thunks(struct gorgon_interp *interp, struct gorgon_thunk *lis
 	list[GORGON_THUNK_WITHDRAW] = (struct gorgon_thunk){gorgon_share_withdraw, 2, interp};
 	list[GORGON_THUNK_USE_DATA_HANDLER] =
 		(struct gorgon_thunk){gorgon_data_handler_use, 3, interp};
-	list[GORGON_THUNK_PROGRESS] = (struct gorgon_thunk){progress, 2, interp};
-	list[GORGON_THUNK_ASK] = (struct gorgon_thunk){ask, 2, interp};
+	list[GORGON_THUNK_PROGRESS] = (struct gorgon_thunk){module_progress, 2, interp};
+	list[GORGON_THUNK_ASK] = (struct gorgon_thunk){module_ask, 2, interp};
 	list[GORGON_THUNK_SEND_FD] = (struct gorgon_thunk){gorgon_descriptors_send, 2, interp};
 	list[GORGON_THUNK_RECEIVE_FD] =
 		(struct gorgon_thunk){gorgon_descriptors_receive, 2, interp};
-	list[GORGON_THUNK_EXECUTOR] = (struct gorgon_thunk){executor, 3, interp};
+	list[GORGON_THUNK_EXECUTOR] = (struct gorgon_thunk){module_executor, 3, interp};
 	list[GORGON_THUNK_DLPACK] = (struct gorgon_thunk){gorgon_dlpack_method, 3, interp};
 	list[GORGON_THUNK_DLPACK_DEVICE] = (struct gorgon_thunk){gorgon_dlpack_device, 2, interp};
 	list[GORGON_THUNK_DLPACK_FREE] = (struct gorgon_thunk){gorgon_dlpack_free, 1, interp};

@@ -22,7 +22,7 @@ static struct pin *unpinned; // atomic
 static bool asked;	     // the main thread has been asked to release them; atomic
 
 // With the GIL.
-static void give_up(struct pin *pin)
+static void give_up_pin(struct pin *pin)
 {
 	if (pin->object)
 		pin->own->api->Py_DecRef(pin->object);
@@ -31,7 +31,7 @@ static void give_up(struct pin *pin)
 	free(pin);
 }
 
-static int drop_all(void *ctx)
+static int drop_all_pins(void *ctx)
 {
 	struct pin *pin, *next;
 
@@ -39,7 +39,7 @@ static int drop_all(void *ctx)
 	__atomic_store_n(&asked, false, __ATOMIC_RELEASE);
 	for (pin = __atomic_exchange_n(&unpinned, NULL, __ATOMIC_ACQUIRE); pin; pin = next) {
 		next = pin->next;
-		give_up(pin);
+		give_up_pin(pin);
 	}
 	return 0;
 }
@@ -56,12 +56,12 @@ static void unpin(void *ctx, void *data)
 					    __ATOMIC_RELAXED))
 		;
 	if (!__atomic_exchange_n(&asked, true, __ATOMIC_ACQ_REL) &&
-	    api->Py_AddPendingCall(drop_all, NULL))
+	    api->Py_AddPendingCall(drop_all_pins, NULL))
 		__atomic_store_n(&asked, false, __ATOMIC_RELEASE);
 }
 
 // The address of the item with the lowest address.
-static void *lowest(const Py_buffer *view)
+static void *lowest_pinned(const Py_buffer *view)
 {
 	char *ret = view->buf;
 
@@ -83,7 +83,7 @@ static struct gorgon_array *pinned(struct gorgon_interp *own, struct pin *pin,
 	err = gorgon_array_create(opts, &ret);
 	if (!err)
 		return ret;
-	give_up(pin);
+	give_up_pin(pin);
 	return (void *)gorgon_raise(own, err);
 }
 
@@ -104,7 +104,7 @@ struct gorgon_array *gorgon_pin_buffer(struct gorgon_interp *own, PyObject *obje
 	}
 	opts.layout.shape = pin->view.shape;
 	opts.layout.strides = pin->view.strides;
-	opts.data = lowest(&pin->view);
+	opts.data = lowest_pinned(&pin->view);
 	return pinned(own, pin, &opts);
 }
 
@@ -128,5 +128,5 @@ struct gorgon_array *gorgon_pin_object(struct gorgon_interp *own, PyObject *obje
 
 void gorgon_pins_drop(void)
 {
-	drop_all(NULL);
+	drop_all_pins(NULL);
 }

@@ -56,7 +56,7 @@ static struct gorgon_error *bind_to_nodes(void *data, size_t size, uint64_t node
 	return gorgon_error_create_os(errno, "array: NUMA nodes %#lx: mbind", nodes);
 }
 
-static struct gorgon_error *lock(const struct gorgon_pages *pages)
+static struct gorgon_error *lock_placed(const struct gorgon_pages *pages)
 {
 	struct rlimit limit;
 	int errnum;
@@ -71,7 +71,8 @@ static struct gorgon_error *lock(const struct gorgon_pages *pages)
 }
 
 // Before anything is written: a page is placed when it is written to for the first time.
-static struct gorgon_error *apply(const struct gorgon_placement *placement, const struct gorgon_pages *pages)
+static struct gorgon_error *apply_placement(const struct gorgon_placement *placement,
+					    const struct gorgon_pages *pages)
 {
 	struct gorgon_error *err = NULL;
 
@@ -79,7 +80,7 @@ static struct gorgon_error *apply(const struct gorgon_placement *placement, cons
 		err = bind_to_nodes(pages->base, pages->size, placement->numa_nodes);
 	if (!err && placement->huge_pages)
 		(void)madvise(pages->base, pages->size, MADV_HUGEPAGE);
-	return err || !placement->locked ? err : lock(pages);
+	return err || !placement->locked ? err : lock_placed(pages);
 }
 
 static size_t alignment_of(const struct gorgon_placement *placement, size_t size)
@@ -117,7 +118,7 @@ struct gorgon_error *gorgon_placement_map(const struct gorgon_placement *placeme
 		munmap(base, (size_t)(pages.base - base));
 	if (end < base + mapped)
 		munmap(end, (size_t)(base + mapped - end));
-	err = apply(placement, &pages);
+	err = apply_placement(placement, &pages);
 	if (err)
 		munmap(pages.base, pages.size);
 	else

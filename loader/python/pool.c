@@ -113,7 +113,7 @@ struct gorgon_pool {
 
 // --- interpreters of workers ----------------------------------------------------------------
 
-static struct gorgon_error *make_interp(struct gorgon_pool *pool, struct gorgon_interp **ret)
+static struct gorgon_error *make_pool_interp(struct gorgon_pool *pool, struct gorgon_interp **ret)
 {
 	struct gorgon_interp *interp;
 	struct gorgon_error *err = gorgon_interp_create(&pool->interp, &interp);
@@ -132,7 +132,7 @@ static struct gorgon_error *make_interp(struct gorgon_pool *pool, struct gorgon_
 	return err;
 }
 
-static void retire(struct gorgon_pool *pool, struct gorgon_interp *interp)
+static void retire_from_pool(struct gorgon_pool *pool, struct gorgon_interp *interp)
 {
 	struct gorgon_error *err;
 	struct retired *retired;
@@ -194,7 +194,7 @@ static struct gorgon_error *job_create(struct gorgon_pool *pool, const char *mod
 }
 
 // The lock is held, here and below.
-static void append(struct gorgon_pool *pool, struct gorgon_job *job)
+static void append_job(struct gorgon_pool *pool, struct gorgon_job *job)
 {
 	if (pool->last)
 		pool->last->next = job;
@@ -205,7 +205,7 @@ static void append(struct gorgon_pool *pool, struct gorgon_job *job)
 	pthread_cond_broadcast(&pool->changed);
 }
 
-static void take_out(struct gorgon_pool *pool, struct gorgon_job *job)
+static void take_job_out(struct gorgon_pool *pool, struct gorgon_job *job)
 {
 	struct gorgon_job **p = &pool->first, *before = NULL;
 
@@ -218,7 +218,7 @@ static void take_out(struct gorgon_pool *pool, struct gorgon_job *job)
 	pthread_cond_broadcast(&pool->changed);
 }
 
-static void finish(struct gorgon_job *job, struct gorgon_error *err)
+static void finish_job(struct gorgon_job *job, struct gorgon_error *err)
 {
 	job->state = JOB_DONE;
 	job->interp = NULL;
@@ -226,17 +226,17 @@ static void finish(struct gorgon_job *job, struct gorgon_error *err)
 	pthread_cond_broadcast(&job->pool->changed);
 }
 
-static void cancel_queued(struct gorgon_pool *pool, struct gorgon_job *job)
+static void cancel_queued_job(struct gorgon_pool *pool, struct gorgon_job *job)
 {
-	take_out(pool, job);
-	finish(job, gorgon_error_create(GORGON_ERROR_CANCELLED, "%s: cancelled before it began",
-					job->function));
+	take_job_out(pool, job);
+	finish_job(job, gorgon_error_create(GORGON_ERROR_CANCELLED, "%s: cancelled before it began",
+					    job->function));
 }
 
 // --- workers ----------------------------------------------------------------------------------
 
 // Whether the interpreter may go on after a job.
-static bool is_sound(const struct gorgon_job *job, const struct gorgon_error *err)
+static bool is_job_sound(const struct gorgon_job *job, const struct gorgon_error *err)
 {
 	const struct gorgon_exception *exception = gorgon_error_exception(err);
 
@@ -250,7 +250,7 @@ static bool is_sound(const struct gorgon_job *job, const struct gorgon_error *er
 	}
 }
 
-static struct gorgon_error *call(struct gorgon_job *job, struct gorgon_value *ret)
+static struct gorgon_error *call_job(struct gorgon_job *job, struct gorgon_value *ret)
 {
 	const struct gorgon_value *args = job->args.kind ? &job->args : NULL;
 	const struct gorgon_value *kwargs = job->kwargs.kind ? &job->kwargs : NULL;
@@ -269,7 +269,7 @@ static struct gorgon_job *next_job(struct worker *worker)
 		pthread_cond_wait(&pool->changed, &pool->lock);
 	job = pool->first;
 	if (job) {
-		take_out(pool, job);
+		take_job_out(pool, job);
 		job->state = JOB_RUNNING;
 		job->interp = worker->interp;
 	}
@@ -325,7 +325,7 @@ static enum outcome run_job(struct worker *worker, struct gorgon_job *job)
 	bool sound;
 
 	if (job->interp)
-		err = call(job, &result);
+		err = call_job(job, &result);
 	else
 		err = gorgon_error_prefix(worker->err, "no interpreter for it");
 	if (turn && !change_turn(turn, BACK)) {
@@ -338,22 +338,22 @@ static enum outcome run_job(struct worker *worker, struct gorgon_job *job)
 	pthread_mutex_lock(&pool->lock);
 	if (turn)
 		end_turn(worker);
-	sound = is_sound(job, err);
+	sound = is_job_sound(job, err);
 	job->result = result;
-	finish(job, err);
+	finish_job(job, err);
 	pthread_mutex_unlock(&pool->lock);
 	return sound ? SOUND : UNSOUND;
 }
 
 // The functions that the host has given would run on the workers' threads.
-static bool has_own_files(const struct gorgon_pool *pool)
+static bool has_pool_own_files(const struct gorgon_pool *pool)
 {
 	if (pool->interp.files != GORGON_FILES_AUTO)
 		return pool->interp.files == GORGON_FILES_THREAD;
 	return !pool->ns.write_output && !pool->ns.provider && !pool->start.progress;
 }
 
-static struct gorgon_error *take_files(struct worker *worker)
+static struct gorgon_error *take_pool_files(struct worker *worker)
 {
 	int err = gorgon_files_unshare();
 
@@ -364,7 +364,7 @@ static struct gorgon_error *take_files(struct worker *worker)
 	return NULL;
 }
 
-static void *work(void *arg)
+static void *work_in_pool(void *arg)
 {
 	struct worker *worker = arg;
 	struct gorgon_pool *pool = worker->pool;
@@ -375,9 +375,9 @@ static void *work(void *arg)
 	sigemptyset(&interrupt);
 	sigaddset(&interrupt, SIGINT);
 	pthread_sigmask(SIG_UNBLOCK, &interrupt, NULL);
-	worker->err = has_own_files(pool) ? take_files(worker) : NULL;
+	worker->err = has_pool_own_files(pool) ? take_pool_files(worker) : NULL;
 	if (!worker->err)
-		worker->err = make_interp(pool, &worker->interp);
+		worker->err = make_pool_interp(pool, &worker->interp);
 	pthread_mutex_lock(&pool->lock);
 	pool->ready_count++;
 	pthread_cond_broadcast(&pool->changed);
@@ -390,14 +390,14 @@ static void *work(void *arg)
 		if (outcome == SOUND && worker->interp)
 			continue;
 		if (worker->interp)
-			retire(pool, worker->interp);
+			retire_from_pool(pool, worker->interp);
 		worker->interp = NULL;
 		gorgon_files_go_back(&worker->place);
-		worker->err = make_interp(pool, &worker->interp);
+		worker->err = make_pool_interp(pool, &worker->interp);
 		__atomic_add_fetch(&pool->replaced_count, !worker->err, __ATOMIC_RELAXED);
 	}
 	if (worker->interp)
-		retire(pool, worker->interp);
+		retire_from_pool(pool, worker->interp);
 	free(worker->place.directory);
 	pthread_mutex_lock(&pool->lock);
 	worker->ended = true;
@@ -414,14 +414,14 @@ static int start_worker(struct worker *worker)
 	if (err)
 		return err;
 	pthread_attr_setstacksize(&attr, GORGON_PYTHON_STACK_SIZE);
-	err = pthread_create(&worker->thread, &attr, work, worker);
+	err = pthread_create(&worker->thread, &attr, work_in_pool, worker);
 	pthread_attr_destroy(&attr);
 	return err;
 }
 
 // --- jobs that are late -----------------------------------------------------------------------
 
-static void abandon(struct worker *worker)
+static void abandon_worker(struct worker *worker)
 {
 	struct gorgon_pool *pool = worker->pool;
 	struct gorgon_interp *interp = worker->job->interp;
@@ -438,7 +438,7 @@ static void abandon(struct worker *worker)
 }
 
 // The worker's thread is in C code for good. It never touches the pool again.
-static void replace(struct worker *worker)
+static void replace_worker(struct worker *worker)
 {
 	struct retired *retired = malloc(sizeof(*retired));
 	struct gorgon_pool *pool = worker->pool;
@@ -447,9 +447,13 @@ static void replace(struct worker *worker)
 	if (retired && change_turn(worker->turn, LOST)) {
 		*retired = (struct retired){pool->retired, worker->interp};
 		pool->retired = retired;
-		finish(job, gorgon_error_create(GORGON_ERROR_ABANDONED, "%s: did not end within %lu ms: interpreter %u was abandoned: %s",
-						job->function, pool->job_limit / MS, gorgon_interp_number(worker->interp),
-						worker->interp->calls.why));
+		finish_job(
+			job,
+			gorgon_error_create(
+				GORGON_ERROR_ABANDONED,
+				"%s: did not end within %lu ms: interpreter %u was abandoned: %s",
+				job->function, pool->job_limit / MS,
+				gorgon_interp_number(worker->interp), worker->interp->calls.why));
 		pthread_detach(worker->thread);
 		*worker = (struct worker){.pool = pool};
 		worker->ended = worker->joined = start_worker(worker) != 0;
@@ -460,7 +464,7 @@ static void replace(struct worker *worker)
 }
 
 // Returns when to look again.
-static uint64_t look_at(struct worker *worker)
+static uint64_t look_at_worker(struct worker *worker)
 {
 	uint64_t now = gorgon_now(), late = worker->begun + worker->pool->job_limit;
 
@@ -474,14 +478,14 @@ static uint64_t look_at(struct worker *worker)
 		return now + AGAIN_MS * MS;
 	}
 	if (!worker->abandoned) {
-		abandon(worker);
+		abandon_worker(worker);
 		return gorgon_now() + BACK_MS * MS;
 	}
-	replace(worker);
+	replace_worker(worker);
 	return gorgon_now() + BACK_MS * MS;
 }
 
-static void *watch(void *arg)
+static void *watch_pool(void *arg)
 {
 	struct gorgon_pool *pool = arg;
 
@@ -491,7 +495,7 @@ static void *watch(void *arg)
 		struct timespec until;
 
 		for (unsigned i = 0; i < pool->worker_count; i++) {
-			uint64_t again = look_at(&pool->workers[i]);
+			uint64_t again = look_at_worker(&pool->workers[i]);
 
 			next = again < next ? again : next;
 		}
@@ -502,7 +506,7 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-static void end_watcher(struct gorgon_pool *pool)
+static void end_pool_watcher(struct gorgon_pool *pool)
 {
 	if (!pool->has_watcher)
 		return;
@@ -522,14 +526,14 @@ static void end_workers(struct gorgon_pool *pool)
 	pthread_mutex_lock(&pool->lock);
 	pool->ending = true;
 	while (pool->first)
-		cancel_queued(pool, pool->first);
+		cancel_queued_job(pool, pool->first);
 	pthread_cond_broadcast(&pool->changed);
 	// The watcher may put another thread in a worker's place as long as a job runs.
 	for (unsigned i = 0; i < pool->worker_count; i++)
 		while (!pool->workers[i].ended)
 			pthread_cond_wait(&pool->changed, &pool->lock);
 	pthread_mutex_unlock(&pool->lock);
-	end_watcher(pool);
+	end_pool_watcher(pool);
 	for (unsigned i = 0; i < pool->worker_count; i++) {
 		if (!pool->workers[i].joined)
 			pthread_join(pool->workers[i].thread, NULL);
@@ -538,7 +542,7 @@ static void end_workers(struct gorgon_pool *pool)
 	pool->worker_count = 0;
 }
 
-static struct gorgon_error *destroy_retired(struct gorgon_pool *pool)
+static struct gorgon_error *destroy_retired_from_pool(struct gorgon_pool *pool)
 {
 	while (pool->retired) {
 		struct retired *retired = pool->retired;
@@ -597,7 +601,8 @@ static unsigned cpu_count(void)
 	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned)CPU_COUNT(&set);
 }
 
-static struct gorgon_error *read_options(struct gorgon_pool *pool, const struct gorgon_pool_opts *opts)
+static struct gorgon_error *read_pool_options(struct gorgon_pool *pool,
+					      const struct gorgon_pool_opts *opts)
 {
 	struct gorgon_error *err = gorgon_sized_read("gorgon_interp_opts", opts->interp, &pool->interp,
 						     sizeof(pool->interp));
@@ -627,7 +632,7 @@ struct gorgon_error *gorgon_pool_create(const struct gorgon_pool_opts *opts,
 	pool = calloc(1, sizeof(*pool));
 	if (!pool)
 		return &gorgon_error_nomem;
-	if ((err = read_options(pool, &given))) {
+	if ((err = read_pool_options(pool, &given))) {
 		free(pool);
 		return err;
 	}
@@ -651,7 +656,7 @@ struct gorgon_error *gorgon_pool_create(const struct gorgon_pool_opts *opts,
 	else
 		err = start_workers(pool, count);
 	if (!err && pool->job_limit) {
-		int errnum = pthread_create(&pool->watcher, NULL, watch, pool);
+		int errnum = pthread_create(&pool->watcher, NULL, watch_pool, pool);
 
 		pool->has_watcher = !errnum;
 		if (errnum)
@@ -663,7 +668,7 @@ struct gorgon_error *gorgon_pool_create(const struct gorgon_pool_opts *opts,
 	}
 	end_workers(pool);
 	// An interpreter that threads of its libraries keep busy stays mapped, and with it the pool that knows it.
-	gorgon_error_destroy(destroy_retired(pool));
+	gorgon_error_destroy(destroy_retired_from_pool(pool));
 	if (!pool->retired)
 		pool_free(pool);
 	return err;
@@ -684,7 +689,7 @@ struct gorgon_error *gorgon_pool_destroy(struct gorgon_pool *pool)
 		return gorgon_error_create(GORGON_ERROR_BUSY,
 					   "pool: %u jobs have not been given to gorgon_job_finish()",
 					   job_count);
-	if ((err = destroy_retired(pool)))
+	if ((err = destroy_retired_from_pool(pool)))
 		return err;
 	pool_free(pool);
 	return NULL;
@@ -698,7 +703,8 @@ uint64_t gorgon_pool_replaced_count(const struct gorgon_pool *pool)
 // --- jobs, for the host -----------------------------------------------------------------------
 
 // False: the time is over. @timeout_ms as in the interface.
-static bool wait_for_change(struct gorgon_pool *pool, int timeout_ms, const struct timespec *until)
+static bool wait_for_pool_change(struct gorgon_pool *pool, int timeout_ms,
+				 const struct timespec *until)
 {
 	if (timeout_ms < 0)
 		return !pthread_cond_wait(&pool->changed, &pool->lock);
@@ -719,7 +725,7 @@ struct gorgon_error *gorgon_pool_submit(struct gorgon_pool *pool, const char *mo
 		return err;
 	pthread_mutex_lock(&pool->lock);
 	while (pool->queued_count >= pool->queue_size && !pool->ending && in_time)
-		in_time = wait_for_change(pool, timeout_ms, &until);
+		in_time = wait_for_pool_change(pool, timeout_ms, &until);
 	if (pool->ending)
 		err = gorgon_error_create(GORGON_ERROR_BUSY, "pool: is being destroyed");
 	else if (pool->queued_count >= pool->queue_size)
@@ -727,7 +733,7 @@ struct gorgon_error *gorgon_pool_submit(struct gorgon_pool *pool, const char *mo
 					  pool->queued_count);
 	if (!err) {
 		pool->job_count++;
-		append(pool, job);
+		append_job(pool, job);
 	}
 	pthread_mutex_unlock(&pool->lock);
 	if (err)
@@ -744,7 +750,7 @@ bool gorgon_job_wait(struct gorgon_job *job, int timeout_ms)
 
 	pthread_mutex_lock(&job->pool->lock);
 	while (job->state != JOB_DONE && in_time)
-		in_time = wait_for_change(job->pool, timeout_ms, &until);
+		in_time = wait_for_pool_change(job->pool, timeout_ms, &until);
 	ret = job->state == JOB_DONE;
 	pthread_mutex_unlock(&job->pool->lock);
 	return ret;
@@ -757,7 +763,7 @@ struct gorgon_error *gorgon_job_cancel(struct gorgon_job *job)
 
 	pthread_mutex_lock(&pool->lock);
 	if (job->state == JOB_QUEUED)
-		cancel_queued(pool, job);
+		cancel_queued_job(pool, job);
 	if (job->state == JOB_RUNNING && job->interp) {
 		job->cancelled = true;
 		err = gorgon_call_interrupt(job->interp, true);

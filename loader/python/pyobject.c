@@ -26,12 +26,12 @@ struct operation {
 	bool answer;
 };
 
-static struct gorgon_error *done(struct gorgon_interp *interp, int status)
+static struct gorgon_error *done_with_object(struct gorgon_interp *interp, int status)
 {
 	return status < 0 ? gorgon_call_fail(interp) : NULL;
 }
 
-static struct gorgon_error *operate(struct gorgon_interp *interp, void *ctx)
+static struct gorgon_error *operate_on_interp(struct gorgon_interp *interp, void *ctx)
 {
 	struct operation *operation = ctx;
 	struct gorgon_error *err;
@@ -56,7 +56,7 @@ static struct gorgon_error *operate_on(const struct gorgon_pyobject *object, str
 	if (err)
 		return err;
 	operation->reference = object;
-	err = gorgon_call_python(interp, operate, operation);
+	err = gorgon_call_python(interp, operate_on_interp, operation);
 	gorgon_held_leave(interp);
 	return err;
 }
@@ -74,7 +74,7 @@ static struct gorgon_error *make_from(const struct gorgon_pyobject *object, stru
 
 // --- from nothing -------------------------------------------------------------------------
 
-static struct gorgon_error *create(struct gorgon_interp *interp, struct operation *operation)
+static struct gorgon_error *create_object(struct gorgon_interp *interp, struct operation *operation)
 {
 	return gorgon_value_to_python(interp, operation->value, "value", &operation->result);
 }
@@ -82,15 +82,15 @@ static struct gorgon_error *create(struct gorgon_interp *interp, struct operatio
 struct gorgon_error *gorgon_pyobject_create(struct gorgon_interp *interp, const struct gorgon_value *value,
 					    struct gorgon_pyobject **ret)
 {
-	struct operation operation = {.fn = create, .value = value};
-	struct gorgon_error *err = gorgon_call_python(interp, operate, &operation);
+	struct operation operation = {.fn = create_object, .value = value};
+	struct gorgon_error *err = gorgon_call_python(interp, operate_on_interp, &operation);
 
 	if (!err)
 		*ret = operation.held;
 	return err;
 }
 
-static struct gorgon_error *find(struct gorgon_interp *interp, struct operation *operation)
+static struct gorgon_error *find_object(struct gorgon_interp *interp, struct operation *operation)
 {
 	struct gorgon_error *err;
 	PyObject *module;
@@ -102,8 +102,8 @@ static struct gorgon_error *find(struct gorgon_interp *interp, struct operation 
 struct gorgon_error *gorgon_pyobject_find(struct gorgon_interp *interp, const char *module, const char *name,
 					  struct gorgon_pyobject **ret)
 {
-	struct operation operation = {.fn = find, .module = module, .name = name};
-	struct gorgon_error *err = gorgon_call_python(interp, operate, &operation);
+	struct operation operation = {.fn = find_object, .module = module, .name = name};
+	struct gorgon_error *err = gorgon_call_python(interp, operate_on_interp, &operation);
 
 	if (!err)
 		*ret = operation.held;
@@ -112,7 +112,8 @@ struct gorgon_error *gorgon_pyobject_find(struct gorgon_interp *interp, const ch
 
 // --- attributes and items -------------------------------------------------------------------
 
-static struct gorgon_error *get_attr(struct gorgon_interp *interp, struct operation *operation)
+static struct gorgon_error *get_object_attr(struct gorgon_interp *interp,
+					    struct operation *operation)
 {
 	interp->api->Py_IncRef(operation->object);
 	return gorgon_run_get_attribute(interp, operation->object, operation->name, &operation->result);
@@ -121,7 +122,7 @@ static struct gorgon_error *get_attr(struct gorgon_interp *interp, struct operat
 struct gorgon_error *gorgon_pyobject_get_attr(struct gorgon_pyobject *object, const char *name,
 					      struct gorgon_pyobject **ret)
 {
-	struct operation operation = {.fn = get_attr, .name = name};
+	struct operation operation = {.fn = get_object_attr, .name = name};
 
 	return make_from(object, &operation, ret);
 }
@@ -141,14 +142,16 @@ struct gorgon_error *gorgon_pyobject_has_attr(struct gorgon_pyobject *object, co
 	return NULL;
 }
 
-static struct gorgon_error *set_attr(struct gorgon_interp *interp, struct operation *operation)
+static struct gorgon_error *set_object_attr(struct gorgon_interp *interp,
+					    struct operation *operation)
 {
 	struct gorgon_error *err;
 	PyObject *value;
 
 	if ((err = gorgon_value_to_python(interp, operation->value, "value", &value)))
 		return err;
-	err = done(interp, interp->api->PyObject_SetAttrString(operation->object, operation->name, value));
+	err = done_with_object(interp, interp->api->PyObject_SetAttrString(operation->object,
+									   operation->name, value));
 	interp->api->Py_DecRef(value);
 	return err;
 }
@@ -156,12 +159,13 @@ static struct gorgon_error *set_attr(struct gorgon_interp *interp, struct operat
 struct gorgon_error *gorgon_pyobject_set_attr(struct gorgon_pyobject *object, const char *name,
 					      const struct gorgon_value *value)
 {
-	struct operation operation = {.fn = set_attr, .name = name, .value = value};
+	struct operation operation = {.fn = set_object_attr, .name = name, .value = value};
 
 	return operate_on(object, &operation);
 }
 
-static struct gorgon_error *get_item(struct gorgon_interp *interp, struct operation *operation)
+static struct gorgon_error *get_object_item(struct gorgon_interp *interp,
+					    struct operation *operation)
 {
 	struct gorgon_error *err;
 	PyObject *key;
@@ -176,12 +180,13 @@ static struct gorgon_error *get_item(struct gorgon_interp *interp, struct operat
 struct gorgon_error *gorgon_pyobject_get_item(struct gorgon_pyobject *object, const struct gorgon_value *key,
 					      struct gorgon_pyobject **ret)
 {
-	struct operation operation = {.fn = get_item, .key = key};
+	struct operation operation = {.fn = get_object_item, .key = key};
 
 	return make_from(object, &operation, ret);
 }
 
-static struct gorgon_error *set_item(struct gorgon_interp *interp, struct operation *operation)
+static struct gorgon_error *set_object_item(struct gorgon_interp *interp,
+					    struct operation *operation)
 {
 	const struct gorgon_api *api = interp->api;
 	PyObject *key, *value = NULL;
@@ -191,7 +196,8 @@ static struct gorgon_error *set_item(struct gorgon_interp *interp, struct operat
 		return err;
 	err = gorgon_value_to_python(interp, operation->value, "value", &value);
 	if (!err)
-		err = done(interp, api->PyObject_SetItem(operation->object, key, value));
+		err = done_with_object(interp,
+				       api->PyObject_SetItem(operation->object, key, value));
 	api->Py_DecRef(key);
 	api->Py_DecRef(value);
 	return err;
@@ -200,14 +206,14 @@ static struct gorgon_error *set_item(struct gorgon_interp *interp, struct operat
 struct gorgon_error *gorgon_pyobject_set_item(struct gorgon_pyobject *object, const struct gorgon_value *key,
 					      const struct gorgon_value *value)
 {
-	struct operation operation = {.fn = set_item, .key = key, .value = value};
+	struct operation operation = {.fn = set_object_item, .key = key, .value = value};
 
 	return operate_on(object, &operation);
 }
 
 // --- calls and iteration --------------------------------------------------------------------
 
-static struct gorgon_error *call(struct gorgon_interp *interp, struct operation *operation)
+static struct gorgon_error *call_object(struct gorgon_interp *interp, struct operation *operation)
 {
 	return gorgon_run_call(interp, operation->object, operation->args, operation->kwargs, &operation->result);
 }
@@ -215,7 +221,7 @@ static struct gorgon_error *call(struct gorgon_interp *interp, struct operation 
 struct gorgon_error *gorgon_pyobject_call(struct gorgon_pyobject *object, const struct gorgon_value *args,
 					  const struct gorgon_value *kwargs, struct gorgon_pyobject **ret)
 {
-	struct operation operation = {.fn = call, .args = args, .kwargs = kwargs};
+	struct operation operation = {.fn = call_object, .args = args, .kwargs = kwargs};
 	struct gorgon_error *err = gorgon_run_check("gorgon_pyobject_call", args, kwargs) ?: operate_on(object, &operation);
 
 	if (!err && ret)
@@ -225,20 +231,21 @@ struct gorgon_error *gorgon_pyobject_call(struct gorgon_pyobject *object, const 
 	return err;
 }
 
-static struct gorgon_error *iterate(struct gorgon_interp *interp, struct operation *operation)
+static struct gorgon_error *iterate_object(struct gorgon_interp *interp,
+					   struct operation *operation)
 {
 	return gorgon_call_result(interp, interp->api->PyObject_GetIter(operation->object), &operation->result);
 }
 
 struct gorgon_error *gorgon_pyobject_iterate(struct gorgon_pyobject *object, struct gorgon_pyobject **ret)
 {
-	struct operation operation = {.fn = iterate};
+	struct operation operation = {.fn = iterate_object};
 
 	return make_from(object, &operation, ret);
 }
 
-// PyIter_Next() ends the process for an object that is no iterator; next() raises TypeError.
-static struct gorgon_error *next(struct gorgon_interp *interp, struct operation *operation)
+// PyIter_Next() ends the process for an object that is no iterator; next_object() raises TypeError.
+static struct gorgon_error *next_object(struct gorgon_interp *interp, struct operation *operation)
 {
 	const struct gorgon_api *api = interp->api;
 
@@ -252,26 +259,28 @@ static struct gorgon_error *next(struct gorgon_interp *interp, struct operation 
 
 struct gorgon_error *gorgon_pyobject_next(struct gorgon_pyobject *iterator, struct gorgon_pyobject **ret)
 {
-	struct operation operation = {.fn = next};
+	struct operation operation = {.fn = next_object};
 
 	return make_from(iterator, &operation, ret);
 }
 
 // --- values and types -----------------------------------------------------------------------
 
-static struct gorgon_error *get_value(struct gorgon_interp *interp, struct operation *operation)
+static struct gorgon_error *get_object_value(struct gorgon_interp *interp,
+					     struct operation *operation)
 {
 	return gorgon_value_from_python(interp, operation->object, "object", operation->copy);
 }
 
 struct gorgon_error *gorgon_pyobject_get_value(struct gorgon_pyobject *object, struct gorgon_value *ret)
 {
-	struct operation operation = {.fn = get_value, .copy = ret};
+	struct operation operation = {.fn = get_object_value, .copy = ret};
 
 	return operate_on(object, &operation);
 }
 
-static struct gorgon_error *get_type(struct gorgon_interp *interp, struct operation *operation)
+static struct gorgon_error *get_object_type(struct gorgon_interp *interp,
+					    struct operation *operation)
 {
 	operation->result = (PyObject *)Py_TYPE(operation->object);
 	interp->api->Py_IncRef(operation->result);
@@ -280,12 +289,13 @@ static struct gorgon_error *get_type(struct gorgon_interp *interp, struct operat
 
 struct gorgon_error *gorgon_pyobject_get_type(struct gorgon_pyobject *object, struct gorgon_pyobject **ret)
 {
-	struct operation operation = {.fn = get_type};
+	struct operation operation = {.fn = get_object_type};
 
 	return make_from(object, &operation, ret);
 }
 
-static struct gorgon_error *is_instance(struct gorgon_interp *interp, struct operation *operation)
+static struct gorgon_error *is_object_instance(struct gorgon_interp *interp,
+					       struct operation *operation)
 {
 	PyObject *type = gorgon_held_object(operation->type, interp);
 	int status;
@@ -296,13 +306,13 @@ static struct gorgon_error *is_instance(struct gorgon_interp *interp, struct ope
 					   interp->number, operation->type->number);
 	status = interp->api->PyObject_IsInstance(operation->object, type);
 	operation->answer = status > 0;
-	return done(interp, status);
+	return done_with_object(interp, status);
 }
 
 struct gorgon_error *gorgon_pyobject_is_instance(struct gorgon_pyobject *object, const struct gorgon_pyobject *type,
 						 bool *ret)
 {
-	struct operation operation = {.fn = is_instance, .type = type};
+	struct operation operation = {.fn = is_object_instance, .type = type};
 	struct gorgon_error *err = operate_on(object, &operation);
 
 	if (!err)

@@ -67,7 +67,8 @@ static struct copy *take_ended(struct gorgon_replica *replica)
 
 // Keep @object as the interpreter's copy, unless another thread was first. Releases @object. Returns the copy as a new
 // reference; NULL: no memory. With the GIL.
-static PyObject *keep(struct gorgon_interp *interp, struct gorgon_replica *replica, PyObject *object)
+static PyObject *keep_replica(struct gorgon_interp *interp, struct gorgon_replica *replica,
+			      PyObject *object)
 {
 	struct copy *copy = malloc(sizeof(*copy)), *unwanted;
 	struct gorgon_pyobject *mine = copy ? gorgon_held_add(interp, object) : NULL, *first;
@@ -95,7 +96,8 @@ static PyObject *keep(struct gorgon_interp *interp, struct gorgon_replica *repli
 	return ret;
 }
 
-static struct gorgon_error *unpickle(struct gorgon_interp *interp, const struct gorgon_replica *replica, PyObject **ret)
+static struct gorgon_error *unpickle_replica(struct gorgon_interp *interp,
+					     const struct gorgon_replica *replica, PyObject **ret)
 {
 	const struct gorgon_api *api = interp->api;
 	PyObject *module = api->PyImport_ImportModule("pickle"), *bytes = NULL, *object = NULL;
@@ -127,9 +129,9 @@ struct gorgon_error *gorgon_replica_to_python(struct gorgon_interp *interp, stru
 		*ret = found;
 		return NULL;
 	}
-	if ((err = unpickle(interp, replica, &object)))
+	if ((err = unpickle_replica(interp, replica, &object)))
 		return err;
-	object = keep(interp, replica, object);
+	object = keep_replica(interp, replica, object);
 	if (!object)
 		return &gorgon_error_nomem;
 	*ret = object;
@@ -144,8 +146,8 @@ struct creation {
 };
 
 // The object itself is its interpreter's copy.
-static struct gorgon_error *make(struct gorgon_interp *interp, PyObject *object, PyObject *bytes,
-				 struct gorgon_replica **ret)
+static struct gorgon_error *make_replica(struct gorgon_interp *interp, PyObject *object,
+					 PyObject *bytes, struct gorgon_replica **ret)
 {
 	struct gorgon_replica *replica;
 	Py_ssize_t size;
@@ -159,7 +161,7 @@ static struct gorgon_error *make(struct gorgon_interp *interp, PyObject *object,
 	*replica = (struct gorgon_replica){.count = 1, .size = (size_t)size};
 	memcpy(replica->data, data, (size_t)size);
 	interp->api->Py_IncRef(object);
-	object = keep(interp, replica, object);
+	object = keep_replica(interp, replica, object);
 	if (!object) {
 		free(replica);
 		return &gorgon_error_nomem;
@@ -169,7 +171,7 @@ static struct gorgon_error *make(struct gorgon_interp *interp, PyObject *object,
 	return NULL;
 }
 
-static struct gorgon_error *create(struct gorgon_interp *interp, void *ctx)
+static struct gorgon_error *create_replica(struct gorgon_interp *interp, void *ctx)
 {
 	const struct gorgon_api *api = interp->api;
 	struct creation *creation = ctx;
@@ -183,7 +185,7 @@ static struct gorgon_error *create(struct gorgon_interp *interp, void *ctx)
 	err = gorgon_call_result(interp, bytes, &bytes);
 	if (err)
 		return err;
-	err = make(interp, object, bytes, &creation->ret);
+	err = make_replica(interp, object, bytes, &creation->ret);
 	api->Py_DecRef(bytes);
 	return err;
 }
@@ -196,7 +198,7 @@ struct gorgon_error *gorgon_replica_create(struct gorgon_pyobject *object, struc
 
 	if (err)
 		return err;
-	err = gorgon_call_python(interp, create, &creation);
+	err = gorgon_call_python(interp, create_replica, &creation);
 	gorgon_held_leave(interp);
 	if (!err)
 		*ret = creation.ret;
@@ -208,7 +210,7 @@ struct getting {
 	struct gorgon_pyobject *ret;
 };
 
-static struct gorgon_error *get(struct gorgon_interp *interp, void *ctx)
+static struct gorgon_error *get_replica(struct gorgon_interp *interp, void *ctx)
 {
 	struct getting *getting = ctx;
 	PyObject *object;
@@ -227,7 +229,7 @@ struct gorgon_error *gorgon_replica_get(struct gorgon_replica *replica, struct g
 					struct gorgon_pyobject **ret)
 {
 	struct getting getting = {.replica = replica};
-	struct gorgon_error *err = gorgon_call_python(interp, get, &getting);
+	struct gorgon_error *err = gorgon_call_python(interp, get_replica, &getting);
 
 	if (!err)
 		*ret = getting.ret;

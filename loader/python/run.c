@@ -50,8 +50,9 @@ struct gorgon_error *gorgon_interp_run_string(struct gorgon_interp *interp, cons
 	return gorgon_call_job(interp, (struct gorgon_job_name){name ?: "<string>", NULL}, run_string, &string);
 }
 
-// The bytes of a file: compile() finds out about its encoding.
-static struct gorgon_error *read_file(struct gorgon_interp *interp, PyObject *path, PyObject **ret)
+// The bytes of a file: compile_to_run() finds out about its encoding.
+static struct gorgon_error *read_file_to_run(struct gorgon_interp *interp, PyObject *path,
+					     PyObject **ret)
 {
 	const struct gorgon_api *api = interp->api;
 	PyObject *io = api->PyImport_ImportModule("io"), *file = NULL, *closed = NULL, *bytes = NULL;
@@ -73,8 +74,8 @@ static struct gorgon_error *read_file(struct gorgon_interp *interp, PyObject *pa
 	return NULL;
 }
 
-static struct gorgon_error *compile(struct gorgon_interp *interp, PyObject *source, PyObject *path,
-				    PyObject **ret)
+static struct gorgon_error *compile_to_run(struct gorgon_interp *interp, PyObject *source,
+					   PyObject *path, PyObject **ret)
 {
 	const struct gorgon_api *api = interp->api;
 	PyObject *builtins = api->PyImport_ImportModule("builtins"), *code = NULL;
@@ -89,11 +90,11 @@ static struct gorgon_error *run_path(struct gorgon_interp *interp, PyObject *pat
 {
 	const struct gorgon_api *api = interp->api;
 	PyObject *source = NULL, *code, *module = api->PyImport_AddModule("__main__");
-	struct gorgon_error *err = read_file(interp, path, &source);
+	struct gorgon_error *err = read_file_to_run(interp, path, &source);
 
 	if (err)
 		return err;
-	err = compile(interp, source, path, &code);
+	err = compile_to_run(interp, source, path, &code);
 	api->Py_DecRef(source);
 	if (err)
 		return err;
@@ -170,8 +171,8 @@ struct gorgon_error *gorgon_run_get_attribute(struct gorgon_interp *interp, PyOb
 }
 
 // Positional arguments as the tuple that Python wants.
-static struct gorgon_error *make_args(struct gorgon_interp *interp, const struct gorgon_value *args,
-				      PyObject **ret)
+static struct gorgon_error *make_args_to_run(struct gorgon_interp *interp,
+					     const struct gorgon_value *args, PyObject **ret)
 {
 	const struct gorgon_api *api = interp->api;
 	struct gorgon_error *err;
@@ -192,7 +193,7 @@ struct gorgon_error *gorgon_run_call(struct gorgon_interp *interp, PyObject *fun
 {
 	const struct gorgon_api *api = interp->api;
 	PyObject *tuple = NULL, *dict = NULL;
-	struct gorgon_error *err = make_args(interp, args, &tuple);
+	struct gorgon_error *err = make_args_to_run(interp, args, &tuple);
 
 	if (!err && kwargs)
 		err = gorgon_value_to_python(interp, kwargs, "kwargs", &dict);
@@ -203,7 +204,7 @@ struct gorgon_error *gorgon_run_call(struct gorgon_interp *interp, PyObject *fun
 	return err;
 }
 
-static struct gorgon_error *call_function(struct gorgon_interp *interp, void *ctx)
+static struct gorgon_error *run_function_call(struct gorgon_interp *interp, void *ctx)
 {
 	const struct gorgon_api *api = interp->api;
 	const struct function_call *call = ctx;
@@ -243,6 +244,7 @@ struct gorgon_error *gorgon_interp_call(struct gorgon_interp *interp, const char
 {
 	struct function_call call = {module, function, args, kwargs, ret};
 
-	return gorgon_run_check(function, args, kwargs) ?:
-	       gorgon_call_job(interp, (struct gorgon_job_name){module, function}, call_function, &call);
+	return gorgon_run_check(function, args, kwargs)
+		       ?: gorgon_call_job(interp, (struct gorgon_job_name){module, function},
+					  run_function_call, &call);
 }

@@ -64,7 +64,8 @@ static struct gorgon_error *make_command_line(struct gorgon_interp *interp,
 	return whole ? NULL : &gorgon_error_nomem;
 }
 
-static struct gorgon_error *refused(const struct gorgon_interp *interp, const struct gorgon_python_status *status)
+static struct gorgon_error *refused_to_start(const struct gorgon_interp *interp,
+					     const struct gorgon_python_status *status)
 {
 	if (status->type == 2)
 		return gorgon_error_create(GORGON_ERROR_PYTHON,
@@ -75,17 +76,18 @@ static struct gorgon_error *refused(const struct gorgon_interp *interp, const st
 				   interp->number, status->message ?: "no reason given");
 }
 
-static struct gorgon_error *initialize(struct gorgon_interp *interp, const struct gorgon_config_api *config)
+static struct gorgon_error *initialize_at_start(struct gorgon_interp *interp,
+						const struct gorgon_config_api *config)
 {
 	struct gorgon_python_status status;
 	struct gorgon_error *err =
 		gorgon_config_initialize(config, count_strings((const char *const *)interp->argv), interp->argv, &status);
 
-	return err || !status.type ? err : refused(interp, &status);
+	return err || !status.type ? err : refused_to_start(interp, &status);
 }
 
 // A list of str from strings of a command line: as in python3, bytes that cannot be decoded become surrogates.
-static PyObject *list_of(const struct gorgon_api *api, const char *const *strings)
+static PyObject *list_of_strings(const struct gorgon_api *api, const char *const *strings)
 {
 	PyObject *list = api->PyList_New(0);
 
@@ -103,13 +105,14 @@ static PyObject *list_of(const struct gorgon_api *api, const char *const *string
 }
 
 // sys.argv, and what comes before the rest of sys.path.
-static struct gorgon_error *set_up_sys(struct gorgon_interp *interp,
-				       const struct gorgon_start_opts *opts)
+static struct gorgon_error *set_up_sys_at_start(struct gorgon_interp *interp,
+						const struct gorgon_start_opts *opts)
 {
 	static const char *const no_argv[] = {"", NULL}, *const no_path[] = {NULL};
 	const struct gorgon_api *api = interp->api;
-	PyObject *argv = list_of(api, opts->argv ?: no_argv);
-	PyObject *path = list_of(api, opts->path ?: no_path), *old = api->PySys_GetObject("path");
+	PyObject *argv = list_of_strings(api, opts->argv ?: no_argv);
+	PyObject *path = list_of_strings(api, opts->path ?: no_path),
+		 *old = api->PySys_GetObject("path");
 	PyObject *extended = NULL;
 	bool done;
 
@@ -132,7 +135,7 @@ static struct gorgon_error *import_threading(struct gorgon_interp *interp)
 	return module ? NULL : gorgon_call_fail(interp);
 }
 
-static struct gorgon_error *start(struct gorgon_interp *interp, void *ctx)
+static struct gorgon_error *start_python(struct gorgon_interp *interp, void *ctx)
 {
 	const struct start *start = ctx;
 	struct gorgon_error *err;
@@ -146,12 +149,12 @@ static struct gorgon_error *start(struct gorgon_interp *interp, void *ctx)
 	    (err = gorgon_module_add(interp)))
 		return err;
 	gorgon_interp_show_thread(interp, (uint64_t)gettid());
-	if ((err = initialize(interp, &start->config)))
+	if ((err = initialize_at_start(interp, &start->config)))
 		return err;
 	if (gorgon_traceback_is_hidden(interp))
 		gorgon_traceback_prepare(interp);
 	err = gorgon_ending_prepare(interp);
-	if (!err && !(err = set_up_sys(interp, &start->opts)))
+	if (!err && !(err = set_up_sys_at_start(interp, &start->opts)))
 		err = import_threading(interp);
 	state = interp->api->PyEval_SaveThread();
 	if (interp->python.minor >= GORGON_STATE_MINOR)
@@ -176,7 +179,7 @@ struct gorgon_error *gorgon_interp_start(struct gorgon_interp *interp,
 		return err;
 	if ((err = gorgon_config_find(interp, &ctx.config)))
 		return err;
-	err = gorgon_call_protect(interp, &states, start, &ctx, NULL);
+	err = gorgon_call_protect(interp, &states, start_python, &ctx, NULL);
 	if (err) {
 		gorgon_interp_show_thread(interp, 0);
 		return err;

@@ -72,7 +72,7 @@ struct finisher {
 
 static __thread struct finisher *this_finisher;
 
-static struct gorgon_interruption *state_of(const struct gorgon_interp *interp)
+static struct gorgon_interruption *interruption_to_stop(const struct gorgon_interp *interp)
 {
 	return gorgon_parts_state(interp->ns->parts, &gorgon_interruption_part);
 }
@@ -84,7 +84,7 @@ static int on_pending(void *ctx)
 
 	if (gorgon_parking_is_abandoned(interp->ns))
 		gorgon_park(interp->ns);
-	if (!gorgon_interruption_take(state_of(interp)))
+	if (!gorgon_interruption_take(interruption_to_stop(interp)))
 		return 0;
 	interp->api->PyErr_SetNone(*interp->api->PyExc_KeyboardInterrupt);
 	return -1;
@@ -113,9 +113,9 @@ static void ask_finisher(struct finisher *finisher)
 
 	pthread_mutex_lock(&interp->calls.lock);
 	if (!finisher->pending_closed && __atomic_load_n(&finisher->phase, __ATOMIC_ACQUIRE) == EXITING) {
-		gorgon_interruption_pretend(state_of(interp), true);
+		gorgon_interruption_pretend(interruption_to_stop(interp), true);
 		add_pending(interp);
-		gorgon_interruption_pretend(state_of(interp), false);
+		gorgon_interruption_pretend(interruption_to_stop(interp), false);
 	}
 	pthread_mutex_unlock(&interp->calls.lock);
 }
@@ -144,7 +144,7 @@ static bool prepare_close_pending(struct gorgon_interp *interp)
 }
 
 // Called with a new thread state for this thread, which Python frees with all others.
-static struct gorgon_error *finalize(struct gorgon_interp *interp, void *ctx)
+static struct gorgon_error *finalize_to_stop(struct gorgon_interp *interp, void *ctx)
 {
 	bool other = !gorgon_call_is_main(interp);
 	struct gorgon_error *err;
@@ -164,17 +164,19 @@ static struct gorgon_error *finalize(struct gorgon_interp *interp, void *ctx)
 	return NULL;
 }
 
-static struct gorgon_error *finalize_now(struct gorgon_interp *interp)
+static struct gorgon_error *stop_now(struct gorgon_interp *interp)
 {
 	static const struct gorgon_transition states = {GORGON_INTERP_FINALISING, GORGON_INTERP_FINALISING,
 							GORGON_INTERP_ENDED, GORGON_INTERP_ENDED};
 
 	// An exit() may have ended it meanwhile.
-	return gorgon_call_finalise(interp) ? gorgon_call_protect(interp, &states, finalize, NULL, NULL) : NULL;
+	return gorgon_call_finalise(interp)
+		       ? gorgon_call_protect(interp, &states, finalize_to_stop, NULL, NULL)
+		       : NULL;
 }
 
 // Give back the program's share of the process (descriptors, timers ...), as the end of a python3 does.
-static void give_back(struct gorgon_interp *interp)
+static void give_back_at_stop(struct gorgon_interp *interp)
 {
 	gorgon_interp_show_thread(interp, 0);
 	gorgon_parts_stop(interp->ns->parts);
@@ -190,16 +192,17 @@ static struct gorgon_error *stop_on_this_thread(struct gorgon_interp *interp, in
 		return err;
 	gorgon_held_close(interp);
 	if (!ended)
-		err = finalize_now(interp);
+		err = stop_now(interp);
 	interp->isolation->flush(interp->ns);
-	give_back(interp);
+	give_back_at_stop(interp);
 	return err;
 }
 
 // --- the finisher -------------------------------------------------------------------------------
 
 // Call a function of Python without arguments. An exception is shown as one that nobody can catch.
-static void call(const struct gorgon_interp *interp, const char *module_name, const char *function)
+static void call_at_stop(const struct gorgon_interp *interp, const char *module_name,
+			 const char *function)
 {
 	const struct gorgon_api *api = interp->api;
 	PyObject *module = api->PyImport_ImportModule(module_name);
@@ -220,11 +223,11 @@ static struct gorgon_error *close_program(struct gorgon_interp *interp, void *ct
 	// Python has taken this thread for the main thread, whose stack is another.
 	gorgon_state_tell_stack(interp, NULL);
 	gorgon_held_end(interp, true);
-	call(interp, "threading", "_shutdown");
+	call_at_stop(interp, "threading", "_shutdown");
 	gorgon_error_destroy(gorgon_interrupt_prepare(interp));
 	if (interp->interrupt_type && prepare_close_pending(interp))
 		__atomic_store_n(&finisher->phase, EXITING, __ATOMIC_RELEASE);
-	call(interp, "atexit", "_run_exitfuncs");
+	call_at_stop(interp, "atexit", "_run_exitfuncs");
 	return NULL;
 }
 
@@ -236,14 +239,14 @@ static void *finisher_run(void *arg)
 	bool left;
 
 	this_finisher = finisher;
-	gorgon_interruption_pretend(state_of(interp), true);
+	gorgon_interruption_pretend(interruption_to_stop(interp), true);
 	__atomic_store_n(&finisher->tid, gettid(), __ATOMIC_RELEASE);
 	// The host's threads in calls have left them, or are being refused.
 	gorgon_held_close(interp);
 	err = gorgon_call_python_until(interp, 0, close_program, finisher);
 	gorgon_interruption_ignore();
 	if (!err)
-		err = finalize_now(interp);
+		err = stop_now(interp);
 	if (gorgon_error_code(err) != GORGON_ERROR_ABANDONED)
 		interp->isolation->flush(interp->ns);
 	pthread_mutex_lock(&interp->calls.lock);
@@ -324,47 +327,50 @@ static bool finisher_leave(struct finisher *finisher, struct gorgon_error **err)
 
 // --- with a limit -------------------------------------------------------------------------------
 
-static uint64_t earlier(uint64_t a, uint64_t b)
+static uint64_t earlier_end(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
 
 // Until there are no calls any more, or time is up.
-static bool end_calls(struct gorgon_interp *interp, uint64_t half, uint64_t end)
+static bool end_calls_to_stop(struct gorgon_interp *interp, uint64_t half, uint64_t end)
 {
 	bool ended = gorgon_call_wait(interp, half);
 	uint64_t now;
 
 	while (!ended && (now = gorgon_now()) < end) {
-		gorgon_call_interrupt_until(interp, earlier(now + GIL_MS * MS, end));
-		ended = gorgon_call_wait(interp, earlier(now + AGAIN_MS * MS, end));
+		gorgon_call_interrupt_until(interp, earlier_end(now + GIL_MS * MS, end));
+		ended = gorgon_call_wait(interp, earlier_end(now + AGAIN_MS * MS, end));
 	}
 	return ended;
 }
 
-static void interrupt(struct gorgon_interp *interp, struct finisher *finisher, uint64_t until)
+static void interrupt_to_stop(struct gorgon_interp *interp, struct finisher *finisher,
+			      uint64_t until)
 {
 	gorgon_call_interrupt_until(interp, until);
 	if (__atomic_load_n(&finisher->phase, __ATOMIC_ACQUIRE) != EXITING)
 		return;
-	gorgon_interruption_request(state_of(interp), finisher->thread);
+	gorgon_interruption_request(interruption_to_stop(interp), finisher->thread);
 	ask_finisher(finisher);
 }
 
-static bool watch(struct gorgon_interp *interp, struct finisher *finisher, uint64_t half, uint64_t end)
+static bool watch_stop(struct gorgon_interp *interp, struct finisher *finisher, uint64_t half,
+		       uint64_t end)
 {
 	bool done = finisher_wait(finisher, half);
 	uint64_t now;
 
 	while (!done && (now = gorgon_now()) < end) {
-		interrupt(interp, finisher, earlier(now + GIL_MS * MS, end));
-		done = finisher_wait(finisher, earlier(now + AGAIN_MS * MS, end));
+		interrupt_to_stop(interp, finisher, earlier_end(now + GIL_MS * MS, end));
+		done = finisher_wait(finisher, earlier_end(now + AGAIN_MS * MS, end));
 	}
 	return done;
 }
 
 // Name what still runs, and abandon the interpreter.
-static void give_up(struct gorgon_interp *interp, int timeout_ms, uint64_t until, pid_t finisher)
+static void give_up_stop(struct gorgon_interp *interp, int timeout_ms, uint64_t until,
+			 pid_t finisher)
 {
 	char why[2048], names[900];
 
@@ -377,29 +383,30 @@ static void give_up(struct gorgon_interp *interp, int timeout_ms, uint64_t until
 static struct gorgon_error *stop_within(struct gorgon_interp *interp, int timeout_ms)
 {
 	uint64_t now = gorgon_now(), half = now + (uint64_t)timeout_ms * MS / 2, end = now + (uint64_t)timeout_ms * MS;
-	uint64_t last = end - earlier(BEFORE_MS * MS, (uint64_t)timeout_ms * MS / 8);
+	uint64_t last = end - earlier_end(BEFORE_MS * MS, (uint64_t)timeout_ms * MS / 8);
 	struct finisher *finisher = NULL;
 	struct gorgon_error *err = gorgon_call_refuse(interp);
 
 	if (err)
 		return err;
-	if (!end_calls(interp, half, last)) {
-		give_up(interp, timeout_ms, end, 0);
+	if (!end_calls_to_stop(interp, half, last)) {
+		give_up_stop(interp, timeout_ms, end, 0);
 		return gorgon_call_refuse(interp);
 	}
 	if ((err = finisher_start(interp, &finisher))) {
 		gorgon_call_accept(interp);
 		return err;
 	}
-	if (!watch(interp, finisher, half, last)) {
-		give_up(interp, timeout_ms, end, __atomic_load_n(&finisher->tid, __ATOMIC_ACQUIRE));
+	if (!watch_stop(interp, finisher, half, last)) {
+		give_up_stop(interp, timeout_ms, end,
+			     __atomic_load_n(&finisher->tid, __ATOMIC_ACQUIRE));
 		ask_finisher(finisher);
 	}
 	// It may have come to its end at the last moment.
 	if (!finisher_leave(finisher, &err))
 		return gorgon_call_refuse(interp);
 	if (gorgon_error_code(err) != GORGON_ERROR_ABANDONED)
-		give_back(interp);
+		give_back_at_stop(interp);
 	return err;
 }
 

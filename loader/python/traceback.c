@@ -13,7 +13,7 @@
 
 #include <unistd.h>
 
-static struct gorgon_hidden_traceback *state_of(const struct gorgon_interp *interp)
+static struct gorgon_hidden_traceback *hidden_traceback_of(const struct gorgon_interp *interp)
 {
 	return gorgon_parts_state(interp->ns->parts, &gorgon_hidden_traceback_part);
 }
@@ -46,7 +46,8 @@ void gorgon_traceback_prepare(struct gorgon_interp *interp)
 		result = api->PyObject_CallMethod(module, "register", "iiii", GORGON_SIGNAL_RESERVED, STDERR_FILENO, 0, 0);
 		handler = gorgon_signals_reserve(false);
 		if (result)
-			gorgon_hidden_traceback_set(state_of(interp), handler, GORGON_SIGNAL_RESERVED);
+			gorgon_hidden_traceback_set(hidden_traceback_of(interp), handler,
+						    GORGON_SIGNAL_RESERVED);
 		if (is_new)
 			forget_module(api);
 	}
@@ -66,7 +67,7 @@ bool gorgon_traceback_write(void *ctx, int fd)
 	if (!interp->libpython)
 		return false;
 	if (gorgon_traceback_is_hidden(interp))
-		return gorgon_hidden_traceback_write(state_of(interp), fd);
+		return gorgon_hidden_traceback_write(hidden_traceback_of(interp), fd);
 	this_state = (void *(*)(void))gorgon_interp_find_api(interp, "PyGILState_GetThisThreadState");
 	dump = (void (*)(int, void *))(gorgon_interp_find_api(interp, "PyUnstable_DumpTraceback")
 						      ?: gorgon_interp_find_api(interp, "_Py_DumpTraceback"));

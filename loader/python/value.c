@@ -39,8 +39,8 @@ struct crossing {
 };
 
 // An error that names the first @depth steps of the current place.
-static struct gorgon_error *refuse_at(const struct crossing *crossing, unsigned depth,
-				      enum gorgon_error_code code, const char *text)
+static struct gorgon_error *refuse_value_at(const struct crossing *crossing, unsigned depth,
+					    enum gorgon_error_code code, const char *text)
 {
 	struct gorgon_error *err;
 	char *path = NULL;
@@ -63,42 +63,45 @@ static struct gorgon_error *refuse_at(const struct crossing *crossing, unsigned 
 	return err;
 }
 
-static struct gorgon_error *refuse(const struct crossing *crossing, enum gorgon_error_code code,
-				   const char *text)
+static struct gorgon_error *refuse_value(const struct crossing *crossing,
+					 enum gorgon_error_code code, const char *text)
 {
-	return refuse_at(crossing, crossing->depth, code, text);
+	return refuse_value_at(crossing, crossing->depth, code, text);
 }
 
-static struct gorgon_error *refuse_count(const struct crossing *crossing, enum gorgon_error_code code)
+static struct gorgon_error *refuse_values_count(const struct crossing *crossing,
+						enum gorgon_error_code code)
 {
-	return refuse_at(crossing, 0, code, "more than 1048576 values at once");
+	return refuse_value_at(crossing, 0, code, "more than 1048576 values at once");
 }
 
-static struct gorgon_error *count_one(struct crossing *crossing, enum gorgon_error_code code)
+static struct gorgon_error *count_value(struct crossing *crossing, enum gorgon_error_code code)
 {
-	return ++crossing->count <= GORGON_VALUE_COUNT_MAX ? NULL : refuse_count(crossing, code);
+	return ++crossing->count <= GORGON_VALUE_COUNT_MAX ? NULL
+							   : refuse_values_count(crossing, code);
 }
 
-static struct gorgon_error *descend(struct crossing *crossing, enum gorgon_error_code code)
+static struct gorgon_error *descend_into_value(struct crossing *crossing,
+					       enum gorgon_error_code code)
 {
 	if (crossing->depth < GORGON_VALUE_DEPTH_MAX) {
 		crossing->depth++;
 		return NULL;
 	}
 	// The first three steps of the path are enough to find the place.
-	return refuse_at(crossing, 3, code, "nested deeper than 64, or within itself");
+	return refuse_value_at(crossing, 3, code, "nested deeper than 64, or within itself");
 }
 
 // A value of the host's, before it is looked into.
-static struct gorgon_error *check(struct crossing *crossing, const struct gorgon_value *value)
+static struct gorgon_error *check_value(struct crossing *crossing, const struct gorgon_value *value)
 {
 	bool has_text = value->kind == GORGON_VALUE_STRING || value->kind == GORGON_VALUE_BYTES;
 
 	if ((unsigned)value->kind > GORGON_VALUE_REPLICA)
-		return refuse(crossing, GORGON_ERROR_ARGUMENT, "unknown kind of value");
+		return refuse_value(crossing, GORGON_ERROR_ARGUMENT, "unknown kind of value");
 	if (has_text && value->text.size > PTRDIFF_MAX)
-		return refuse(crossing, GORGON_ERROR_ARGUMENT, "larger than memory can be");
-	return count_one(crossing, GORGON_ERROR_ARGUMENT);
+		return refuse_value(crossing, GORGON_ERROR_ARGUMENT, "larger than memory can be");
+	return count_value(crossing, GORGON_ERROR_ARGUMENT);
 }
 
 // --- to Python --------------------------------------------------------------------------
@@ -168,7 +171,7 @@ static struct gorgon_error *dict_to_python(struct crossing *crossing,
 static struct gorgon_error *tree_to_python(struct crossing *crossing,
 					   const struct gorgon_value *value, PyObject **ret)
 {
-	struct gorgon_error *err = descend(crossing, GORGON_ERROR_ARGUMENT);
+	struct gorgon_error *err = descend_into_value(crossing, GORGON_ERROR_ARGUMENT);
 
 	if (err)
 		return err;
@@ -210,7 +213,8 @@ static struct gorgon_error *object_to_python(struct crossing *crossing, const st
 {
 	*ret = gorgon_held_object(object, crossing->interp);
 	if (!*ret)
-		return refuse(crossing, GORGON_ERROR_ARGUMENT, "an object of another interpreter; a replica can cross");
+		return refuse_value(crossing, GORGON_ERROR_ARGUMENT,
+				    "an object of another interpreter; a replica can cross");
 	crossing->api->Py_IncRef(*ret);
 	return NULL;
 }
@@ -218,7 +222,7 @@ static struct gorgon_error *object_to_python(struct crossing *crossing, const st
 static struct gorgon_error *to_python(struct crossing *crossing, const struct gorgon_value *value,
 				      PyObject **ret)
 {
-	struct gorgon_error *err = check(crossing, value);
+	struct gorgon_error *err = check_value(crossing, value);
 	PyObject *object;
 
 	if (err)
@@ -265,7 +269,8 @@ static struct gorgon_error *refuse_type(const struct crossing *crossing, PyObjec
 		message = NULL;
 	api->PyErr_Clear();
 	api->Py_DecRef(name);
-	err = message ? refuse(crossing, GORGON_ERROR_UNSUPPORTED, message) : &gorgon_error_nomem;
+	err = message ? refuse_value(crossing, GORGON_ERROR_UNSUPPORTED, message)
+		      : &gorgon_error_nomem;
 	free(message);
 	return err;
 }
@@ -314,21 +319,24 @@ static struct gorgon_error *int_from_python(struct crossing *crossing, PyObject 
 
 	ret->integer = crossing->api->PyLong_AsLongLongAndOverflow(object, &overflow);
 	if (overflow)
-		return refuse(crossing, GORGON_ERROR_UNSUPPORTED,
-			      "an int that needs more than 64 bits; str() or bytes can carry it");
+		return refuse_value(
+			crossing, GORGON_ERROR_UNSUPPORTED,
+			"an int that needs more than 64 bits; str() or bytes can carry it");
 	ret->kind = GORGON_VALUE_INT;
 	return NULL;
 }
 
 // Room in a list or dict for @count items or entries, which are None.
-static struct gorgon_error *make_room(const struct crossing *crossing, enum gorgon_error_code code,
-				      struct gorgon_value *ret, enum gorgon_value_kind kind, size_t count)
+static struct gorgon_error *make_room_for_values(const struct crossing *crossing,
+						 enum gorgon_error_code code,
+						 struct gorgon_value *ret,
+						 enum gorgon_value_kind kind, size_t count)
 {
 	size_t per_entry = kind == GORGON_VALUE_DICT ? 2 : 1;
 	struct gorgon_value *items;
 
 	if (count > (GORGON_VALUE_COUNT_MAX - crossing->count) / per_entry)
-		return refuse_count(crossing, code);
+		return refuse_values_count(crossing, code);
 	items = calloc(count * per_entry ?: 1, sizeof(*items));
 	if (!items)
 		return &gorgon_error_nomem;
@@ -346,7 +354,8 @@ static struct gorgon_error *sequence_from_python(struct crossing *crossing, PyOb
 	Py_ssize_t count = is_list ? api->PyList_Size(object) : api->PyTuple_Size(object);
 	struct gorgon_error *err;
 
-	err = make_room(crossing, GORGON_ERROR_UNSUPPORTED, ret, GORGON_VALUE_LIST, (size_t)count);
+	err = make_room_for_values(crossing, GORGON_ERROR_UNSUPPORTED, ret, GORGON_VALUE_LIST,
+				   (size_t)count);
 	for (Py_ssize_t i = 0; i < count && !err; i++) {
 		crossing->path[crossing->depth - 1] = (size_t)i;
 		err = from_python(crossing,
@@ -366,7 +375,8 @@ static struct gorgon_error *dict_from_python(struct crossing *crossing, PyObject
 	struct gorgon_error *err;
 	Py_ssize_t position = 0;
 
-	err = make_room(crossing, GORGON_ERROR_UNSUPPORTED, ret, GORGON_VALUE_DICT, count);
+	err = make_room_for_values(crossing, GORGON_ERROR_UNSUPPORTED, ret, GORGON_VALUE_DICT,
+				   count);
 	for (; !err && i < count && api->PyDict_Next(object, &position, &key, &value); i++) {
 		crossing->path[crossing->depth - 1] = i;
 		err = from_python(crossing, key, &ret->list.items[2 * i]);
@@ -379,7 +389,7 @@ static struct gorgon_error *dict_from_python(struct crossing *crossing, PyObject
 static struct gorgon_error *tree_from_python(struct crossing *crossing, PyObject *object,
 					     unsigned long flags, struct gorgon_value *ret)
 {
-	struct gorgon_error *err = descend(crossing, GORGON_ERROR_UNSUPPORTED);
+	struct gorgon_error *err = descend_into_value(crossing, GORGON_ERROR_UNSUPPORTED);
 
 	if (err)
 		return err;
@@ -412,7 +422,7 @@ static struct gorgon_error *from_python(struct crossing *crossing, PyObject *obj
 {
 	const struct gorgon_api *api = crossing->api;
 	unsigned long flags = api->PyType_GetFlags(Py_TYPE(object));
-	struct gorgon_error *err = count_one(crossing, GORGON_ERROR_UNSUPPORTED);
+	struct gorgon_error *err = count_value(crossing, GORGON_ERROR_UNSUPPORTED);
 
 	if (err || object == api->_Py_NoneStruct)
 		return err;
@@ -474,30 +484,31 @@ void gorgon_value_deinit(struct gorgon_value *value)
 	*value = (struct gorgon_value){.kind = GORGON_VALUE_NONE};
 }
 
-static struct gorgon_error *copy(struct crossing *crossing, const struct gorgon_value *value,
-				 struct gorgon_value *ret);
+static struct gorgon_error *copy_value(struct crossing *crossing, const struct gorgon_value *value,
+				       struct gorgon_value *ret);
 
-static struct gorgon_error *copy_tree(struct crossing *crossing, const struct gorgon_value *value,
-				      struct gorgon_value *ret)
+static struct gorgon_error *copy_value_tree(struct crossing *crossing,
+					    const struct gorgon_value *value,
+					    struct gorgon_value *ret)
 {
 	size_t count = value->list.count, per_entry = value->kind == GORGON_VALUE_DICT ? 2 : 1;
-	struct gorgon_error *err = descend(crossing, GORGON_ERROR_ARGUMENT);
+	struct gorgon_error *err = descend_into_value(crossing, GORGON_ERROR_ARGUMENT);
 
 	if (err)
 		return err;
-	err = make_room(crossing, GORGON_ERROR_ARGUMENT, ret, value->kind, count);
+	err = make_room_for_values(crossing, GORGON_ERROR_ARGUMENT, ret, value->kind, count);
 	for (size_t i = 0; i < count * per_entry && !err; i++) {
 		crossing->path[crossing->depth - 1] = i / per_entry;
-		err = copy(crossing, &value->list.items[i], &ret->list.items[i]);
+		err = copy_value(crossing, &value->list.items[i], &ret->list.items[i]);
 	}
 	crossing->depth--;
 	return err;
 }
 
-static struct gorgon_error *copy(struct crossing *crossing, const struct gorgon_value *value,
-				 struct gorgon_value *ret)
+static struct gorgon_error *copy_value(struct crossing *crossing, const struct gorgon_value *value,
+				       struct gorgon_value *ret)
 {
-	struct gorgon_error *err = check(crossing, value);
+	struct gorgon_error *err = check_value(crossing, value);
 
 	if (err)
 		return err;
@@ -507,7 +518,7 @@ static struct gorgon_error *copy(struct crossing *crossing, const struct gorgon_
 		return copy_text(value->text.data, (Py_ssize_t)value->text.size, value->kind, ret);
 	case GORGON_VALUE_LIST:
 	case GORGON_VALUE_DICT:
-		return copy_tree(crossing, value, ret);
+		return copy_value_tree(crossing, value, ret);
 	default:
 		if (value->kind == GORGON_VALUE_ARRAY)
 			gorgon_array_retain(value->array);
@@ -525,7 +536,7 @@ struct gorgon_error *gorgon_value_copy(const struct gorgon_value *value, const c
 {
 	struct crossing crossing = {.what = what};
 	struct gorgon_value made = {.kind = GORGON_VALUE_NONE};
-	struct gorgon_error *err = copy(&crossing, value, &made);
+	struct gorgon_error *err = copy_value(&crossing, value, &made);
 
 	if (err)
 		gorgon_value_deinit(&made);
