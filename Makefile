@@ -347,7 +347,10 @@ $(BUILD)/xstate.so: tests/xstate.c
 MODULES += $(BUILD)/xstate.so
 
 # PYTEST_ADDOPTS takes pytest's own options: --lf, -k WORDS, --junitxml=FILE, -x.
-PYTEST = BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) -B -m pytest -o cache_dir=$(abspath $(BUILD))/pytest
+# WORKERS run at once when all cases of a kind run; WORKERS=0 runs one case after the other.
+WORKERS ?= $(shell nproc)
+PYTEST = BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) -B -m pytest -o cache_dir=$(abspath $(BUILD))/pytest \
+	$(if $(TESTS),,-n $(WORKERS) --dist loadscope)
 
 check:
 	@tools/setup.sh $(DEPS)

@@ -27,6 +27,7 @@ KINDS = ["unit", "run", "jitreg", "symdump", "gdb", "lldb", "parity"]
 SANITIZED_KINDS = KINDS[:3]  # a sanitizer's runtime changes what debuggers see in the others
 QUIET = 0.3  # seconds without output after which cmocka has printed all about a failed case
 ENDING = 60  # seconds that a program may take to end after its last case
+STATUS = "all cases were ok, but the exit status is"  # for what all cases of a program have done, not the last of them
 SECOND_TRIES = 3  # as many cases of a run may be tried once more; if more have failed, something is broken
 
 
@@ -129,8 +130,7 @@ class Program(pytest.File):
         if case is self.last and self.process:
             rest = self.end(time.monotonic() + ENDING)
             if self.status and not self.failures:  # outside of cases: a sanitizer finds something at the end
-                case.final = True
-                outcome, text = "not ok", f"{text}\n{rest}\nall cases were ok, but the exit status is {self.status}"
+                outcome, text = "not ok", f"{text}\n{rest}\n{STATUS} {self.status}"
         if outcome == "not ok":
             raise Failure(text)
         if outcome == "SKIP":
@@ -198,8 +198,6 @@ class Program(pytest.File):
 class Case(pytest.Item):
     """A case of a cmocka program."""
 
-    final = False  # whether it has failed for what other cases have done, so that it passes alone
-
     def __init__(self, *, number, **kwargs):
         super().__init__(**kwargs)
         self.number = number
@@ -257,11 +255,15 @@ def pytest_runtest_makereport(item, call):
             lines[first:] = [f"E   {line}" for line in shorten(call.excinfo.exconly()).splitlines()]
 
 
+def is_worker(config):
+    """Whether this is one of pytest-xdist's processes, which run cases for the process that tells of them."""
+    return hasattr(config, "workerinput")
+
+
 # ---- a second try -------------------------------------------------------------------------
 
 def try_again(item, failed):
     """Run a case that has failed once more, alone. If it passes, these reports stand for the failed ones."""
-    item.__dict__.pop("_excinfo", None)  # what unittest's case keeps of its failure
     reports = runtestprotocol(item, log=False)
     if any(report.failed for report in reports):
         return
@@ -279,18 +281,19 @@ def pytest_runtestloop(session):
     """Among thousands of cases that drive debuggers and threads against the clock, one may fail because the machine was busy. Such
     a case gets a second try, and the end of the run names it."""
     outcome = yield
+    if outcome.excinfo or harness.SANITIZED or is_worker(session.config):
+        return
     stats = session.config.pluginmanager.get_plugin("terminalreporter").stats
     failed = {}
     for report in stats.get("failed", []) + stats.get("error", []):
         failed.setdefault(report.nodeid, []).append(report)
-    again = [item for item in session.items if item.nodeid in failed]
-    if outcome.excinfo or len(again) > SECOND_TRIES or harness.SANITIZED or any(getattr(item, "final", False) for item in again):
+    if not 0 < len(failed) <= SECOND_TRIES or any(STATUS in report.longreprtext for report in sum(failed.values(), [])):
         return
-    everything = session.items[:]
-    for item in again:
-        session.items[:] = [item]  # a program runs this case only
-        try_again(item, failed[item.nodeid])
-    session.items[:] = everything
+    session.config.gorgon_words = []
+    for name, reports in failed.items():
+        # Collected anew: where workers ran the cases this process has none, and a program runs what was collected.
+        for item in session.perform_collect([name]):
+            try_again(item, reports)
 
 
 # ---- what is shown ------------------------------------------------------------------------
@@ -320,12 +323,12 @@ def pytest_sessionstart(session):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session, exitstatus):
-    if not exitstatus and not session.config.option.collectonly and not counts(session.config)[0]:
+    if not exitstatus and not is_worker(session.config) and not session.config.option.collectonly and not counts(session.config)[0]:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED  # all cases were skipped, so nothing was tested
 
 
 def pytest_unconfigure(config):
-    if config.pluginmanager.get_plugin("terminalreporter") and not config.option.collectonly:
+    if config.pluginmanager.get_plugin("terminalreporter") and not config.option.collectonly and not is_worker(config):
         passed, failed, skipped = counts(config)
         for reason, places in skips(config).items():
             config.get_terminal_writer().line(f"skipped, {len(places)}: {reason} ({', '.join(sorted(set(places)))})")

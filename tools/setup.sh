@@ -58,7 +58,7 @@ packages="
 	gcc-aarch64-linux-gnu g++-aarch64-linux-gnu
 	libelf-dev zlib1g-dev libdw-dev libcmocka-dev libjson-c-dev
 	lib$python lib$python-dev lib$python-dbg $python-dbg
-	python3 python3-pip python3-setuptools python3-wheel python3-numpy $meson python3-venv python3-cffi python3-pytest python3-hypothesis
+	python3 python3-pip python3-setuptools python3-wheel python3-numpy $meson python3-venv python3-cffi python3-pytest python3-pytest-xdist python3-hypothesis
 	lib$python-testsuite python3-joblib libucx0 manpages-dev python3-gdbm python3-lmdb netbase
 	gdb gdbserver libc6-dbg lldb-$lldb python3-lldb-$lldb elfutils valgrind linux-perf
 	groff zsh fish abigail-tools

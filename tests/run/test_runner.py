@@ -134,14 +134,21 @@ class Runner(unittest.TestCase):
         self.assertEqual(text.splitlines()[-1], "1 passed, 1 failed, 0 skipped")
 
     def test_a_few_failed_cases_get_a_second_try(self):
-        with tempfile.TemporaryDirectory() as folder:
-            result, text = self.pytest("--select", "good once last", MARK=f"{folder}/mark")
-        self.assertEqual(result.returncode, 0, text)
-        for words in (r"::once FAILED(?s:.*)::once PASSED", r"::test_once FAILED(?s:.*)::test_once PASSED",
-                      r"(?m)^passed at its second try only: test_c:once\. Before:\n(?s:.{0,200}too busy)",
-                      r"(?m)^passed at its second try only: gdb/test_py:test_once\. Before:\n(?s:.*far too busy)"):
-            self.assertRegex(text, words)
-        self.assertEqual(text.splitlines()[-1], "5 passed, 0 failed, 0 skipped")
+        for workers in "0", "2":
+            with self.subTest(workers=workers), tempfile.TemporaryDirectory() as folder:
+                result, text = self.pytest("-n", workers, "--dist", "loadscope", "--select", "good once last", MARK=f"{folder}/mark")
+                self.assertEqual(result.returncode, 0, text)
+                self.assertEqual(text.count(" FAILED"), 2, text)
+                for words in (r"(?m)^passed at its second try only: test_c:once\. Before:\n(?s:.{0,200}too busy)",
+                              r"(?m)^passed at its second try only: gdb/test_py:test_once\. Before:\n(?s:.*far too busy)"):
+                    self.assertRegex(text, words)
+                self.assertEqual(text.splitlines()[-1], "5 passed, 0 failed, 0 skipped")
+
+    def test_workers_come_to_the_same(self):
+        result, text = self.pytest("-n", "2", "--dist", "loadscope")
+        self.assertEqual((result.returncode, text.splitlines()[-1]), (1, "5 passed, 6 failed, 2 skipped"), text)
+        for why in (r"(?m)^skipped, 1: no such tool \(.*test_c\)$", r"(?m)^skipped, 1: no such debugger \(.*test_py\)$"):
+            self.assertRegex(text, why)
 
     def test_what_fails_twice_has_failed(self):
         result, text = self.pytest("--select", "test_c:good test_c:bad")
