@@ -66,8 +66,8 @@ def find_lldb():
 
 # Since 3.12 CPython warns of every fork() in a process that has other threads; each process here has some.
 os.environ["PYTHONWARNINGS"] = "ignore:This process:DeprecationWarning"
-# Files for debuggers are kept in the user's cache; tests have a cache of their own.
-os.environ["XDG_CACHE_HOME"] = os.path.join(BUILD, "cache")
+# Files for debuggers are kept in the user's cache; tests have a cache of their own, and each of pytest-xdist's workers has.
+os.environ["XDG_CACHE_HOME"] = os.path.join(BUILD, "-".join(filter(None, ["cache", os.environ.get("PYTEST_XDIST_WORKER")])))
 
 
 
