@@ -31,9 +31,12 @@ void *gorgon_malloc_calloc(size_t count, size_t size, struct gorgon_usage *usage
 
 void *gorgon_malloc_aligned_alloc(size_t alignment, size_t size, struct gorgon_usage *usage)
 {
+	if (alignment & (alignment - 1))
+		return aligned_alloc(alignment, size); // which C libraries refuse, or round up
 	if (!gorgon_blocks_allow(size, usage))
 		return NULL;
-	return gorgon_blocks_note(aligned_alloc(alignment, gorgon_blocks_size(size)), usage);
+	// The counted block's size need be no multiple of the alignment, on which some replacements of malloc() insist.
+	return gorgon_blocks_note(memalign(alignment, gorgon_blocks_size(size)), usage);
 }
 
 int gorgon_malloc_posix_memalign(void **ret, size_t alignment, size_t size, struct gorgon_usage *usage)

@@ -331,6 +331,7 @@ static void end_of_the_process_calls_nothing_of_an_abandoned_interpreter(void **
 	(void)state;
 	if (!pid) {
 		struct gorgon_interp *interp = start();
+		struct gorgon_error *err;
 		struct thread thread;
 		char source[1024];
 
@@ -340,10 +341,14 @@ static void end_of_the_process_calls_nothing_of_an_abandoned_interpreter(void **
 			 test_module("libends_a.so"), TEST_ALWAYS("time.sleep(1000)"), REACHED);
 		spawn(&thread, interp, source);
 		sem_wait(&reached);
-		if (gorgon_error_code(gorgon_interp_stop(interp, LIMIT_MS)) != GORGON_ERROR_ABANDONED)
+		err = gorgon_interp_stop(interp, LIMIT_MS);
+		if (gorgon_error_code(err) != GORGON_ERROR_ABANDONED)
 			_exit(1);
-		if (gorgon_error_code(join(&thread)) != GORGON_ERROR_ABANDONED || gorgon_interp_destroy(interp))
+		gorgon_error_destroy(err);
+		err = join(&thread);
+		if (gorgon_error_code(err) != GORGON_ERROR_ABANDONED || gorgon_interp_destroy(interp))
 			_exit(2);
+		gorgon_error_destroy(err);
 		exit(7);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);

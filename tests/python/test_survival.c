@@ -155,7 +155,8 @@ static void process_ends_where_locks_may_be_held(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
+	// A sanitizer reports the first program's pointer before the C library takes its lock.
+	for (size_t i = TEST_SANITIZED; i < sizeof(sources) / sizeof(*sources); i++) {
 		const struct rlimit none = {0, 0};
 		int status;
 		pid_t pid = fork();
