@@ -5,8 +5,9 @@
 //
 // KEPT interpreters have run CODE and stay alive meanwhile. TIMES times AT_ONCE interpreters are created, run CODE
 // and are destroyed, by a thread each. Prints a line for each time: processor time, time of the wall (ns) and page
-// faults, each by interpreter. After the last time, when TIMES is 0, only a line with the bytes of private dirty
-// memory. -q: they end as GORGON_END_QUICK says, in arenas on large pages, which is what a host does that replaces
+// faults, each by interpreter. After the last time, when TIMES is 0, only a line with bytes: private dirty memory of the
+// process, then what the last one of KEPT has of its own in pages of its libraries, mapped for CPython's arenas, from
+// CPython's malloc() and from its extensions'. -q: they end as GORGON_END_QUICK says, in arenas on large pages, which is what a host does that replaces
 // interpreters often. -k: a line for each of the KEPT, too, from its creation until it has run CODE. peers.c has the
 // alternatives.
 
@@ -17,6 +18,7 @@
 #include <pthread.h>
 
 static const char *code;
+static struct gorgon_interp *last; // that stays
 static struct gorgon_ns_opts ns_opts = {.size = sizeof(ns_opts)};
 static struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = &ns_opts};
 
@@ -58,6 +60,7 @@ static void *stay(void *arg)
 	check(gorgon_interp_create(NULL, &interp));
 	check(gorgon_interp_start(interp, NULL));
 	check(gorgon_interp_run_string(interp, code, "lives"));
+	last = interp;
 	return NULL;
 }
 
@@ -83,6 +86,17 @@ static void measure(void *(*fn)(void *), long count, bool prints)
 		printf("%.0f %.0f %.0f\n", used.cpu, used.wall, used.faults);
 }
 
+static void print_memory(void)
+{
+	struct gorgon_interp_stats stats = {.size = sizeof(stats)};
+
+	if (last)
+		check(gorgon_interp_get_stats(last, &stats));
+	printf("%.0f %llu %llu %llu %llu\n", bench_private_dirty(), (unsigned long long)stats.private_bytes,
+	       (unsigned long long)stats.mapped_bytes, (unsigned long long)stats.heap_bytes,
+	       (unsigned long long)stats.extension_bytes);
+}
+
 int main(int argc, char **argv)
 {
 	bool quick = argc > 1 && !strcmp(argv[1], "-q"), tells = argc > 1 && !strcmp(argv[1], "-k");
@@ -105,7 +119,7 @@ int main(int argc, char **argv)
 	for (long i = atol(argv[3]); i > 0; i--)
 		measure(live, count, true);
 	if (!atol(argv[3]) && !tells)
-		printf("%.0f\n", bench_private_dirty());
+		print_memory();
 	fflush(stdout);
 	_Exit(0); // the end of the kept interpreters is not measured
 }

@@ -40,6 +40,7 @@ WAYS = ("dlopen", "dlmopen", "copy", "loader", "quiet")
 LOAD_COLUMNS = ("cpu", "wall", "faults", "unload_cpu", "unload_wall", "unload_faults", "memory", "stays")
 CODES = {"bare": "pass", "numpy": "import numpy"}
 LIFE_COLUMNS = ("cpu", "wall", "faults")
+MEMORY_KINDS = ("pages of libraries", "mapped, for arenas of CPython", "malloc() of CPython", "malloc() of extensions")
 # By number at once: how often in one process, of which the first time is not counted.
 TIMES = {1: 6, 8: 3, 21: 2}
 # A fixed number of threads: an interpreter among many is told a smaller number than the machine's.
@@ -146,13 +147,16 @@ def memory(progress):
     rows = []
     for kind, code in {**CODES, "bare": "import threading"}.items():
         found = {"spawn": [], "kept": []}
+        lines = []
         for number in range(5):
             progress(f"load, memory, {kind}: {number}/5")
-            one, ten = (lines_of("lives", count, 1, 0, code)[0][0] for count in (1, 10))
-            found["kept"].append((ten - one) / 9)
+            one, ten = (lines_of("lives", count, 1, 0, code)[0] for count in (1, 10))
+            found["kept"].append((ten[0] - one[0]) / 9)
+            lines.append(ten[1:])
             found["spawn"].append(lines_of("peers", "spawn", 1, 0, harness.PYTHON3, code)[0][0])
         rows += [{"benchmark": "load", "what": f"{kind}, memory", "way": way, "memory": statistics.median(values),
                   "ratio": spread(one / other for one, other in zip(values, found["spawn"]))} for way, values in found.items()]
+        rows.append({"benchmark": "load", "what": kind, "kinds": medians(lines, MEMORY_KINDS)})
     return rows
 
 
@@ -254,6 +258,11 @@ def memory_table(rows):
                  [(one["what"].split(",")[0], NAMES[one["way"]], ratio_cell(one), f"{one['memory'] / 2**20:.2f}") for one in rows])
 
 
+def kinds_table(rows):
+    return table(("program, KiB", *MEMORY_KINDS),
+                 [(one["what"], *(f"{one['kinds'][name] / 1024:.0f}" for name in MEMORY_KINDS)) for one in rows])
+
+
 def calls_table(rows):
     return table(("program", "who", "system calls", "most more than a process"),
                  [(one["what"].split(",")[0], NAMES[one["way"]], f"{one['calls']:.0f}",
@@ -282,6 +291,8 @@ def tables(rows):
         life_table([one for one in rows if "at_once" in one]),
         "Private dirty memory after the program, by interpreter from the 2nd to the 10th; the bare ones have imported `threading`:",
         memory_table([one for one in rows if "memory" in one["what"]]),
+        "What the 10th interpreter has of its own, by kind; a process has the same kinds, and the stack:",
+        kinds_table([one for one in rows if "kinds" in one]),
         "System calls of one life:",
         calls_table([one for one in rows if "calls" in one]),
         "A program that computes, timed by itself:",
