@@ -95,6 +95,8 @@ def say_of_core(target, words):
         text += 'lldb cannot write its modules JIT(...) into a core; after "gorgon symbols all" it has none.\n'
     if not FULL.search(words):
         text += 'This core will have stacks only; with "--style full" it has what private code needs, and one of gcore has it.\n'
+    if re.search(r"version 21\.", target.GetDebugger().GetVersionString()):
+        text += "lldb 21 writes the stack of one thread only into a core, of any program; a core of gcore has all.\n"
     return text
 
 

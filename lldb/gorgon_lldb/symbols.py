@@ -206,8 +206,10 @@ def place(target, module, slide):
 def open_files(target, objects):
     """Add the files of these objects. Returns (how many were added, lines about the objects whose files cannot be added)."""
     key = process.key(target.GetProcess())
-    if not _added.get(key) and target.GetProcess().GetPluginName() == "minidump":
-        drop_merged(target)
+    if not _added.get(key):
+        look_in_frames_only(target.GetDebugger())
+        if target.GetProcess().GetPluginName() == "minidump":
+            drop_merged(target)
     added = _added.setdefault(key, {})
     links = {opened.link: which for which, opened in added.items()}
     fresh, text = set(), ""
@@ -228,6 +230,13 @@ def open_files(target, objects):
                 place(target, opened.module, o.bias)
     settle(target, process.snapshot(target), fresh)
     return len(fresh), text
+
+
+def look_in_frames_only(debugger):
+    """Have "frame variable" say that there is no such variable in the frame. From lldb 21 on it looks in all modules then, and takes
+    the first copy's. So do "print" and an editor's watch, which ask "frame variable" first; the setting is unknown to older
+    versions."""
+    debugger.SetInternalVariable("target.experimental.use-DIL", "false", debugger.GetInstanceName())
 
 
 def drop_merged(target):

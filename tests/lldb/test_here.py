@@ -13,6 +13,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lldb_session as session  # noqa: E402
 
 COUNT = 3
+# In an ordinary program, too, lldb 21 writes wrong ids of threads into a core, and the stack of one thread only.
+HAS_STACKS = not harness.LLDB or harness.lldb_version() != 21
 # All interpreters load the module before the first goes on, and stay until it has done so.
 PROGRAM = ("import sys, os, time; sys.path.insert(0, {folder!r}); import gorgon, work; me = gorgon.interpreter; "
            "open(os.path.join({folder!r}, f'{{me}}.loaded'), 'w').close()\n"
@@ -24,7 +26,8 @@ COMMANDS = ["expression work_calls", "expression work_calls = 7", "expression --
             "p &PyList_Type", "gorgon whose &PyList_Type", "p \"PyList_New\"", "p self->ob_refcnt > 0",
             "target variable work_calls", "watchpoint set variable work_calls", "watchpoint set variable _Py_NoneStruct",
             "gorgon print &work_calls", "gorgon apply all p &_PyRuntime", "expression (PyObject *)0xfffffffffffffff8",
-            "p work_depth", "expression work_depth = 50", "gorgon tls work_depth", "p PyList_New(1)", "settings show target.expr-prefix", "p n", "settings show target.expr-prefix",
+            "p work_depth", "expression work_depth = 50", "gorgon tls work_depth",
+            "p _PyRuntime.main_thread", "frame variable _PyRuntime.main_thread", "gorgon print _PyRuntime.main_thread", "p PyList_New(1)", "settings show target.expr-prefix", "p n", "settings show target.expr-prefix",
             "process save-core {folder}/core", "process save-core --style full {folder}/whole", "breakpoint list"]
 
 
@@ -77,6 +80,11 @@ class Here(session.Case):
         self.assertEqual(self.address("expression -- &_PyRuntime"), self.address("gorgon print &_PyRuntime"))
         self.assertIn("<class 'list'>", self.said["p &PyList_Type"])
 
+    def test_member_of_a_global_of_another_library(self):
+        mine = re.search(r"\d+\n", self.said["gorgon print _PyRuntime.main_thread"])[0]
+        self.assertIn(f") {mine}", re.sub(r"\$\d+ = ", "", self.said["p _PyRuntime.main_thread"]))
+        self.assertIn("no variable named '_PyRuntime'", self.said["frame variable _PyRuntime.main_thread"])
+
     def test_formats_texts_and_members_are_as_ever(self):
         self.assertIn("(int) 0x0000000c\n", self.said["p/x n"])
         self.assertIn('(const char[11]) "PyList_New"', self.said['p "PyList_New"'])
@@ -122,14 +130,22 @@ class Here(session.Case):
                                "gorgon check", "gorgon apply 1 bt 4"], script=True)
         self.assertIn(f"{COUNT} interpreters, ", output)
         self.assertIn(": no problems.\n", output)
-        self.assertRegex(output, r"work\.so \[interp 1\]`work_count\(self=<module>, args=tuple of 2\) at work\.c:\d+")
+        values = r"self=<module>, args=tuple of 2" if HAS_STACKS else ".*"
+        self.assertRegex(output, rf"work\.so \[interp 1\]`work_count\({values}\) at work\.c:\d+")
+
+    def test_what_a_core_will_lack_is_said(self):
+        self.assertEqual("lldb 21 writes the stack of one thread only into a core" in self.output, not HAS_STACKS)
 
     def test_cores_of_lldb_have_names_in_all_copies_without_a_command_of_ours(self):
         for name in ("core", "whole"):
-            output = harness.lldb(["gorgon symbols auto", f"target create -c {os.path.join(self.folder.name, name)}", "bt all"], script=True)
+            output = harness.lldb(["gorgon symbols auto", f"target create -c {os.path.join(self.folder.name, name)}", "bt all",
+                                   "target modules list"], script=True)
             self.assert_clean(output)
             inside = re.findall(rf"{harness.SONAME_RE} \[interp (\d+)\]`_PyEval_EvalFrameDefault\(", output)
-            self.assertEqual(sorted(map(int, set(inside))), list(range(COUNT)), name)
+            self.assertEqual(sorted(map(int, set(inside))), list(range(COUNT)) if HAS_STACKS else [], name)
+            there = re.findall(rf" 0x(\w+) \S+/interp (\d+)/{harness.SONAME_RE}", output)
+            self.assertEqual(sorted(int(i) for _, i in there), list(range(COUNT)), name)
+            self.assertEqual(len({address for address, _ in there}), COUNT, name)
             self.assertRegex(output, r"work\.so \[interp 1\]`work_count\(.*\) at work\.c:\d+")
 
     def test_modules_that_lldb_cannot_write(self):
