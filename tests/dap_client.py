@@ -11,6 +11,7 @@ Nothing is typed: what a debugger is to know stands in the arguments of the requ
 editor's launch.json. Whoever waits waits for an event or an answer; what hangs ends by the client's timeout."""
 
 import collections
+import contextlib
 import json
 import os
 import queue
@@ -132,6 +133,10 @@ class Client:
             self.request("setExceptionBreakpoints", filters=list(exceptions))
         self.request("configurationDone")
         self.answer(started)
+        # Editors ask for the threads now, while the program runs already. To the first such request lldb-dap 21 answers which threads
+        # there were before that, at whatever time the request comes.
+        with contextlib.suppress(Refused):
+            self.request("threads")
 
     def launch(self, arguments, **breakpoints):
         self.start("launch", arguments, **breakpoints)
