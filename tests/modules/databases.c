@@ -2,6 +2,7 @@
 /* The C library's functions with state of the process, as private code finds them. */
 #define _GNU_SOURCE
 #include <aliases.h>
+#include <dlfcn.h>
 #include <fstab.h>
 #include <grp.h>
 #include <gshadow.h>
@@ -69,10 +70,10 @@ const char *databases_search(char *key, char *data)
 	return found ? found->data : NULL;
 }
 
-/* tmpnam() without the linker's warning. */
+/* The linker would warn of a program that calls tmpnam() by its name. */
 char *databases_tmpnam(char *name)
 {
-	extern char *plain_tmpnam(char *name) __asm__("tmpnam");
+	char *(*found)(char *) = (char *(*)(char *))dlsym(RTLD_DEFAULT, "tmpnam");
 
-	return plain_tmpnam(name);
+	return found(name);
 }
