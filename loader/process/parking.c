@@ -33,6 +33,9 @@
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
 
 #define LOOK_MS	 20 // how often a thread that waits looks whether its namespace is abandoned
 #define HURRY_MS 5  // after so long a thread in a hurry asks for the GIL anew
@@ -107,6 +110,12 @@ static __attribute__((noinline)) int lock_slowly(pthread_mutex_t *mutex, struct 
 		stop_here(ns);
 		err = pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &until);
 	} while (err == ETIMEDOUT);
+#if defined(__SANITIZE_THREAD__) && __GNUC__ < 15 // whose runtime does not see pthread_mutex_clocklock()
+	if (!err) {
+		__tsan_mutex_pre_lock(mutex, 0);
+		__tsan_mutex_post_lock(mutex, 0, 0);
+	}
+#endif
 	return err;
 }
 
