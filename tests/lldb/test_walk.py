@@ -87,7 +87,7 @@ class Walk(session.Case):
 class Steps(Walk):
     """From a breakpoint out of a function, over a call, into another private library and back."""
 
-    commands = ["gorgon break enter", "gorgon break Py_RunMain", "gorgon break PyInit__multiarray_umath",
+    commands = ["gorgon break enter", "gorgon break PyConfig_SetBytesArgv", "gorgon break PyInit__multiarray_umath",
                 "breakpoint set -n host_created", "breakpoint set -n host_destroyed"]
     actions = {
         "enter": [*SYMBOLS, "bt 2", "frame variable owner", "frame variable amount", "up", "frame variable owner amount",
@@ -169,11 +169,11 @@ class Steps(Walk):
         stops = session.stops(self.output, "host_created", "host_destroyed")
         there = [[int(n) for n in re.findall(rf"^(\d+) +{harness.VERSION} ", stop.output["gorgon list"], re.M)] for stop in stops]
         self.assertEqual(there, [[0, 1, 2, 3, 4], [0, 2, 3, 4], [0, 2, 3, 4, 5]])
-        placed = [locations(stop.output["breakpoint list"], "Py_RunMain") for stop in stops]
+        placed = [locations(stop.output["breakpoint list"], "PyConfig_SetBytesArgv") for stop in stops]
         self.assertEqual([len(found) for found in placed], [5, 4, 5])
-        hit = {stop.pc for stop in session.stops(self.output, "Py_RunMain")}
+        hit = {stop.pc for stop in session.stops(self.output, "PyConfig_SetBytesArgv")}
         self.assertEqual(hit, placed[1] | placed[2])
-        self.assertEqual(len(session.stops(self.output, "Py_RunMain")), len(RAN))
+        self.assertEqual(len(session.stops(self.output, "PyConfig_SetBytesArgv")), len(RAN))
 
 
 @harness.needs_lldb
