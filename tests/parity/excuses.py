@@ -112,6 +112,8 @@ EXCUSES = {
                                        "Breakpoint N is set"), ("scripts",), None, 5),
     "told by libjitreg": Excuse("private objects come by the JIT interface: our scripts stop where that tells gdb of them, and say whose they are",
                                 instead(r"^(  Inferior loaded \S+).*\n.*\n.*$", r"\1"), ("scripts",)),
+    "of no shared library": Excuse("in code without lines gdb says `from LIBRARY`, and it names entries of global offset tables, of libraries "
+                                   "that the system's linker has loaded", instead(r"(@plt \(\)) from \S+$|(# ADDR) <\w+@got\.plt>$", r"\1\2")),
     "no frame": Excuse("`gdb.lookup_global_symbol()` knows no frame, so it finds the first copy's", instead(
         r"(lookup_global_symbol.*\n)\d+$", r"\1N")),
     "values of objects": Excuse("CPython's own printers for gdb come with a libpython that gdb knows as a shared library, or with our "

@@ -76,7 +76,7 @@ MANY_PLAIN = {"gdb": {**dict.fromkeys((
     "watch of a static", "watch of a local, to the end of its frame", "watch -l", "rwatch of a global",
     "awatch of a static", "display", "ptype, whatis", "convenience variables", "tab completion", "info source",
     "info scope", "info functions REGEX", "info functions of C++", "info variables REGEX", "info types REGEX",
-    "disassemble names the PLT", "x/i of a call", "info frame", "frame function NAME, frame level",
+    "disassemble names the PLT", "stepi into the PLT", "x/i of a call", "info frame", "frame function NAME, frame level",
     "up-silently, frame apply", "info frame of a caller", "thread N and back", "step into a function", "step into C++",
     "next out of an extension into CPython", "step in CPython", "step N, next N", "finish", "finish twice, and on",
     "finish of a function that returns an object", "finish of a method", "return VALUE",

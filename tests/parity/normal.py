@@ -16,6 +16,8 @@ WHAT = (
     ("`Hardware watchpoint 2: counter`", "our scripts watch the place of the copy's variable, and gdb shows that as `* (int *) 0x...`"),
     ("what lldb answers several times over, for each module that has it", "each copy is one"),
     ("what our scripts show beside a `PyObject *` in lldb, which by itself shows its address", ""),
+    ("`time_sleep.lto_priv`", "link-time optimisation writes this into the table of symbols, which gdb's `info symbol` reads; the "
+     "scripts answer with the function's name"),
     ("`[New Thread ...]`, `[Switching to ...]`", "a debugger says so when it gets round to it"),
 )
 
@@ -37,6 +39,7 @@ GDB = (
     (r"^Using host libthread_db.*\n", ""),
     (r" from \S+ \[interp \d+\]", ""),
     (r"^(ADDR +ADDR +Yes.*|.* in section \S+ of \S+) \[interp \d+\]$", r"\1"),
+    (r"^(\w+)\.lto_priv(\.\d+)?(?= (?:\+ \d+ )?in section )", r"\1"),
     (r"^((?:ADDR +ADDR +Yes|Note: breakpoint).*\n)\1+", r"\1"),
     (r"ADDR in <function called from gdb> \(\)", "<function called from gdb>"),
     (r"\bThread (ADDR|\d+(\.\d+)?)", "Thread T"),
