@@ -29,8 +29,9 @@ static void *run(void *arg)
 {
 	struct tenant *tenant = arg;
 	const char *args[] = {tenant->program, NULL};
+	const struct gorgon_interp_opts opts = {.size = sizeof(opts), .label = tenant->name};
 	struct gorgon_interp *interp;
-	struct gorgon_error *err = gorgon_interp_create(NULL, &interp);
+	struct gorgon_error *err = gorgon_interp_create(&opts, &interp);
 
 	tenant->status = 3;
 	if (!err) {

@@ -75,8 +75,9 @@ class List(Subcommand):
 
     Usage: gorgon list [-v]
 
-    With -v: what each interpreter is doing, how many calls of the host have ended in it, what it holds of memory and may
-    hold, what the host calls it, and what the newest call runs.
+    With -v: what each interpreter is doing, how many calls of the host have ended in it and the processor time of these, how
+    many threads its code has started, what it holds of memory and may hold, what the host calls it, and what the newest
+    call runs.
 
     Num is the interpreter's number, Thread the thread that runs its program, libpython the
     address range of its own copy of libpython, State "live", "unloading" or "abandoned", GIL the

@@ -38,6 +38,7 @@ TEXT_SIZE = 64
 OBJECT = struct.Struct("<QQQQIIQQQQQQQIIQqIIQ")
 OBJECT_LEAST = 128  # the size of an object before link_map was added to the format
 THREAD = struct.Struct("<QQQQQQ")
+THREAD_OWNER = struct.Struct("<Q")  # behind that, in processes that are new enough
 THREAD_HEAD = 64  # where the root has the address of the first thread
 SLOT = struct.Struct("<QQ")
 
@@ -127,6 +128,7 @@ class Thread:
     def __init__(self, address, fields):
         self.next, _, self.slots, self.slot_count, self.tid, self.tp = fields
         self.address = address
+        self.owner = None  # address of the namespace whose code has started it, 0 for none; None: not known
 
 
 class Strings:
@@ -248,7 +250,7 @@ class Figures:
     """What an interpreter holds and does at this moment. A process of an older libgorgon has none; what is not known is None."""
 
     def __init__(self, read, ns, ns_size):
-        self.memory = self.limit = self.activity = self.calls = None
+        self.memory = self.limit = self.activity = self.calls = self.calls_ns = None
         self.label = self.job = ""
         if ns_size < NS.size + NS_TEXTS.size:
             return
@@ -257,7 +259,7 @@ class Figures:
             *parts, self.limit = USAGE.unpack(bytes(read(usage, USAGE.size)))
             self.memory = sum(parts)
         if activity:
-            state, _, self.calls, *_ = ACTIVITY.unpack(bytes(read(activity, ACTIVITY.size)))
+            state, _, self.calls, self.calls_ns, *_ = ACTIVITY.unpack(bytes(read(activity, ACTIVITY.size)))
             self.activity = ACTIVITIES[state] if state < len(ACTIVITIES) else f"state {state}"
         self.label, self.job = (text_of(bytes(read(at, TEXT_SIZE))) if at else "" for at in (label, job))
 
@@ -353,8 +355,13 @@ def read_changed(header, known, reader):
 
 
 def read_threads(read, header, problems):
-    return walk(header.thread_head, lambda at: Thread(at, THREAD.unpack(bytes(read(at, THREAD.size)))), THREAD_MAX,
-                "threads", problems)
+    def thread(at):
+        found = Thread(at, THREAD.unpack(bytes(read(at, THREAD.size))))
+        if header.thread_size >= THREAD.size + THREAD_OWNER.size:
+            found.owner, = THREAD_OWNER.unpack(bytes(read(at + THREAD.size, THREAD_OWNER.size)))
+        return found
+
+    return walk(header.thread_head, thread, THREAD_MAX, "threads", problems)
 
 
 def tls_block(read, snapshot, obj, tid, tp=None):

@@ -44,6 +44,12 @@ def size(count):
     return "-" if not count else f"{count >> 10}K" if count < 10 << 20 else f"{count >> 20}M"
 
 
+def started_threads(snapshot, ns):
+    """How many threads of an interpreter's code there are; "-" where the process does not say whose threads are."""
+    owners = [thread.owner for thread in snapshot.threads]
+    return "-" if None in owners else owners.count(ns.address)
+
+
 def figures(snapshot):
     """gorgon list -v."""
     rows = []
@@ -51,13 +57,14 @@ def figures(snapshot):
         try:
             found = snapshot.read_figures(ns)
         except root.MemoryProblem:
-            rows.append([number(ns), "?", "?", "?", "?", "", ""])
+            rows.append([number(ns), "?", "?", "?", "?", "?", "?", "", ""])
             continue
-        rows.append([number(ns), found.activity or "-", "-" if found.calls is None else found.calls, size(found.memory),
+        rows.append([number(ns), found.activity or "-", "-" if found.calls is None else found.calls,
+                     "-" if found.calls_ns is None else f"{found.calls_ns / 1e9:.1f}s", started_threads(snapshot, ns), size(found.memory),
                      size(found.limit), found.label or "-", found.job or "-"])
     if not rows:
         return remarks(snapshot) + "No interpreters.\n"
-    return remarks(snapshot) + table(["Num", "Doing", "Calls", "Memory", "Limit", "Label", "Job"], rows)
+    return remarks(snapshot) + table(["Num", "Doing", "Calls", "CPU", "Threads", "Memory", "Limit", "Label", "Job"], rows)
 
 
 def modules(snapshot, namespaces):

@@ -193,6 +193,8 @@ struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 	gorgon_debug_mode_close(ns);
 	gorgon_unload_destroy_doomed(ns);
 	gorgon_debug_mode_forget(ns);
+	if (ns->user.on_end)
+		ns->user.on_end(ns->user.ctx);
 	gorgon_memory_release(gorgon_parts_state(ns->parts, &gorgon_memory_part));
 	gorgon_place_drop_ns(ns);
 	gorgon_ns_unlist(ns);

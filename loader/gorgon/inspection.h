@@ -60,8 +60,17 @@ struct gorgon_interp_stats {
 				       shared code frees counts until its address is given out again. */
 	uint64_t call_count;    /**< calls of the host into it that have ended; start and stop count */
 	uint64_t cpu_ns;        /**< processor time of these calls, on the threads that called */
-	uint64_t block_bytes;   /**< blocks that numpy has from the host, by gorgon.use_data_handler(). A
-				     shared array counts for who has made it, while that holds it. */
+	/**
+	 * Memory of arrays that interpreters can share: what numpy has from the host, by gorgon.use_data_handler(), and copies
+	 * that gorgon.share() has made. Memory that several interpreters hold counts for each with its share: the bytes,
+	 * divided by the number of these interpreters. An interpreter holds memory as long as an array of its lies in it, one that it
+	 * has made or received, and as long as a name that it has given with gorgon.share() is not withdrawn. Whenever
+	 * one begins or ceases to hold memory, the shares of all change at once; who is beyond a limit thereby notices when it
+	 * allocates next. Memory of which an interpreter has a part, by a slice, counts whole. Not counted: what the host
+	 * alone holds, names of interpreters that are gone included, and what the host has made (gorgon_array_create()), whoever
+	 * holds it.
+	 */
+	uint64_t block_bytes;
 	uint64_t memory_limit;  /**< that holds now, or 0 */
 	uint64_t state;         /**< enum gorgon_interp_activity */
 	uint64_t gil_wait_ns;   /**< how long calls of the host have waited for the GIL, those that have it by

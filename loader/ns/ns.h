@@ -38,6 +38,8 @@ struct gorgon_ns_user {
 	/* The namespace is abandoned, and the calling thread is about to be parked. It returns when the thread has nowhere
 	 * else to go. */
 	void (*on_park)(void *ctx);
+	/* The namespace ends: none of its code runs any more. With the loader's lock: leaves are taken. */
+	void (*on_end)(void *ctx);
 	/* In the handler of a fault that the host has survived: abandon the namespace. @text is the report. */
 	void (*on_fault)(void *ctx, const char *text);
 };

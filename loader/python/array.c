@@ -12,6 +12,7 @@
 #include "base/lock.h"
 #include "base/sized.h"
 #include "block.h"
+#include "charges.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 struct shared {
 	struct shared *next;
 	struct gorgon_array *array;
+	uint64_t giver; // who is charged; see charges.c
 	char name[];
 };
 
@@ -190,7 +192,7 @@ struct gorgon_error *gorgon_array_create(const struct gorgon_array_opts *opts,
 
 struct gorgon_error *gorgon_array_create_in(struct gorgon_block *block, void *data,
 					    const struct gorgon_array_layout *layout, bool writable,
-					    struct gorgon_array **ret)
+					    struct gorgon_interp *interp, struct gorgon_array **ret)
 {
 	size_t below = (size_t)((char *)data - block->data);
 	struct gorgon_array *array;
@@ -206,6 +208,10 @@ struct gorgon_error *gorgon_array_create_in(struct gorgon_block *block, void *da
 		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
 					   "array: its items are not all inside its memory of %zu bytes",
 					   block->size);
+	}
+	if (!gorgon_charges_open(block, interp)) {
+		free(array);
+		return &gorgon_error_nomem;
 	}
 	gorgon_block_hold(block);
 	array->block = block;
@@ -254,15 +260,26 @@ static struct shared **array_find(const char *name)
 	return ret;
 }
 
-struct gorgon_error *gorgon_array_share(struct gorgon_array *array, const char *name)
+// Outside of the lock: the last holder tells the memory's owner.
+static void shared_free(struct shared *shared)
+{
+	gorgon_charges_leave(shared->array, shared->giver);
+	gorgon_array_release(shared->array);
+	free(shared);
+}
+
+struct gorgon_error *gorgon_array_share_as(struct gorgon_interp *interp, struct gorgon_array *array, const char *name)
 {
 	struct shared *added = calloc(1, sizeof(*added) + strlen(name) + 1), **at;
 	bool taken;
 
-	if (!added)
+	if (!added || !gorgon_charges_enter(array, interp)) {
+		free(added);
 		return &gorgon_error_nomem;
+	}
 	strcpy(added->name, name);
 	added->array = gorgon_array_retain(array);
+	added->giver = gorgon_charges_holder(interp);
 	gorgon_lock();
 	at = array_find(name);
 	taken = *at;
@@ -271,10 +288,14 @@ struct gorgon_error *gorgon_array_share(struct gorgon_array *array, const char *
 	gorgon_unlock();
 	if (!taken)
 		return NULL;
-	gorgon_array_release(array);
-	free(added);
+	shared_free(added);
 	return gorgon_error_create(GORGON_ERROR_BUSY,
 				   "array \"%s\": the name is taken, withdraw it first", name);
+}
+
+struct gorgon_error *gorgon_array_share(struct gorgon_array *array, const char *name)
+{
+	return gorgon_array_share_as(NULL, array, name);
 }
 
 static struct gorgon_error *no_array_of_name(const char *name)
@@ -310,8 +331,6 @@ struct gorgon_error *gorgon_array_withdraw(const char *name)
 	gorgon_unlock();
 	if (!shared)
 		return no_array_of_name(name);
-	// Outside of the lock: the last holder tells the memory's owner.
-	gorgon_array_release(shared->array);
-	free(shared);
+	shared_free(shared);
 	return NULL;
 }

@@ -56,7 +56,7 @@ static struct gorgon_block *init(void *base, void *data, size_t size)
 		.data = (char *)(block + 1),
 		.size = size,
 		.capacity = size,
-		.offset = (size_t)((char *)(block + 1) - (char *)base),
+		.offset = (uint32_t)((char *)(block + 1) - (char *)base),
 		.mark = mark_of(block),
 	};
 	return block;
@@ -138,7 +138,7 @@ void gorgon_block_release(struct gorgon_block *block)
 }
 
 // Nobody else knows of the block, so nobody can begin to hold it meanwhile.
-static struct gorgon_block *resize_own(struct gorgon_block *block, size_t size)
+struct gorgon_block *gorgon_block_resize(struct gorgon_block *block, size_t size)
 {
 	size_t kept = size < block->size ? size : block->size;
 	size_t offset = block->offset;
@@ -152,20 +152,6 @@ static struct gorgon_block *resize_own(struct gorgon_block *block, size_t size)
 	// The distance to a multiple of 64 may be another one now.
 	memmove(place(base, ALIGN), base + offset, kept);
 	return init(base, place(base, ALIGN), size);
-}
-
-struct gorgon_block *gorgon_block_resize(struct gorgon_block *block, size_t size)
-{
-	struct gorgon_block *ret;
-
-	if (block->offset && __atomic_load_n(&block->count, __ATOMIC_ACQUIRE) == 1)
-		return resize_own(block, size);
-	ret = gorgon_block_create(size, false);
-	if (!ret)
-		return NULL;
-	memcpy(ret->data, block->data, size < block->size ? size : block->size);
-	gorgon_block_release(block);
-	return ret;
 }
 
 void gorgon_block_use_huge_pages(struct gorgon_block *block)

@@ -3,17 +3,15 @@
 #ifndef GORGON_PYTHON_BLOCK_H
 #define GORGON_PYTHON_BLOCK_H
 
+#include "link.h"
 #include "placement.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct gorgon_charge;
 struct gorgon_error;
-
-struct gorgon_link {
-	struct gorgon_link *prev, *next;
-};
 
 struct gorgon_block {
 	struct gorgon_link link; /* for the user's list; see data_handler.c */
@@ -21,8 +19,10 @@ struct gorgon_block {
 	char *data;
 	size_t size;   /* of data, in bytes */
 	size_t capacity; /* bytes that there are for data; 0: memory of another owner */
-	size_t offset; /* from the start of the allocation to data; 0: memory of another owner */
+	uint32_t offset; /* from the start of the allocation to data, 2^30 at most; 0: memory of another owner */
+	bool counted;  /* an interpreter has allocated it, and those that hold it are charged */
 	size_t mapped; /* bytes from mmap(); 0: from malloc() */
+	struct gorgon_charge *charges; /* see charges.c */
 	uint64_t mark;
 };
 
@@ -40,9 +40,8 @@ void gorgon_block_hold(struct gorgon_block *block);
 /* The last holder frees the block, on any thread. NULL is ignored. */
 void gorgon_block_release(struct gorgon_block *block);
 
-/* Change the size of a block; its data may move. If there are other holders, these keep @block, and the result
- * is a copy. NULL: no memory, and @block is as it was. Otherwise the caller holds the result and
- * no longer @block. */
+/* Change the size of a block, not one over memory of another owner, that has no other holders; its data may move. NULL: no
+ * memory, and @block is as it was. Otherwise the caller holds the result and no longer @block. */
 struct gorgon_block *gorgon_block_resize(struct gorgon_block *block, size_t size);
 
 /* Ask the system for huge pages where they fit. */

@@ -16,6 +16,7 @@
 // code_generators/numpy_api.py, __multiarray_api.h).
 
 #define _GNU_SOURCE
+#include "charges.h"
 #include "raise.h"
 #include "share.h"
 #include "base/error.h"
@@ -128,15 +129,12 @@ static struct gorgon_block *new_block(const struct data_handler *own, size_t siz
 	return ret;
 }
 
-// The interpreter that has a block made counts it, as long as it holds the block: blocks that the cache keeps, too.
-static void count_block(const struct data_handler *own, const struct gorgon_block *block)
+// The interpreter that has a block made is charged for it, also while the cache keeps the block, until gorgon_charges_close().
+static void count_block(const struct data_handler *own, struct gorgon_block *block)
 {
-	__atomic_add_fetch(&own->interp->ns->usage.block_bytes, block->capacity, __ATOMIC_RELAXED);
-}
-
-static void uncount_block(const struct data_handler *own, const struct gorgon_block *block)
-{
-	__atomic_sub_fetch(&own->interp->ns->usage.block_bytes, block->capacity, __ATOMIC_RELAXED);
+	block->counted = gorgon_charges_holder(own->interp);
+	if (block->counted)
+		__atomic_add_fetch(&own->interp->ns->usage.block_bytes, block->capacity, __ATOMIC_RELAXED);
 }
 
 static void *create(struct data_handler *own, size_t size, bool zeroed)
@@ -178,12 +176,12 @@ static void handler_free(void *ctx, void *data, size_t size)
 	(void)size;
 	if (!data || put_cached(&own->cache, header(data)))
 		return;
-	uncount_block(own, header(data));
+	gorgon_charges_close(header(data), own->interp);
 	gorgon_shared_refs_remove(&own->interp->shared_refs, &header(data)->link);
 	gorgon_block_release(header(data));
 }
 
-// Memory with a placement cannot grow where it is: allocate anew and copy.
+// Memory with a placement cannot grow where it is, and others look at shared memory: allocate anew and copy.
 static void *move(struct data_handler *own, void *data, size_t size)
 {
 	size_t before = header(data)->size;
@@ -204,13 +202,13 @@ static void *handler_realloc(void *ctx, void *data, size_t size)
 
 	if (!data)
 		return create(own, size, false);
-	if (is_placed(&own->placement))
-		return move(own, data, size);
 	block = header(data);
+	if (is_placed(&own->placement) || __atomic_load_n(&block->count, __ATOMIC_ACQUIRE) > 1)
+		return move(own, data, size);
 	if (size > block->capacity && !gorgon_usage_allow(&own->interp->ns->usage, size - block->capacity))
 		return NULL;
 	gorgon_shared_refs_remove(refs, &block->link);
-	uncount_block(own, block);
+	gorgon_charges_close(block, own->interp);
 	resized = gorgon_block_resize(block, size);
 	count_block(own, resized ?: block);
 	gorgon_shared_refs_add(refs, &refs->blocks, &(resized ?: block)->link);

@@ -11,6 +11,7 @@
 
 #define _GNU_SOURCE
 #include "array.h"
+#include "charges.h"
 #include "pin.h"
 #include "raise.h"
 #include "received.h"
@@ -132,7 +133,7 @@ static struct gorgon_array *array_over_tensor(struct gorgon_interp *interp, PyOb
 		return copy_of_tensor(interp, lowest, layout, opts);
 	if (!block)
 		return gorgon_raise_not_shareable(interp);
-	err = gorgon_array_create_in(block, first, layout, opts->writable, &ret);
+	err = gorgon_array_create_in(block, first, layout, opts->writable, interp, &ret);
 	gorgon_block_release(block);
 	if (err)
 		gorgon_raise(interp, err);
@@ -201,6 +202,7 @@ struct gorgon_array *gorgon_dlpack_array_of(struct gorgon_interp *interp, PyObje
 static void let_go_of_tensor(struct exported *exported)
 {
 	gorgon_shared_refs_remove(&exported->interp->shared_refs, &exported->received.link);
+	gorgon_charges_leave(exported->received.array, gorgon_charges_holder(exported->interp));
 	gorgon_array_release(exported->received.array);
 	free(exported);
 }
@@ -290,6 +292,10 @@ static PyObject *export_tensor(struct gorgon_interp *interp, struct gorgon_array
 			 array)) {
 		free(exported);
 		return refuse_tensor(interp, "the array's items or strides have no name in DLPack");
+	}
+	if (!gorgon_charges_enter(array, interp)) {
+		free(exported);
+		return API(interp, PyErr_NoMemory)();
 	}
 	exported->interp = interp;
 	exported->received.array = gorgon_array_retain(array);

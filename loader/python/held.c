@@ -52,24 +52,6 @@ void gorgon_held_after_fork(struct gorgon_interp *interp, bool child)
 
 // --- lists, under the lock -------------------------------------------------------------
 
-static void list_init(struct gorgon_link *head)
-{
-	head->prev = head->next = head;
-}
-
-static void list_add(struct gorgon_link *head, struct gorgon_link *link)
-{
-	link->prev = head;
-	link->next = head->next;
-	link->prev->next = link->next->prev = link;
-}
-
-static void list_remove(struct gorgon_link *link)
-{
-	link->prev->next = link->next;
-	link->next->prev = link->prev;
-}
-
 // The first reference of a list, which is in no list afterwards, or NULL.
 static struct gorgon_pyobject *list_take(struct gorgon_link *head)
 {
@@ -77,14 +59,14 @@ static struct gorgon_pyobject *list_take(struct gorgon_link *head)
 
 	if (link == head)
 		return NULL;
-	list_remove(link);
+	gorgon_link_remove(link);
 	return (struct gorgon_pyobject *)link;
 }
 
 void gorgon_held_init(struct gorgon_interp *interp)
 {
-	list_init(&interp->held.alive);
-	list_init(&interp->held.released);
+	gorgon_link_init(&interp->held.alive);
+	gorgon_link_init(&interp->held.released);
 }
 
 // --- references ------------------------------------------------------------------------
@@ -98,7 +80,7 @@ struct gorgon_pyobject *gorgon_held_add(struct gorgon_interp *interp, PyObject *
 	*ret = (struct gorgon_pyobject){
 		.interp = interp, .number = interp->number, .count = 1, .object = object};
 	gorgon_held_lock();
-	list_add(&interp->held.alive, &ret->link);
+	gorgon_link_add(&interp->held.alive, &ret->link);
 	gorgon_held_unlock();
 	return ret;
 }
@@ -165,8 +147,8 @@ void gorgon_pyobject_release(struct gorgon_pyobject *object)
 	gorgon_held_lock();
 	interp = object->interp;
 	if (interp) {
-		list_remove(&object->link);
-		list_add(&interp->held.released, &object->link);
+		gorgon_link_remove(&object->link);
+		gorgon_link_add(&interp->held.released, &object->link);
 		__atomic_store_n(&interp->held.waiting, true, __ATOMIC_RELAXED);
 		ask_to_drain(interp);
 	}

@@ -12,6 +12,7 @@
 
 #define _GNU_SOURCE
 #include "abandon.h"
+#include "charges.h"
 #include "config.h"
 #include "cpu_limit.h"
 #include "ending.h"
@@ -133,7 +134,7 @@ static struct gorgon_error *load_interp(struct gorgon_interp *interp, enum gorgo
 	gorgon_lock();
 	interp->ns->user = (struct gorgon_ns_user){interp, gorgon_call_exit, gorgon_interp_before_fork,
 						   gorgon_interp_after_fork, gorgon_traceback_write,
-						   gorgon_call_park, gorgon_abandon_on_fault};
+						   gorgon_call_park, gorgon_charges_end, gorgon_abandon_on_fault};
 	describe_interp(interp);
 	gorgon_unlock();
 	err = interp->isolation->open(interp->ns, interp->python.libpython, &interp->libpython);

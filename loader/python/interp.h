@@ -104,6 +104,7 @@ struct gorgon_shared_refs {
 	pthread_mutex_t lock; /* a leaf */
 	struct gorgon_link blocks; /* of struct gorgon_block, allocated by numpy */
 	struct gorgon_link arrays; /* of struct gorgon_received */
+	struct gorgon_link charges; /* what it is charged for shared memory; see charges.c, with a lock of its own */
 };
 
 /* An array that a Python object holds. */

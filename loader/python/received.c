@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "received.h"
 #include "array.h"
+#include "charges.h"
 #include "raise.h"
 #include "thunks.h"
 #include "process/interpose.h"
@@ -30,10 +31,13 @@ PyObject *gorgon_received_object_of(struct gorgon_interp *interp, struct gorgon_
 {
 	struct gorgon_received *received = calloc(1, sizeof(*received));
 	struct array_object *ret = NULL;
+	bool charged = received && has_type(interp) && gorgon_charges_enter(array, interp);
 
-	if (received && has_type(interp))
+	if (charged)
 		ret = (struct array_object *)API(interp, PyType_GenericAlloc)(interp->array_type, 0);
 	if (!ret) {
+		if (charged)
+			gorgon_charges_leave(array, gorgon_charges_holder(interp));
 		gorgon_array_release(array);
 		free(received);
 		return API(interp, PyErr_Occurred)() ? NULL : API(interp, PyErr_NoMemory)();
@@ -60,6 +64,7 @@ void gorgon_received_dealloc(PyObject *self, struct gorgon_interp *interp)
 
 	if (received) {
 		gorgon_shared_refs_remove(&interp->shared_refs, &received->link);
+		gorgon_charges_leave(received->array, gorgon_charges_holder(interp));
 		gorgon_array_release(received->array);
 		free(received);
 	}
@@ -136,6 +141,7 @@ struct gorgon_array *gorgon_received_copy(struct gorgon_interp *interp, const Py
 		gorgon_raise(interp, err);
 		return NULL;
 	}
+	ret->block->counted = gorgon_charges_holder(interp);
 	if (!API(interp, PyBuffer_ToContiguous)(ret->data, view, view->len, 'C'))
 		return ret;
 	gorgon_array_release(ret);

@@ -66,7 +66,7 @@ static struct gorgon_array *array_over(struct gorgon_interp *interp, struct gorg
 	struct gorgon_array *ret = NULL;
 	struct gorgon_error *err;
 
-	err = gorgon_array_create_in(block, view->buf, layout, writable, &ret);
+	err = gorgon_array_create_in(block, view->buf, layout, writable, interp, &ret);
 	if (err)
 		gorgon_raise(interp, err);
 	return ret;
@@ -238,7 +238,7 @@ PyObject *gorgon_share_share(PyObject *self, PyObject *args, PyObject *kwargs,
 	array = gorgon_share_array_of(interp, object, &manner);
 	if (!array)
 		return NULL;
-	err = gorgon_array_share(array, name);
+	err = gorgon_array_share_as(interp, array, name);
 	gorgon_array_release(array);
 	return err ? gorgon_raise(interp, err) : gorgon_none(interp);
 }

@@ -15,25 +15,23 @@
 void gorgon_shared_refs_init(struct gorgon_shared_refs *refs)
 {
 	pthread_mutex_init(&refs->lock, NULL);
-	refs->blocks.prev = refs->blocks.next = &refs->blocks;
-	refs->arrays.prev = refs->arrays.next = &refs->arrays;
+	gorgon_link_init(&refs->blocks);
+	gorgon_link_init(&refs->arrays);
+	gorgon_link_init(&refs->charges);
 }
 
 void gorgon_shared_refs_add(struct gorgon_shared_refs *refs, struct gorgon_link *head,
 			    struct gorgon_link *link)
 {
 	pthread_mutex_lock(&refs->lock);
-	link->prev = head;
-	link->next = head->next;
-	link->prev->next = link->next->prev = link;
+	gorgon_link_add(head, link);
 	pthread_mutex_unlock(&refs->lock);
 }
 
 void gorgon_shared_refs_remove(struct gorgon_shared_refs *refs, struct gorgon_link *link)
 {
 	pthread_mutex_lock(&refs->lock);
-	link->prev->next = link->next;
-	link->next->prev = link->prev;
+	gorgon_link_remove(link);
 	pthread_mutex_unlock(&refs->lock);
 }
 

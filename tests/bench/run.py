@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Run the benchmarks and print ratios.
 
-Usage: run.py [--json] [--report FILE] [NAME]...      (throws, listing, registering, load, isolate, symdump, executor, arrays, interrupts, record;
-default: all). --report writes what load or executor came to as FILE.md; load's has plots beside it.
+Usage: run.py [--json] [--report FILE] [NAME]...      (throws, listing, registering, load, isolate, symdump, executor, arrays, interrupts, record,
+memory; default: all). --report writes what load or executor came to as FILE.md; load's has plots beside it.
 
 A ratio compares things that were measured in turn within one run: the machine may be
 busy with something else, and then is so for both. Times are of the processor, not of
@@ -25,6 +25,7 @@ sys.path.insert(0, os.path.dirname(HERE))
 import executor  # noqa: E402
 import harness  # noqa: E402
 import load  # noqa: E402
+import memory  # noqa: E402
 import record  # noqa: E402
 
 BUILD = os.environ["BUILD"]
@@ -320,6 +321,12 @@ def measure_load():
     return rows
 
 
+def measure_memory():
+    rows = memory.measure(progress)
+    progress("")
+    return rows
+
+
 def measure_record():
     rows = record.measure(progress)
     progress("")
@@ -351,7 +358,8 @@ BENCHMARKS = {"throws": (throws, print_throws), "listing": (listing, print_listi
               "isolate": (isolate, print_isolate),
               "symdump": (symdump, print_symdump), "executor": (measure_executor, lambda rows: print(executor.tables(rows))),
               "arrays": (arrays, print_arrays), "interrupts": (interrupts, print_interrupts),
-              "record": (measure_record, lambda rows: print(record.tables(rows)))}
+              "record": (measure_record, lambda rows: print(record.tables(rows))),
+              "memory": (measure_memory, lambda rows: print(memory.tables(rows)))}
 
 
 def main():

@@ -38,7 +38,7 @@ class Strategy:
         output = self.session(["break time_sleep", "run", "gorgon list", "gorgon list -v", "gorgon modules 1", "gorgon symbols 1 libpython",
                                "gorgon check", "kill"])
         self.assertEqual(re.findall(rf"^(\d)    {harness.VERSION} ", output, re.M), ["0", "1"], output)
-        self.assertEqual(re.findall(r"^(\d)    running +0 +\S+ +- +- +-$", output, re.M), ["0", "1"], output)
+        self.assertEqual(re.findall(r"^(\d)    running +0 +0\.0s +0 +\S+ +- +- +-$", output, re.M), ["0", "1"], output)
         self.assertRegex(output, rf"(?m)^1 +{harness.SONAME_RE} .* as any library of the system's linker$")
         self.assertRegex(output, r"gdb has it: as any library of the system's linker")
         self.assertRegex(output, r"(?m)^2 namespaces, \d+ objects: consistent\.$")

@@ -3,6 +3,7 @@
 
 import glob
 import os
+import re
 import sys
 import tempfile
 import unittest
@@ -29,7 +30,8 @@ class Postmortem(unittest.TestCase):
             result = harness.run(faulty, *(f"{name}={folder}/{name}.py" for name in TENANTS), cwd=folder)
             self.assertEqual(result.returncode, -11, result.stderr)
             (core,) = glob.glob(f"{folder}/core*")
-            output = harness.gdb([f"source {harness.ROOT}/examples/postmortem.py"], options=[faulty, core], script=True)
+            output = harness.gdb([f"source {harness.ROOT}/examples/postmortem.py", "gorgon list -v"], options=[faulty, core], script=True)
+            self.assertEqual(sorted(re.findall(r"^\d +running +0 +0\.0s +0 +\d+[KM] +- +(\w+) +-$", output, re.M)), sorted(TENANTS), output)
             self.assertRegex(output, r"(?m)^tenant:   beta \(interpreter \d\)\nsignal:   11, address 0x10\n"
                              r"library:  \w*memset\w*\(\) of libc\.so\.6, called by .*(libffi|_ctypes)\S*\.so\S*.*\n"
                              rf"python:   {folder}/beta\.py:5, in fill\npython:   {folder}/beta\.py:9, in <module>$")

@@ -23,7 +23,7 @@ class Strategy(Case):
         output = self.session(["gorgon list", "gorgon list -v", "gorgon modules 1"])
         self.assert_clean(output)
         self.assertEqual(re.findall(rf"^(\d) +{harness.VERSION} ", output, re.M), ["0", "1"], output)
-        self.assertEqual(re.findall(r"^(\d) +running +0 +\S+ +- +- +-$", output, re.M), ["0", "1"], output)
+        self.assertEqual(re.findall(r"^(\d) +running +0 +0\.0s +0 +\S+ +- +- +-$", output, re.M), ["0", "1"], output)
         self.assertRegex(output, rf"(?m)^1 +{harness.SONAME_RE} .* as any library of the system's linker$")
 
 
