@@ -402,8 +402,8 @@ static struct gorgon_error *stop_within(struct gorgon_interp *interp, int timeou
 			     __atomic_load_n(&finisher->tid, __ATOMIC_ACQUIRE));
 		ask_finisher(finisher);
 	}
-	// It may have come to its end at the last moment.
-	if (!finisher_leave(finisher, &err))
+	// It may have come to its end at the last moment. Then Python has ended, also while output of the host still waits.
+	if (!finisher_leave(finisher, &err) && gorgon_call_state(interp) != GORGON_INTERP_ENDED)
 		return gorgon_call_refuse(interp);
 	if (gorgon_error_code(err) != GORGON_ERROR_ABANDONED)
 		give_back_at_stop(interp);

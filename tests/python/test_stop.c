@@ -180,6 +180,40 @@ static void stop_within_a_limit_ends_or_abandons(void **state)
 	alarm(0);
 }
 
+static struct gorgon_interp *slow_to_flush;
+
+// The library's, in place of the C library's: it flushes the host's output when Python has ended.
+__attribute__((visibility("hidden"))) int fflush(FILE *stream)
+{
+	struct gorgon_interp *interp = __atomic_load_n(&slow_to_flush, __ATOMIC_RELAXED);
+	struct gorgon_interp_stats stats = {.size = sizeof(stats)};
+	unsigned long begin = now_ms();
+
+	// Signals end a sleep early.
+	if (interp && !gorgon_interp_get_stats(interp, &stats) && stats.state == GORGON_INTERP_HAS_ENDED)
+		while (now_ms() < begin + 2 * LIMIT_MS)
+			usleep(1000);
+	return fflush_unlocked(stream);
+}
+
+// The time is up when Python has ended, and before the thread that has finalised it says so.
+static void stop_that_ends_at_the_last_moment_has_ended(void **state)
+{
+	struct gorgon_interp *interp = start();
+	struct gorgon_error *busy;
+
+	(void)state;
+	__atomic_store_n(&slow_to_flush, interp, __ATOMIC_RELAXED);
+	assert_ok(gorgon_interp_stop(interp, LIMIT_MS));
+	assert_int_equal(shown_state(interp), GORGON_DEBUG_NS_LIVE);
+	__atomic_store_n(&slow_to_flush, NULL, __ATOMIC_RELAXED);
+	while ((busy = gorgon_interp_destroy(interp))) {
+		assert_int_equal(gorgon_error_code(busy), GORGON_ERROR_BUSY);
+		gorgon_error_destroy(busy);
+		usleep(10000);
+	}
+}
+
 static void stop_interrupts_calls_and_destroy_frees_all(void **state)
 {
 	static const char *const sources[] = {
@@ -197,7 +231,7 @@ static void stop_interrupts_calls_and_destroy_frees_all(void **state)
 
 		spawn(&thread, interp, sources[i]);
 		sem_wait(&reached);
-		assert_ok(gorgon_interp_stop(interp, ENDS_MS));
+		assert_ok(gorgon_interp_stop(interp, LIMIT_MS));
 		assert_raised(join(&thread), "KeyboardInterrupt", "");
 		destroy(interp);
 	}
@@ -401,6 +435,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(daemon_thread_that_waits_for_signals_ends_with_the_program),
 		cmocka_unit_test(stop_within_a_limit_is_an_ordinary_end),
+		cmocka_unit_test(stop_that_ends_at_the_last_moment_has_ended),
 		cmocka_unit_test(stop_interrupts_calls_and_destroy_frees_all),
 		cmocka_unit_test(calls_into_an_abandoned_interpreter_come_back),
 		cmocka_unit_test(functions_of_the_host_between_two_calls_go_on),
