@@ -38,7 +38,7 @@ bool gorgon_usage_is_exceeded(struct gorgon_usage *usage)
 	return ret;
 }
 
-bool gorgon_usage_allow(struct gorgon_usage *usage, size_t size)
+bool gorgon_usage_allow_within(struct gorgon_usage *usage, size_t size)
 {
 	uint64_t limit = __atomic_load_n(&usage->limit, __ATOMIC_ACQUIRE), alarm, sum;
 

@@ -29,8 +29,13 @@ void gorgon_usage_set_limit(struct gorgon_usage *usage, uint64_t limit, uint64_t
 uint64_t gorgon_usage_held(const struct gorgon_usage *usage);
 /* Whether more than the limit is held. @exceeded may be called again. */
 bool gorgon_usage_is_exceeded(struct gorgon_usage *usage);
-/* Whether @size bytes more may be had. */
-bool gorgon_usage_allow(struct gorgon_usage *usage, size_t size);
+/* Whether @size bytes more may be had, where there is a limit. */
+bool gorgon_usage_allow_within(struct gorgon_usage *usage, size_t size);
+/* Whether @size bytes more may be had. Most allocations come here, and most interpreters have no limit. */
+static inline bool gorgon_usage_allow(struct gorgon_usage *usage, size_t size)
+{
+	return !__atomic_load_n(&usage->limit, __ATOMIC_ACQUIRE) || gorgon_usage_allow_within(usage, size);
+}
 /* Whether the calling thread may have memory beyond the limit from now on. Returns what held
  * before, for the call that puts it back. */
 bool gorgon_usage_exempt(bool exempt);

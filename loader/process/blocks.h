@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Blocks that extensions have from malloc(), counted. See blocks.c. */
+/* Blocks that extensions have from malloc(), counted. See blocks.c. What is done for each small block is inline here. */
 #ifndef GORGON_PROCESS_BLOCKS_H
 #define GORGON_PROCESS_BLOCKS_H
 
+#include "base/usage.h"
+
+#include <errno.h>
+#include <malloc.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
-struct gorgon_usage;
+#define GORGON_BLOCKS_LARGE_MIN 65536
+
 struct gorgon_part;
 
 /* The namespace of @usage begins. */
@@ -14,17 +21,87 @@ void gorgon_blocks_begin(struct gorgon_usage *usage);
 /* No code of it runs any more. */
 void gorgon_blocks_release(const struct gorgon_usage *usage);
 
-/* The size to ask the C library for, so that a block of @size bytes can be counted. */
-size_t gorgon_blocks_size(size_t size);
-/* Whether the namespace may have @size bytes more; otherwise errno is ENOMEM. */
-bool gorgon_blocks_allow(size_t size, struct gorgon_usage *usage);
-/* @p, which may be NULL, has gorgon_blocks_size() bytes of the C library's for the namespace: count it. Returns @p. */
-void *gorgon_blocks_note(void *p, struct gorgon_usage *usage);
-/* @p is about to be freed, or may move: the namespace does not count it any more. A block that it does not count is ignored. */
-void gorgon_blocks_forget(void *p, struct gorgon_usage *usage);
-/* How many bytes of a block are its user's; see malloc_usable_size(3). */
-size_t gorgon_blocks_usable_size(void *p, const struct gorgon_usage *usage);
+/* Put a large block into the table, and take it out. */
+void gorgon_blocks_note_large(void *p, size_t size, struct gorgon_usage *usage);
+void gorgon_blocks_forget_large(void *p);
 
 extern const struct gorgon_part gorgon_blocks_part; /* its lock, for fork() */
+
+/* The size to ask the C library for, so that a block of @size bytes can be counted. */
+static inline size_t gorgon_blocks_size(size_t size)
+{
+	return size < GORGON_BLOCKS_LARGE_MIN ? size + sizeof(uint64_t) : size;
+}
+
+/* Whether the namespace may have @size bytes more; otherwise errno is ENOMEM. */
+static inline bool gorgon_blocks_allow(size_t size, struct gorgon_usage *usage)
+{
+	if (size > PTRDIFF_MAX || gorgon_usage_allow(usage, size))
+		return true; /* of what is too large the C library says so */
+	errno = ENOMEM;
+	return false;
+}
+
+static inline void gorgon_blocks_add(struct gorgon_usage *usage, size_t size)
+{
+	__atomic_add_fetch(&usage->extension_bytes, size, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t gorgon_blocks_mark(const void *p, const struct gorgon_usage *usage)
+{
+	return (uintptr_t)p ^ usage->secret;
+}
+
+/* Whether a small block is counted. The bytes may never have been written, or belong to the user of a block without a mark. */
+__attribute__((no_sanitize("address", "thread"))) static inline bool
+gorgon_blocks_is_marked(const void *p, size_t size, const struct gorgon_usage *usage)
+{
+	uint64_t mark;
+
+	if (size < sizeof(mark))
+		return false; /* a sanitizer's block */
+	memcpy(&mark, (const char *)p + size - sizeof(mark), sizeof(mark));
+	return mark == gorgon_blocks_mark(p, usage);
+}
+
+static inline void gorgon_blocks_set_mark(void *p, size_t size, uint64_t mark)
+{
+	memcpy((char *)p + size - sizeof(mark), &mark, sizeof(mark));
+}
+
+/* @p, which may be NULL, has gorgon_blocks_size() bytes of the C library's for the namespace: count it. Returns @p. */
+static inline void *gorgon_blocks_note(void *p, struct gorgon_usage *usage)
+{
+	size_t size = p ? malloc_usable_size(p) : 0;
+
+	if (size >= GORGON_BLOCKS_LARGE_MIN) {
+		gorgon_blocks_note_large(p, size, usage);
+	} else if (p && !gorgon_blocks_is_marked(p, size, usage)) {
+		gorgon_blocks_set_mark(p, size, gorgon_blocks_mark(p, usage));
+		gorgon_blocks_add(usage, size);
+	}
+	return p;
+}
+
+/* @p is about to be freed, or may move: the namespace does not count it any more. A block that it does not count is ignored. */
+static inline void gorgon_blocks_forget(void *p, struct gorgon_usage *usage)
+{
+	size_t size = malloc_usable_size(p);
+
+	if (size >= GORGON_BLOCKS_LARGE_MIN) {
+		gorgon_blocks_forget_large(p);
+	} else if (gorgon_blocks_is_marked(p, size, usage)) {
+		gorgon_blocks_set_mark(p, size, 0);
+		gorgon_blocks_add(usage, -size);
+	}
+}
+
+/* How many bytes of a block are its user's; see malloc_usable_size(3). */
+static inline size_t gorgon_blocks_usable_size(void *p, const struct gorgon_usage *usage)
+{
+	size_t size = malloc_usable_size(p);
+
+	return size < GORGON_BLOCKS_LARGE_MIN && gorgon_blocks_is_marked(p, size, usage) ? size - sizeof(uint64_t) : size;
+}
 
 #endif

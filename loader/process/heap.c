@@ -38,9 +38,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define PAGE	 4096 // the smallest size of a page
 #define GAP	 16
-#define HEADER	 sizeof(struct gorgon_heap_block)
+#define HEADER	 GORGON_HEAP_HEADER
 #define OVERHEAD (HEADER + GAP)
 
 struct gorgon_heap {
@@ -55,35 +54,26 @@ struct gorgon_heap_block {
 	uint64_t mark; // bit 0: there is a gap
 };
 
-_Static_assert(sizeof(struct gorgon_heap_block) == 32, "malloc()'s alignment");
+_Static_assert(sizeof(struct gorgon_heap_block) == HEADER && HEADER % 16 == 0, "malloc()'s alignment");
+_Static_assert(offsetof(struct gorgon_heap_block, mark) == HEADER - sizeof(uint64_t), "gorgon_heap_is_listed()");
 
-static uint64_t secret;
+uint64_t gorgon_heap_secret;
 
 __attribute__((constructor(199))) static void init_secret(void)
 {
-	if (getrandom(&secret, sizeof(secret), GRND_NONBLOCK) != sizeof(secret))
-		secret = gorgon_now() * UINT64_C(0x9e3779b97f4a7c15);
+	if (getrandom(&gorgon_heap_secret, sizeof(gorgon_heap_secret), GRND_NONBLOCK) != sizeof(gorgon_heap_secret))
+		gorgon_heap_secret = gorgon_now() * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 static uint64_t mark_of(const struct gorgon_heap_block *block)
 {
-	return ((uintptr_t)block ^ secret) & ~UINT64_C(15);
+	return ((uintptr_t)block ^ gorgon_heap_secret) & ~UINT64_C(15);
 }
 
 // The header of a listed block, or NULL for all others.
-__attribute__((no_sanitize("address", "thread"))) static struct gorgon_heap_block *
-listed(const void *p)
+static struct gorgon_heap_block *listed(void *p)
 {
-	struct gorgon_heap_block *block = (struct gorgon_heap_block *)p - 1;
-
-	if (!((uintptr_t)p % PAGE) || (uintptr_t)p % 16)
-		return NULL;
-	return (block->mark & ~UINT64_C(15)) == mark_of(block) ? block : NULL;
-}
-
-bool gorgon_heap_is_listed(const void *p)
-{
-	return listed(p);
+	return gorgon_heap_is_listed(p) ? (struct gorgon_heap_block *)p - 1 : NULL;
 }
 
 static void *base_of(const struct gorgon_heap_block *block)
@@ -130,7 +120,7 @@ static bool allowed(struct gorgon_heap *heap, size_t size)
 
 static bool needs_gap(const void *base)
 {
-	return !(((uintptr_t)base + HEADER) % PAGE);
+	return !(((uintptr_t)base + HEADER) % GORGON_HEAP_PAGE);
 }
 
 // Make a new block larger by a gap, if it needs a gap; the added bytes are zeros. NULL: no memory, and
