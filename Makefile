@@ -280,7 +280,7 @@ $(FUZZ_LIBRARIES:%=$(BUILD)/fuzz/fuzz_%): $(BUILD)/fuzz/%: tests/fuzz/%.c $(FUZZ
 		$(BUILD)/fuzz/lib/libgorgon.a $(BUILD)/fuzz/lib/libjitreg.a
 	$(call fuzzer,$(if $(findstring fuzz_load,$@),$(FUZZ_WRAP:%=-Wl$(comma)--wrap=%)) -lelf -lz -lgcc_s -ldl -pthread)
 $(BUILD)/fuzz/lib/libgorgon.a: $(GORGON_SRC) $(GORGON_ASM) $(JITREG_SRC)
-	+@$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz/lib CC=$(CLANG) SAN=address,undefined \
+	+@$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz/lib CC=$(CLANG) CI= SAN=address,undefined \
 		CFLAGS='-O1 -g -fsanitize=fuzzer-no-link -fno-sanitize=pointer-overflow' $(BUILD)/fuzz/lib/libgorgon.a $(BUILD)/fuzz/lib/libjitreg.a
 $(BUILD)/fuzz/lib/libjitreg.a: $(BUILD)/fuzz/lib/libgorgon.a
 

@@ -68,7 +68,7 @@ packages="
 	python3-cryptography python3-greenlet debootstrap dejagnu
 	python3-cryptography-vectors python3-pretend python3-iso8601 python3-tz
 	python3-pytest-subtests python3-cssselect python3-bs4 python3-html5lib
-	clang-$lldb libclang-rt-$lldb-dev llvm-$lldb
+	clang-$lldb libclang-rt-$lldb-dev llvm-$lldb zzuf
 "
 [ "${2:-}" != arm ] || packages="$packages
 	gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static debootstrap gdb-multiarch

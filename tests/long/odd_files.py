@@ -18,6 +18,7 @@ import sys
 
 from report import Report
 import harness
+import readers
 import sources
 
 FOLDER = os.path.join(harness.BUILD, "odd-files")
@@ -86,25 +87,17 @@ def from_llvm(files, tool):
 
 
 def read(report, target, paths):
-    environment = dict(os.environ, XDG_CACHE_HOME=os.path.join(FOLDER, "cache"))
-    failed = []
+    found = []
     for first in range(0, len(paths), BATCH):
         report.progress(first, len(paths), target)
-        batch = paths[first:first + BATCH]
-        result = subprocess.run([os.path.join(harness.BUILD, "fuzz", f"fuzz_{target}"), "-timeout=60", "-rss_limit_mb=4096",
-                                 f"-artifact_prefix={FOLDER}/", *batch],
-                                env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
-        if result.returncode:
-            running = re.findall(r"^Running: (.*)$", result.stderr, re.M)
-            failed.append(f"{running[-1] if running else batch[0]}\n{result.stderr[-2000:]}")
-    report.check(f"read by {target}, with sanitizers", not failed, f"{len(paths)} without a report", f"{len(failed)} reports", "\n".join(failed))
+        found += readers.read(target, paths[first:first + BATCH], FOLDER)
+    report.check(f"read by {target}, with sanitizers", not found, f"{len(paths)} without a report", f"{len(found)} reports",
+                 "\n".join(f"{path}\n{text}" for path, text in found))
 
 
 def compare(report, paths):
-    result = harness.run(os.path.join(harness.BUILD, "differ"), *paths, cwd=FOLDER, timeout=3600)
-    counts = re.search(r"^differ: (.*)$", result.stderr, re.M)
-    report.check("under both linkers", result.returncode == 0, "no crash where the system's linker refuses",
-                 counts[1] if counts else f"status {result.returncode}", result.stderr)
+    counts, crashed = readers.compare(paths, FOLDER)
+    report.check("under both linkers", not crashed, "no crash where the system's linker refuses", counts, "\n".join(crashed))
 
 
 def main():

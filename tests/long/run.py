@@ -20,7 +20,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-NOT_TESTS = {"run", "report", "root", "programs", "sources", "suites"}
+NOT_TESTS = {"run", "readers", "report", "root", "programs", "sources", "suites"}
 PACKAGES = ["libc6", "libpython3.11", "python3-numpy", "gdb", "lldb-19"]
 RESULTS = os.path.join(HERE, "RESULTS.md")
 RESULTS_HEAD = "# Results of the long tests\n\nWritten by `make check-long`. Each section has the day and the versions it ran with.\n"
