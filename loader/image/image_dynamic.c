@@ -326,10 +326,15 @@ static struct gorgon_error *set_version(struct gorgon_image *image, uint32_t ndx
 					const char *file)
 {
 	const char *name = dynamic_string(image, name_off);
+	uint32_t hash;
 
 	ndx &= 0x7fff;
 	if (!name)
 		return bad(image, "symbol version %u: name is outside of DT_STRTAB", ndx);
+	// The C library crashes when it looks for such a version: its symbols without a version have this hash, and no name.
+	hash = gorgon_symbol_sysv_hash(name);
+	if (!hash)
+		return bad(image, "symbol version %u: its name, '%s', has the hash 0, as no version has", ndx, name);
 	if (ndx >= image->version_count) {
 		size_t count = ndx + 1;
 		struct gorgon_version *grown =
@@ -343,7 +348,7 @@ static struct gorgon_error *set_version(struct gorgon_image *image, uint32_t ndx
 		image->version_count = (uint32_t)count;
 	}
 	image->versions[ndx] = (struct gorgon_version){
-		.name = name, .file = file, .hash = gorgon_symbol_sysv_hash(name)};
+		.name = name, .file = file, .hash = hash};
 	return NULL;
 }
 

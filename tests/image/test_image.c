@@ -488,6 +488,8 @@ static const struct damage damages[] = {
 	 "need 0 of libfirst.so"},
 	{"verneed_name", FIELD(ELF_VERNAUX, 0, Elf64_Vernaux, vna_name, 999), F,
 	 "symbol version 3: name"},
+	{"verneed_no_name", FIELD(ELF_VERNAUX, 0, Elf64_Vernaux, vna_name, 0), F,
+	 "symbol version 3: its name, '', has the hash 0, as no version has"},
 	{"verneed_none", FIELD(ELF_VERNEED, 0, Elf64_Verneed, vn_cnt, 0), F,
 	 "version index 3 is not defined"},
 	// relocations

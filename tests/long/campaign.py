@@ -152,7 +152,7 @@ def main():
     all_kinds, lines, found = kinds(), [], collections.defaultdict(list)
     batches = math.ceil(COUNT / len(all_kinds) / BATCH)
     tasks = [(kind, number) for number in range(batches) for kind in all_kinds]
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with concurrent.futures.ThreadPoolExecutor(2 * os.cpu_count()) as pool:
         for done, ((kind, _), (counts, wrong)) in enumerate(zip(tasks, pool.map(lambda task: try_batch(*task), tasks)), 1):
             report.progress(done * BATCH, len(tasks) * BATCH, kind.name)
             found[kind] += wrong

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdlib.h>
@@ -644,6 +645,50 @@ static void address_set_add_twice_says_so(void **state)
 	address_set_deinit(&set);
 }
 
+static size_t count_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	size_t count = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+// libdw looks for the names of a file that has none in the file with its debug information, and forgets that one when the first has
+// lines of its own.
+static void library_with_lines_of_its_own_opens_no_other_file(void **state)
+{
+	char folder[] = "/tmp/gorgon-symdump-XXXXXX", path[64], debug[64], command[512];
+	struct target target = {.name = "test", .root = open("/", O_PATH | O_CLOEXEC), .memory = -1, .root_name = "/no/files"};
+	size_t before = count_descriptors(), count;
+	const struct symbol *symbols;
+	struct library *library;
+	int line = 0;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/own.so", folder);
+	snprintf(debug, sizeof(debug), "%s/other.debug", folder);
+	snprintf(command, sizeof(command),
+		 "echo 'int only(void)\n{\n\treturn 7;\n}' | gcc -g -shared -fPIC -Wl,--build-id -x c - -o %s && "
+		 "objcopy --only-keep-debug %s %s && objcopy --strip-all --keep-section='.debug_*' %s", path, path, debug, path);
+	assert_int_equal(system(command), 0);
+	library = library_create(&target, open(path, O_RDONLY | O_CLOEXEC), NULL, 0, path, debug);
+	count = library_symbols(library, &symbols);
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(symbols[i].name, "only"))
+			assert_non_null(library_find_line(library, symbols[i].vaddr, true, &line));
+	assert_int_equal(line, 2);
+	library_destroy(library);
+	assert_int_equal(count_descriptors(), before);
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	assert_int_equal(system(command), 0);
+	close(target.root);
+}
+
 // dwfl_getthreads() of elfutils 0.188 loses 16 bytes when a core's notes are damaged.
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
@@ -662,6 +707,7 @@ int main(void)
 		cmocka_unit_test(snapshot_of_damaged_field_says_what_is_wrong),
 		cmocka_unit_test(snapshot_of_core_that_was_cut_off_says_so),
 		cmocka_unit_test(every_output_of_mutated_cores_ends),
+		cmocka_unit_test(library_with_lines_of_its_own_opens_no_other_file),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -61,7 +61,26 @@ bool elf_file_start(Elf *elf, uint64_t *ret)
 	return least != UINT64_MAX;
 }
 
-// The DWARF is where the registry says; otherwise in the usual places, by build-id and by link.
+static bool has_dwarf(Dwfl_Module *module)
+{
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(module, &bias);
+	size_t strings;
+	GElf_Shdr shdr;
+
+	if (elf_getshdrstrndx(elf, &strings))
+		return false;
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn)) && gelf_getshdr(scn, &shdr);) {
+		const char *name = elf_strptr(elf, strings, shdr.sh_name);
+
+		if (name && (!strncmp(name, ".debug_", 7) || !strncmp(name, ".zdebug_", 8)))
+			return true;
+	}
+	return false;
+}
+
+// The DWARF is where the registry says; otherwise in the usual places, by build-id and by link. A file with DWARF needs no other:
+// libdw would open one for its names, read the DWARF of the first, and lose the other.
 static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
 			  const char *file_name, const char *debuglink, GElf_Word crc, char **ret)
 {
@@ -71,6 +90,8 @@ static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name
 	GElf_Addr vaddr;
 	int fd = -1, size = dwfl_module_build_id(module, &bits, &vaddr);
 
+	if (has_dwarf(module))
+		return -1;
 	if (library->debug_path && size > 0 && size <= 64)
 		fd = target_open_file(library->target, library->debug_path);
 	if (fd >= 0) {
