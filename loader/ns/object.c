@@ -58,8 +58,7 @@ struct gorgon_object **gorgon_object_closure(struct gorgon_object *root, size_t 
 	root->mark = true;
 	for (size_t i = 0; i < n; i++) {
 		for (size_t d = 0; d < list[i]->dep_count; d++) {
-			struct gorgon_object *dep = list[i]->deps[d];
-			struct gorgon_object **grown = list;
+			struct gorgon_object *dep = list[i]->deps[d], **grown;
 
 			if (dep->mark)
 				continue;

@@ -50,8 +50,11 @@ static void link_first(struct gorgon_exit *exit, struct gorgon_exit **list)
 	*list = exit;
 }
 
+// An entry that another thread has taken meanwhile is in no list.
 static void unlink_exit(struct gorgon_exit *exit)
 {
+	if (!exit->list)
+		return;
 	if (exit->prev)
 		exit->prev->next = exit->next;
 	else
@@ -76,8 +79,7 @@ static void at_end_with_status(int status, void *arg)
 	struct gorgon_exit *exit = arg;
 
 	pthread_mutex_lock(&lock);
-	if (exit->list)
-		unlink_exit(exit);
+	unlink_exit(exit);
 	pthread_mutex_unlock(&lock);
 	atexit_call(exit, status);
 	free(exit);

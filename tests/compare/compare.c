@@ -41,9 +41,7 @@ static __attribute__((noreturn)) void leave(void)
 {
 	const char *text = test_notes();
 
-	if (write(record_fd, text, strlen(text)) < 0)
-		_exit(1);
-	_exit(0);
+	test_child_exit(write(record_fd, text, strlen(text)) < 0);
 }
 
 // --- the two ways ------------------------------------------------------------------

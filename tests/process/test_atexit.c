@@ -6,6 +6,10 @@
 #define _GNU_SOURCE
 #include "helpers.h"
 
+#include "ns/ns.h"
+#include "process/atexit.h"
+
+#include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -184,9 +188,36 @@ static void exit_of_the_hosts_child_runs_all(void **state)
 	assert_string_equal(notes_of(fork_from_host, NULL), "host -a.late -a.global ");
 }
 
+static struct gorgon_ns *ending;
+
+// The loader registers by this function. When a namespace ends, its functions are called while the C library finds no memory.
+int on_exit(void (*fn)(int status, void *arg), void *arg)
+{
+	int (*real)(void (*)(int, void *), void *) = (int (*)(void (*)(int, void *), void *))dlsym(RTLD_NEXT, "on_exit");
+
+	if (!ending)
+		return real(fn, arg);
+	gorgon_atexit_run_at_end(gorgon_parts_state(ending->parts, &gorgon_atexit_part), 0);
+	return -1;
+}
+
+static int register_at_the_end(void *arg)
+{
+	(void)arg;
+	ending = test_ns();
+	return SYMBOL(test_open(ending, "libends_a.so"), bool (*)(void), "ends_status")();
+}
+
+static void on_exit_without_memory_at_the_end_fails(void **state)
+{
+	(void)state;
+	assert_int_equal(test_in_child(register_at_the_end, NULL), false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(on_exit_without_memory_at_the_end_fails),
 		cmocka_unit_test(exit_calls_what_is_there_with_the_status),
 		cmocka_unit_test(exit_after_the_namespace_calls_nothing_again),
 		cmocka_unit_test(quick_exit_calls_what_is_there),

@@ -338,9 +338,6 @@ static void run_step(const struct step *step, size_t n, bool all)
 	result->ended = true;
 }
 
-// Only a build that measures coverage has this.
-extern void __gcov_dump(void) __attribute__((weak));
-
 // Runs the step in a child in which the n-th call fails; 0: none does. Returns the status as waitpid() has it.
 static int in_child(const struct step *step, size_t n, bool all)
 {
@@ -354,9 +351,7 @@ static int in_child(const struct step *step, size_t n, bool all)
 		err(1, "fork");
 	if (!pid) {
 		run_step(step, n, all);
-		if (__gcov_dump)
-			__gcov_dump();
-		_exit(0);
+		test_child_exit(0);
 	}
 	if (waitpid(pid, &status, 0) != pid)
 		err(1, "waitpid");
