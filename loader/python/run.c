@@ -204,7 +204,7 @@ struct gorgon_error *gorgon_run_call(struct gorgon_interp *interp, PyObject *fun
 	return err;
 }
 
-static struct gorgon_error *run_function_call(struct gorgon_interp *interp, void *ctx)
+static struct gorgon_error *call_function(struct gorgon_interp *interp, void *ctx)
 {
 	const struct gorgon_api *api = interp->api;
 	const struct function_call *call = ctx;
@@ -246,5 +246,5 @@ struct gorgon_error *gorgon_interp_call(struct gorgon_interp *interp, const char
 
 	return gorgon_run_check(function, args, kwargs)
 		       ?: gorgon_call_job(interp, (struct gorgon_job_name){module, function},
-					  run_function_call, &call);
+					  call_function, &call);
 }
