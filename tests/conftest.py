@@ -10,6 +10,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 import traceback
 import unittest
@@ -40,7 +41,8 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     # A shell that starts us in the background ignores SIGINT, which the programs that we start would inherit.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     unittest.TestCase.maxDiff = None  # the messages are cut by shorten()
     words = config.getoption("--select").split()
     config.gorgon_kinds = [word for word in words if word in KINDS] or (SANITIZED_KINDS if harness.SANITIZED else KINDS)
@@ -233,7 +235,10 @@ TestCaseFunction.failfast = False
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item):
     """Program.run() has the limit for cases of a cmocka program."""
-    limit = 0 if isinstance(item, Case) else item.config.getoption("--limit")
+    if isinstance(item, Case) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    limit = item.config.getoption("--limit")
 
     def expire(_signal, _frame):
         raise AssertionError(f"the case has not ended after {limit} s")
@@ -314,8 +319,9 @@ def skips(config):
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_sessionstart(session):
-    """A log has a line for each case, a terminal has progress."""
+def pytest_collection(session):
+    """A log has a line for each case, a terminal has progress. pytest-xdist has started its workers by now: before that, a request
+    for such lines makes it ask each worker what it is, and then a worker may run cases on a thread that can have no handlers."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if not reporter.isatty and not session.config.option.verbose:
         session.config.option.verbose = 1

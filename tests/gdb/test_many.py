@@ -19,15 +19,20 @@ ASK = ("info functions ^many_", "rbreak ^many_sta", "info line many_entry", "inf
        "break many_static if n == 12", "info breakpoints", "delete", "tbreak many.c:AFTER", "continue", "bt", "list")
 
 
+def wait_for_all(test, count):
+    """Statements for interpreters that have loaded the extension: none goes on before the others of its process have, too."""
+    loaded = tempfile.TemporaryDirectory()
+    test.addClassCleanup(loaded.cleanup)
+    return (f"import gorgon, os; mine = f'{{os.getpid()}}-'; open(f'{loaded.name}/{{mine}}{{gorgon.interpreter}}', 'w').close(); "
+            f"here = lambda: sum(name.startswith(mine) for name in os.listdir('{loaded.name}')); "
+            f"list(iter(lambda: here() < {count} and not time.sleep(0.01), False)); ")
+
+
 @harness.needs_gdb
 class Many(Case):
     @classmethod
     def run_it(cls):
-        # All interpreters load the extension before any of them goes on.
-        loaded = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(loaded.cleanup)
-        wait = (f"import gorgon, os; open(f'{loaded.name}/{{gorgon.interpreter}}', 'w').close(); "
-                f"list(iter(lambda: len(os.listdir('{loaded.name}')) < {MANY} and not time.sleep(0.01), False)); ")
+        wait = wait_for_all(cls, MANY)
         with Terminal(harness.HOST, "-n", MANY, cls.code + wait + "many.many_entry(5); time.sleep(0.5)") as gdb:
             gdb.ask(f"source {harness.GDB_SCRIPT}")
             gdb.ask("break many_static")
@@ -79,7 +84,8 @@ class Ended(Case):
     @classmethod
     def run_it(cls):
         ask = ("info breakpoints", "tbreak many_entry if n == 5", "list many_entry", "info line many_static")
-        with Terminal(harness.HOST, "-n", cls.count, cls.code + "time.sleep(1); many.many_entry(5); time.sleep(0.2)") as gdb:
+        wait = wait_for_all(cls, cls.count)
+        with Terminal(harness.HOST, "-n", cls.count, cls.code + wait + "many.many_entry(5); time.sleep(0.2)") as gdb:
             gdb.ask(f"source {harness.GDB_SCRIPT}")
             gdb.ask("break many_static if n == 6")
             cls.answers = []

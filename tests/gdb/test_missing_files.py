@@ -39,7 +39,8 @@ class Gone(unittest.TestCase):
     def test_one_line_says_what_is_missing(self):
         self.assertEqual(len(re.findall(r"^gorgon: /.*/cache/gorgon/\S+\.debug is not here: .*gorgon symbols all", self.gone, re.M)), 1,
                          self.gone)
-        self.assertIn('No symbol "time_sleep"', self.names)
+        # gdb may know its address by a copy that it has looked at, but no symbol there.
+        self.assertRegex(self.names, 'No symbol (?:"time_sleep"|matches time_sleep)')
 
     def test_backtraces_find_their_own(self):
         self.assertEqual(len(re.findall(r"^#\d+ .*\btime_sleep from ", self.gone, re.M)), COUNT, self.gone[-3000:])

@@ -70,6 +70,8 @@ def drive(debugger, command, exe_ctx, _result, _dict):
         if not stopped or not process.is_alive:
             break
         process.Continue()
+    if process.is_alive:  # nobody asked for this stop
+        say("\n".join(f"thread {thread.GetIndexID()}: {thread.GetStopDescription(200)}" for thread in process))
     say(f"=== end {lldb.SBDebugger.StateAsCString(process.GetState())} {process.GetExitStatus()}")
 
 
