@@ -3,6 +3,8 @@
 
 Debuggers run without the user's init files. A test skips only when a tool is absent."""
 
+import contextlib
+import fcntl
 import glob
 import os
 import re
@@ -242,11 +244,20 @@ def python_headers(minor):
             for folder in glob.glob(pattern) if os.path.exists(f"{folder}/internal/pycore_frame.h")]
 
 
+@contextlib.contextmanager
+def package_source():
+    """The folder python/, for one worker at a time: setuptools builds in it."""
+    with open(os.path.join(BUILD, "package.lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield os.path.join(ROOT, "python")
+
+
 def install_package(folder):
     """pip install of python/, for PYTHONPATH."""
-    subprocess.run([PYTHON3, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "--no-index",
-                    "--root-user-action=ignore", "--target", folder, "."], check=True,
-                   cwd=os.path.join(ROOT, "python"), env=dict(os.environ, GORGON_BUILD=BUILD))
+    with package_source() as source:
+        subprocess.run([PYTHON3, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "--no-index",
+                        "--root-user-action=ignore", "--target", folder, "."], check=True,
+                       cwd=source, env=dict(os.environ, GORGON_BUILD=BUILD))
 
 
 def source_line(path, text):

@@ -11,7 +11,7 @@ import tarfile
 import tempfile
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import PYTHON3, ROOT, run  # noqa: E402
+from harness import PYTHON3, ROOT, package_source, run  # noqa: E402
 from test_executor import Package  # noqa: E402
 
 SETUP = os.path.join(ROOT, "python", "setup.py")
@@ -21,7 +21,8 @@ class Distribution(Package):
     def test_source_archive_builds_elsewhere(self):
         with tempfile.TemporaryDirectory() as folder:
             env = {"GORGON_BUILD": f"{folder}/build"}
-            run(PYTHON3, SETUP, "-q", "sdist", "-d", folder, cwd=f"{ROOT}/python", env=env).check_returncode()
+            with package_source() as package:
+                run(PYTHON3, SETUP, "-q", "sdist", "-d", folder, cwd=package, env=env).check_returncode()
             with tarfile.open(glob.glob(f"{folder}/*.tar.gz")[0]) as archive:
                 archive.extractall(folder)
             source = glob.glob(f"{folder}/gorgon-*/")[0]
