@@ -142,7 +142,10 @@ class Here(session.Case):
                                    "target modules list"], script=True)
             self.assert_clean(output)
             inside = re.findall(rf"{harness.SONAME_RE} \[interp (\d+)\]`_PyEval_EvalFrameDefault\(", output)
-            self.assertEqual(sorted(map(int, set(inside))), list(range(COUNT)) if HAS_STACKS else [], name)
+            if HAS_STACKS:
+                self.assertEqual(sorted(map(int, set(inside))), list(range(COUNT)), name)
+            else:  # whichever thread it is
+                self.assertLessEqual(len(set(inside)), 1, name)
             there = re.findall(rf" 0x(\w+) \S+/interp (\d+)/{harness.SONAME_RE}", output)
             self.assertEqual(sorted(int(i) for _, i in there), list(range(COUNT)), name)
             self.assertEqual(len({address for address, _ in there}), COUNT, name)
