@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Blocks that extensions have from malloc(), counted. See blocks.c. What is done for each small block is inline here. */
+/* Blocks that extensions have from malloc(), counted. See blocks.c. The functions that run for each small block are inline in this header. */
 #ifndef GORGON_PROCESS_BLOCKS_H
 #define GORGON_PROCESS_BLOCKS_H
 

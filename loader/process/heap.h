@@ -22,7 +22,7 @@ void gorgon_heap_after_fork(struct gorgon_heap *heap);
 
 extern uint64_t gorgon_heap_secret;
 
-/* Whether a block, which must be alive, is libpython's: the word before it is a mark then. */
+/* Whether a block is libpython's. The block must be alive. The eight bytes before a block of libpython's are its mark. */
 __attribute__((no_sanitize("address", "thread"))) static inline bool gorgon_heap_is_listed(const void *p)
 {
 	if (!((uintptr_t)p % GORGON_HEAP_PAGE) || (uintptr_t)p % 16)

@@ -110,7 +110,7 @@ static __attribute__((noinline)) int lock_slowly(pthread_mutex_t *mutex, struct 
 		stop_here(ns);
 		err = pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &until);
 	} while (err == ETIMEDOUT);
-#if defined(__SANITIZE_THREAD__) && __GNUC__ < 15 // whose runtime does not see pthread_mutex_clocklock()
+#if defined(__SANITIZE_THREAD__) && __GNUC__ < 15 // the runtime of these versions does not see pthread_mutex_clocklock()
 	if (!err) {
 		__tsan_mutex_pre_lock(mutex, 0);
 		__tsan_mutex_post_lock(mutex, 0, 0);

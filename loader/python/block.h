@@ -40,8 +40,8 @@ void gorgon_block_hold(struct gorgon_block *block);
 /* The last holder frees the block, on any thread. NULL is ignored. */
 void gorgon_block_release(struct gorgon_block *block);
 
-/* Change the size of a block, not one over memory of another owner, that has no other holders; its data may move. NULL: no
- * memory, and @block is as it was. Otherwise the caller holds the result and no longer @block. */
+/* Change the size of @block, whose data may move. The caller is its only holder, and its memory has no other owner. NULL:
+ * there is no memory, and @block is as it was. Otherwise the caller holds the result and no longer @block. */
 struct gorgon_block *gorgon_block_resize(struct gorgon_block *block, size_t size);
 
 /* Ask the system for huge pages where they fit. */

@@ -13,7 +13,7 @@ struct gorgon_pyobject {
 	PyObject *object;
 };
 
-/* The lock of all references, of the copies of replicas and of charges for shared memory: a leaf, for a few instructions. */
+/* The lock of all references, of the copies of replicas and of charges for shared memory. It is a leaf, and is held for a few instructions. */
 void gorgon_held_lock(void);
 void gorgon_held_unlock(void);
 /* Around fork(), once for each interpreter. */

@@ -70,7 +70,7 @@ const char *databases_search(char *key, char *data)
 	return found ? found->data : NULL;
 }
 
-/* The linker would warn of a program that calls tmpnam() by its name. */
+/* It looks tmpnam() up, because the linker warns of each program that calls tmpnam() by its name. */
 char *databases_tmpnam(char *name)
 {
 	char *(*found)(char *) = (char *(*)(char *))dlsym(RTLD_DEFAULT, "tmpnam");
