@@ -3,7 +3,7 @@
 //
 // What interpreters allocate for arrays counts for those that hold it: a block's bytes are divided by the number
 // of these interpreters. The shares are stored anew whenever an interpreter begins to hold the block or ceases to,
-// because limits are compared with sums that have to be there already, inside malloc(). Memory of the host counts for nobody: a
+// because malloc() compares a limit with a sum, and has no time to compute it. Memory of the host counts for nobody: a
 // program cannot give it back.
 //
 // Most blocks never have a second holder. They have no list, and the data handler counts them. A block gets its list when an
@@ -11,8 +11,8 @@
 // in its own memory at that time. An interpreter holds a block once as its maker, once for each object of its that refers
 // to it, and once for each name that it has given. A name may outlive the interpreter, so holders are known by numbers.
 //
-// The lists are under the lock of held.c. Each interpreter has a list of its charges, for its end: then names that it
-// has given are left, and objects that Python has not given up.
+// The lists are under the lock of held.c. Each interpreter has a list of its charges, which its end
+// takes away: names that it has given may be left then, and objects that Python has not given up.
 
 #define _GNU_SOURCE
 #include "charges.h"
