@@ -15,6 +15,7 @@ extern "C" {
 /** What is kept unless gorgon_keep() says something else. @{ */
 #define GORGON_KEEP_FILE_BYTES	 (UINT64_C(256) << 20)
 #define GORGON_KEEP_MEMORY_BYTES (UINT64_C(32) << 20)
+#define GORGON_KEEP_IMPORT_BYTES (UINT64_C(64) << 20)
 #define GORGON_KEEP_SECONDS	 300u
 /** @} */
 
@@ -38,7 +39,22 @@ extern "C" {
  */
 GORGON_API void gorgon_keep(uint64_t file_bytes, uint64_t memory_bytes, unsigned seconds);
 
-/** Drop all that is kept, at once. The limits stay, and libraries are kept again from then on. Since 0.1. */
+/**
+ * Limit what the process keeps of modules that interpreters import: in which folder there is a module, and the contents of
+ * compiled files (`.pyc`), for all interpreters together. With 0 nothing is kept, and interpreters that start from then on import
+ * with CPython's own finders alone.
+ *
+ * Interpreters see what they would see without it: a result is used only while the folder, the source and the compiled file are
+ * the same ones with the same times and sizes. Compiled files that have a hash of their source instead of its time (PEP 552)
+ * are not kept, nor is anything of files that were changed in the last two seconds. Not reported are events of audit
+ * hooks about files that need not be opened (PEP 578, "open"), nor are they read by a function that the host has given to
+ * PyFile_SetOpenCodeHook(): hosts that watch so which files are run pass 0. @c seconds of gorgon_keep() counts here, too.
+ *
+ * @param bytes  GORGON_KEEP_IMPORT_BYTES unless this was called. What was used last is kept. Since 1.0.
+ */
+GORGON_API void gorgon_keep_imports(uint64_t bytes);
+
+/** Drop all that is kept, at once. The limits stay, and libraries and modules are kept again from then on. Since 0.1. */
 GORGON_API void gorgon_trim(void);
 
 /** What is kept at this moment; see gorgon_kept_get_stats(). */
@@ -49,6 +65,8 @@ struct gorgon_kept_stats {
 	/** symfiles for debuggers that no object has: of single libraries, and of sets of them */
 	uint64_t symfile_count;
 	uint64_t memory_bytes; /**< bytes of the symfiles */
+	uint64_t import_count; /**< modules' places and compiled files */
+	uint64_t import_bytes; /**< bytes of these */
 };
 
 /**

@@ -19,6 +19,8 @@
 #include "find.h"
 #include "held.h"
 #include "home.h"
+#include "pyfiles.h"
+#include "imports.h"
 #include "interp.h"
 #include "limits.h"
 #include "module.h"
@@ -53,6 +55,7 @@ static void interp_free(struct gorgon_interp *interp)
 	free(interp->array_methods);
 	gorgon_data_handlers_free(interp->data_handlers);
 	free(interp->api);
+	gorgon_imports_free(interp);
 	gorgon_calls_deinit(&interp->calls);
 	gorgon_python_deinit(&interp->python);
 	free(interp);
@@ -81,12 +84,14 @@ void gorgon_interp_before_fork(void *ctx)
 	gorgon_calls_before_fork(&interp->calls);
 	pthread_mutex_lock(&interp->shared_refs.lock);
 	gorgon_held_before_fork();
+	gorgon_pyfile_before_fork();
 }
 
 void gorgon_interp_after_fork(void *ctx, bool child)
 {
 	struct gorgon_interp *interp = ctx;
 
+	gorgon_pyfile_after_fork();
 	gorgon_held_after_fork(interp, child);
 	pthread_mutex_unlock(&interp->shared_refs.lock);
 	gorgon_calls_after_fork(&interp->calls, child);
@@ -252,15 +257,14 @@ static struct gorgon_error *run_python(struct gorgon_interp *interp, int argc, i
 
 	if (!exit_with || !run_main)
 		return gorgon_api_missing(interp, exit_with ? "Py_RunMain" : "Py_ExitStatusException");
-	if ((err = gorgon_config_find(interp, &config)) ||
+	if ((err = gorgon_api_init(interp)) || (err = gorgon_config_find(interp, &config)) ||
 	    (err = gorgon_config_initialize(&config, (size_t)argc, interp->argv, &status)))
 		return err;
 	if (status.type)
 		exit_with(status); // does not return: prints Python's own message and calls exit()
 	if ((err = gorgon_ending_prepare(interp)))
 		return err;
-	if ((hidden || interp->memory_limit) && (err = gorgon_api_init(interp)))
-		return err;
+	gorgon_imports_begin(interp);
 	if (hidden)
 		gorgon_traceback_prepare(interp);
 	if (interp->memory_limit)

@@ -144,6 +144,7 @@ struct gorgon_interp {
 	struct gorgon_shared_refs shared_refs;
 	char **argv; /* what Python was started with; kept because Python may point there */
 	struct gorgon_api *api; /* its C API, looked up when it is started; see api.h */
+	struct gorgon_imports *imports; /* see imports.c; owned here */
 	struct gorgon_calls calls;
 	struct gorgon_held held;
 	void *interrupt_type; /* what PyThreadState_SetAsyncExc() gets, Python's; see interrupt.c */

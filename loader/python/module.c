@@ -16,6 +16,7 @@
 #define _GNU_SOURCE
 #include "children.h"
 #include "descriptors.h"
+#include "imports.h"
 #include "module.h"
 #include "raise.h"
 #include "received.h"
@@ -281,6 +282,7 @@ void gorgon_module_thunks(struct gorgon_interp *interp, struct gorgon_thunk *lis
 	list[GORGON_THUNK_ARRAY_DEALLOC] = (struct gorgon_thunk){gorgon_received_dealloc, 1, interp};
 	list[GORGON_THUNK_ARRAY_GETBUFFER] =
 		(struct gorgon_thunk){gorgon_received_getbuffer, 3, interp};
+	gorgon_imports_thunks(interp, list);
 }
 
 struct gorgon_error *gorgon_module_add(struct gorgon_interp *interp)

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "config.h"
 #include "ending.h"
+#include "imports.h"
 #include "limits.h"
 #include "state.h"
 #include "traceback.h"
@@ -153,6 +154,7 @@ static struct gorgon_error *start_python(struct gorgon_interp *interp, void *ctx
 		return err;
 	if (gorgon_traceback_is_hidden(interp))
 		gorgon_traceback_prepare(interp);
+	gorgon_imports_begin(interp);
 	err = gorgon_ending_prepare(interp);
 	if (!err && !(err = set_up_sys_at_start(interp, &start->opts)))
 		err = import_threading(interp);

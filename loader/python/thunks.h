@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The thunks of an interpreter's namespace, for gorgon_interpose_thunk(): functions of the module
- * `gorgon` (module.c) and of its types. */
+ * `gorgon` (module.c) and of its types, and of imports (imports.c). */
 #ifndef GORGON_PYTHON_THUNKS_H
 #define GORGON_PYTHON_THUNKS_H
 
@@ -27,6 +27,9 @@ enum gorgon_module_thunk {
 	GORGON_THUNK_DLPACK_FREE,
 	GORGON_THUNK_ARRAY_DEALLOC,
 	GORGON_THUNK_ARRAY_GETBUFFER,
+	GORGON_THUNK_IMPORTS_FIND_SPEC,
+	GORGON_THUNK_IMPORTS_INVALIDATE,
+	GORGON_THUNK_IMPORTS_GET_CODE,
 	GORGON_MODULE_THUNKS,
 };
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The public functions about libraries that no namespace has any more. Of such a library the process
-// keeps its image, with places and bindings (../image/image_cache.c), and its symfile's template (libjitreg).
+// The public functions about what the process keeps for the next interpreter. Of a library that no namespace has any more it
+// keeps the image, with places and bindings (../image/image_cache.c), and the symfile's template (libjitreg); of modules
+// their places and compiled files (pyfiles.c).
 
 #include "gorgon.h"
+#include "pyfiles.h"
 #include "base/lock.h"
 #include "base/sized.h"
 #include "image/image.h"
@@ -20,6 +22,12 @@ void gorgon_keep(uint64_t file_bytes, uint64_t memory_bytes, unsigned seconds)
 	gorgon_image_keep(file_bytes, seconds * SECOND_NS);
 	gorgon_unlock();
 	jitreg_keep(memory_bytes, seconds);
+	gorgon_pyfile_keep_for(seconds * SECOND_NS);
+}
+
+void gorgon_keep_imports(uint64_t bytes)
+{
+	gorgon_pyfile_keep(bytes);
 }
 
 void gorgon_trim(void)
@@ -28,6 +36,7 @@ void gorgon_trim(void)
 	gorgon_image_trim();
 	gorgon_unlock();
 	jitreg_trim();
+	gorgon_pyfile_trim();
 }
 
 struct gorgon_error *gorgon_kept_get_stats(struct gorgon_kept_stats *ret)
@@ -38,5 +47,6 @@ struct gorgon_error *gorgon_kept_get_stats(struct gorgon_kept_stats *ret)
 	stats.file_bytes = gorgon_image_kept(&stats.file_count);
 	gorgon_unlock();
 	stats.memory_bytes = jitreg_kept(&stats.symfile_count);
+	stats.import_bytes = gorgon_pyfile_kept(&stats.import_count);
 	return gorgon_sized_write("gorgon_kept_stats", &stats, ret, sizeof(stats));
 }
