@@ -24,6 +24,7 @@ enum {
 	OPT_JSON,
 	OPT_SHARED_FILES,
 	OPT_QUICK_END,
+	OPT_NO_IMPORT_CACHE,
 	OPT_NO_FAULT_REPORTS,
 	OPT_MEMORY_LIMIT,
 	OPT_THREAD_LIMIT,
@@ -51,6 +52,8 @@ static const struct argp_option options[] = {
 	{"shared-files", OPT_SHARED_FILES, NULL, 0, "Descriptors, current directory and umask are the process's; otherwise each "
 	 "interpreter has its own, as a process has", 1},
 	{"quick-end", OPT_QUICK_END, NULL, 0, "Objects that only refer to each other are not finalised at the end", 1},
+	{"no-import-cache", OPT_NO_IMPORT_CACHE, NULL, 0, "Look for modules and read their .pyc files in each interpreter anew; otherwise "
+	 "interpreters share what they know of files that have not changed", 1},
 	{"memory-limit", OPT_MEMORY_LIMIT, "SIZE", 0, "Bytes (K, M, G: times 1024) that each interpreter may hold: beyond that garbage is "
 	 "collected, then MemoryError is raised", 1},
 	{"cpu-limit", OPT_CPU_LIMIT, "SECONDS", 0, "Processor time that each program may use, all its threads together: then it is "
@@ -258,6 +261,9 @@ static int parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_QUICK_END:
 		run->program.end = GORGON_END_QUICK;
+		return 0;
+	case OPT_NO_IMPORT_CACHE:
+		gorgon_keep_imports(0);
 		return 0;
 	case OPT_MEMORY_LIMIT:
 		if (!parse_size(arg, &run->program.memory_limit))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/dl/kept.c, loader/image/image_cache.c: what is kept of libraries that no namespace has loaded any more.
+// loader/python/kept.c, loader/image/image_cache.c: what is kept of libraries that no namespace has loaded any more.
 
 #define _GNU_SOURCE
 #include "helpers.h"
