@@ -18,6 +18,7 @@
 #include "base/thunk.h"
 #include "process/interpose.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +98,7 @@ static const struct gorgon_pyfile *find_in_store(struct gorgon_interp *interp, P
 	PyObject *path = api->PyObject_GetAttrString(self, "path");
 	const char *folder = text_of(interp, path), *whole = text_of(interp, name), *tail;
 	const struct gorgon_pyfile *ret = NULL;
+	int saved = errno;
 	void *thread;
 
 	if (!path)
@@ -108,6 +110,7 @@ static const struct gorgon_pyfile *find_in_store(struct gorgon_interp *interp, P
 		ret = gorgon_pyfile_find(&imports->rules, folder, tail, __atomic_load_n(&imports->since, __ATOMIC_RELAXED));
 		api->PyEval_RestoreThread(thread);
 	}
+	errno = saved; // programs see it: what is looked for is mostly not there
 	api->Py_DecRef(path);
 	return ret;
 }
@@ -223,6 +226,7 @@ static const struct gorgon_pyfile *find_code_in_store(struct gorgon_interp *inte
 {
 	const char *source = text_of(interp, path);
 	const struct gorgon_pyfile *ret;
+	int saved = errno;
 	void *thread;
 
 	if (!source || *source != '/')
@@ -230,6 +234,7 @@ static const struct gorgon_pyfile *find_code_in_store(struct gorgon_interp *inte
 	thread = interp->api->PyEval_SaveThread();
 	ret = gorgon_pyfile_code(&interp->imports->rules, source);
 	interp->api->PyEval_RestoreThread(thread);
+	errno = saved;
 	return ret;
 }
 

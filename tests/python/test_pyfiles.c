@@ -97,6 +97,8 @@ static int make_folder(void **state)
 	put("tagged.abc.so", "");
 	put("package.py", "not this one");
 	put("package/__init__.py", "package");
+	assert_int_equal(mkdir(path_of("inside"), 0700), 0);
+	put("inside/__init__.py", "");
 	put("old.pyc", "");
 	put_compiled("module.py", "__pycache__/module.abc.pyc", 0, "code of the module");
 	put_compiled("both.py", "__pycache__/both.abc.pyc", 1, "with a hash");
@@ -208,8 +210,8 @@ static void code_is_what_the_compiled_file_has(void **state)
 // Interpreters with other rules do not get these results.
 static void rules_keep_results_apart(void **state)
 {
-	static char other_text[] = "abd\0.so";
-	static const char *const other_suffixes[] = {".so", NULL};
+	static char other_text[] = "abd\0.abd.so\0.so"; // as long as the text of the usual rules
+	static const char *const other_suffixes[] = {".abd.so", ".so", NULL};
 	const struct gorgon_pyfile_rules other = {other_text, sizeof(other_text), other_text, other_suffixes, {'m', 'a', 'g', '\n'}};
 	const struct gorgon_pyfile *found;
 
@@ -220,6 +222,17 @@ static void rules_keep_results_apart(void **state)
 	assert_string_equal(found->origin, path_of("tagged.so"));
 	gorgon_pyfile_release(found);
 	assert_null(gorgon_pyfile_code(&other, path_of("module.py")));
+}
+
+// The folder in which the package is does not change.
+static void changes_in_a_package_are_seen(void **state)
+{
+	(void)state;
+	assert_string_equal(find("inside"), "package inside/__init__.py");
+	put("inside/__init__.so", "");
+	assert_string_equal(find("inside"), "unknown");
+	assert_int_equal(unlink(path_of("inside/__init__.so")), 0);
+	assert_string_equal(find("inside"), "unknown"); // it has changed just now
 }
 
 // At once, while the files are too new to be kept, and later.
@@ -342,6 +355,7 @@ int main(void)
 		fresh_unit_test(limits_hold),
 		fresh_unit_test(held_entries_stay),
 		fresh_unit_test(odd_compiled_files_are_not_kept),
+		fresh_unit_test(changes_in_a_package_are_seen),
 		fresh_unit_test(changes_are_seen),
 		fresh_unit_test(changed_sources_and_compiled_files_are_seen),
 	};

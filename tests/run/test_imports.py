@@ -102,8 +102,10 @@ class Imports(unittest.TestCase):
 
     def test_what_a_program_replaces_counts(self):
         self.write("replaced.py", "value = 'source'")
+        run(PYTHON3, "-m", "compileall", "-q", self.folder.name)
         time.sleep(3.1)
         program = ("import importlib.machinery as m, importlib.util, sys, marshal\n"
+                   "sys.dont_write_bytecode = True\n"
                    "import replaced; print(replaced.value); del sys.modules['replaced']\n"
                    "class Loader(m.SourceFileLoader):\n"
                    "    def get_code(self, name): return compile('value = 1', self.path, 'exec')\n"
@@ -139,6 +141,7 @@ class Imports(unittest.TestCase):
     def test_names_that_are_no_names(self):
         self.write("sub/inner.py", "")
         self.write("dot.py", "")
+        run(PYTHON3, "-m", "compileall", "-q", self.folder.name)
         time.sleep(3.1)
         program = ("import importlib\n"
                    "for name in 'sub/inner', '/etc/passwd', 'dot.', 'no\\0thing', '\\udc80', 'sub.inner':\n"
