@@ -12,12 +12,21 @@
 // A parked thread of the program waits in the kernel with all signals blocked. A thread of the host leaves the call
 // that it has made (on_park in struct gorgon_ns_user).
 //
-// A wait for the mutex of a GIL, and for a switch of threads, ends from time to time, so that a thread that waits when
-// its namespace is abandoned notices it. Who waits for the GIL itself is woken up by the thread that abandons, whose own wait
-// shows it the condition.
+// CPython has a second mutex, for switches of threads, and locks it while it holds that of the GIL. A thread that is parked
+// there gives back what it holds: others wait for the mutex inside the C library, and would do so for ever. So the mutexes
+// that CPython makes are known, and the C library has the owner of each.
 //
-// Hurry. A thread of ours that takes a GIL gives up after a while: CPython cannot, so the wait is left by a jump (../python/call.c).
-// It is left with the mutex released, and CPython's state is whole: the thread has a state in Python and waits for nothing.
+// Programs take and give the GIL very often, and few interpreters are abandoned. So CPython locks with the C library's
+// function, to which its thunk jumps (../base/thunk.c), until its interpreter is abandoned: then the thunk jumps to ours.
+//
+// A wait for a switch of threads ends from time to time, so that a thread that waits when its namespace is abandoned notices
+// it. Who waits for the GIL itself is woken up by the thread that abandons, whose own wait shows it the condition.
+//
+// Hurry. A thread of ours that takes a GIL gives up after a while: CPython cannot, so the wait for the GIL is left by a jump
+// (../python/call.c). It is left with the mutex released, and CPython's state is whole: the thread has a state in Python and waits
+// for nothing.
+//
+// `lock` is a leaf, and guards the lists of mutexes.
 
 #define _GNU_SOURCE
 #include "parking.h"
@@ -31,21 +40,27 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-#ifdef __SANITIZE_THREAD__
-#include <sanitizer/tsan_interface.h>
-#endif
 
 #define LOOK_MS	 20 // how often a thread that waits looks whether its namespace is abandoned
 #define HURRY_MS 5  // after so long a thread in a hurry asks for the GIL anew
 
-static __thread struct gorgon_hurry *hurry __attribute__((tls_model("initial-exec")));
+// What a mutex of CPython is locked with: the C library's function, or ours. Its thunk jumps to it.
+struct parking;
+typedef int parking_lock_fn(pthread_mutex_t *mutex, struct parking *parking);
 
-void gorgon_parking_abandon(struct gorgon_ns *ns)
-{
-	__atomic_store_n(&ns->abandoned, true, __ATOMIC_SEQ_CST);
-}
+struct parking {
+	parking_lock_fn *lock_mutex; // the first member, see struct gorgon_bound; atomic
+	struct gorgon_ns *ns;
+	pthread_mutex_t **mutexes; // that CPython has made
+	size_t count, capacity;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static __thread struct gorgon_hurry *hurry __attribute__((tls_model("initial-exec")));
 
 bool gorgon_parking_is_abandoned(const struct gorgon_ns *ns)
 {
@@ -100,31 +115,94 @@ static void stop_here(struct gorgon_ns *ns)
 	}
 }
 
-static __attribute__((noinline)) int lock_slowly(pthread_mutex_t *mutex, struct gorgon_ns *ns)
+// --- CPython's mutexes -------------------------------------------------------------------------
+
+static size_t find_mutex(const struct parking *parking, const pthread_mutex_t *mutex)
 {
-	int err;
+	size_t i = 0;
 
-	do {
-		struct timespec until = gorgon_deadline(LOOK_MS);
+	while (i < parking->count && parking->mutexes[i] != mutex)
+		i++;
+	return i;
+}
 
-		stop_here(ns);
-		err = pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &until);
-	} while (err == ETIMEDOUT);
-#if defined(__SANITIZE_THREAD__) && __GNUC__ < 15 // the runtime of these versions does not see pthread_mutex_clocklock()
-	if (!err) {
-		__tsan_mutex_pre_lock(mutex, 0);
-		__tsan_mutex_post_lock(mutex, 0, 0);
+// False: no memory.
+static bool list_mutex(struct parking *parking, pthread_mutex_t *mutex)
+{
+	if (find_mutex(parking, mutex) < parking->count) // it was made anew in a forked child
+		return true;
+	if (parking->count == parking->capacity) {
+		size_t capacity = parking->capacity ? 2 * parking->capacity : 4;
+		pthread_mutex_t **grown = reallocarray(parking->mutexes, capacity, sizeof(*grown));
+
+		if (!grown)
+			return false;
+		parking->mutexes = grown;
+		parking->capacity = capacity;
 	}
-#endif
-	return err;
+	parking->mutexes[parking->count++] = mutex;
+	return true;
 }
 
-static int lock_mutex(pthread_mutex_t *mutex, struct gorgon_ns *ns)
+static int init_mutex(pthread_mutex_t *mutex, const pthread_mutexattr_t *attr, struct parking *parking)
 {
-	int err = gorgon_parking_is_abandoned(ns) ? EBUSY : pthread_mutex_trylock(mutex);
+	bool listed;
 
-	return err == EBUSY ? lock_slowly(mutex, ns) : err;
+	pthread_mutex_lock(&lock);
+	listed = list_mutex(parking, mutex);
+	pthread_mutex_unlock(&lock);
+	return listed ? pthread_mutex_init(mutex, attr) : ENOMEM;
 }
+
+static int destroy_mutex(pthread_mutex_t *mutex, struct parking *parking)
+{
+	size_t i;
+
+	pthread_mutex_lock(&lock);
+	i = find_mutex(parking, mutex);
+	if (i < parking->count)
+		parking->mutexes[i] = parking->mutexes[--parking->count];
+	pthread_mutex_unlock(&lock);
+	return pthread_mutex_destroy(mutex);
+}
+
+// Threads that hold or want the other mutexes of the list write to them meanwhile.
+static __attribute__((no_sanitize("thread"))) bool owns_mutex(const pthread_mutex_t *mutex)
+{
+	return __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED) == gettid();
+}
+
+static void release_mutexes(struct parking *parking)
+{
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < parking->count; i++)
+		if (owns_mutex(parking->mutexes[i]))
+			pthread_mutex_unlock(parking->mutexes[i]);
+	pthread_mutex_unlock(&lock);
+}
+
+// The other threads hold CPython's mutexes for moments only, and those that are parked hold none: so waits for them are short.
+static int lock_when_abandoned(pthread_mutex_t *mutex, struct parking *parking)
+{
+	if (!is_in_hurry(parking->ns)) {
+		release_mutexes(parking);
+		gorgon_park(parking->ns);
+	}
+	return pthread_mutex_lock(mutex);
+}
+
+static struct parking *parking_of(const struct gorgon_ns *ns)
+{
+	return gorgon_parts_state(ns->parts, &gorgon_parking_part);
+}
+
+void gorgon_parking_abandon(struct gorgon_ns *ns)
+{
+	__atomic_store_n(&ns->abandoned, true, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&parking_of(ns)->lock_mutex, lock_when_abandoned, __ATOMIC_SEQ_CST);
+}
+
+// --- waits -------------------------------------------------------------------------------------
 
 // Leave a wait that this thread has the mutex for.
 static void leave_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, struct gorgon_ns *ns)
@@ -138,8 +216,9 @@ static void leave_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, struct gorg
 	stop_here(ns);
 }
 
-static int wait_for_cond(pthread_cond_t *cond, pthread_mutex_t *mutex, struct gorgon_ns *ns)
+static int wait_for_cond(pthread_cond_t *cond, pthread_mutex_t *mutex, struct parking *parking)
 {
+	struct gorgon_ns *ns = parking->ns;
 	struct timespec until = gorgon_deadline(LOOK_MS);
 	int err;
 
@@ -151,8 +230,9 @@ static int wait_for_cond(pthread_cond_t *cond, pthread_mutex_t *mutex, struct go
 }
 
 static int wait_for_cond_until(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until,
-			       struct gorgon_ns *ns)
+			       struct parking *parking)
 {
+	struct gorgon_ns *ns = parking->ns;
 	int err;
 
 	leave_wait(cond, mutex, ns);
@@ -170,9 +250,25 @@ static int wait_for_cond_until(pthread_cond_t *cond, pthread_mutex_t *mutex, con
 	return err;
 }
 
+static bool parking_begin(void *state, struct gorgon_ns *ns)
+{
+	struct parking *parking = state;
+
+	parking->lock_mutex = (parking_lock_fn *)(void *)pthread_mutex_lock;
+	parking->ns = ns;
+	return true;
+}
+
+static void parking_end(void *state)
+{
+	free(((struct parking *)state)->mutexes);
+}
+
 static const struct gorgon_bound bound[] = {
-	{"pthread_mutex_lock", lock_mutex, 1, 0, GORGON_OWN,
+	{"pthread_mutex_lock", NULL, 1, 0, GORGON_OWN,
 	 "threads of an interpreter that was abandoned are parked where they take its GIL"},
+	{"pthread_mutex_init", init_mutex, 2, 0, GORGON_OWN, "as pthread_mutex_lock"},
+	{"pthread_mutex_destroy", destroy_mutex, 1, 0, GORGON_OWN, "as pthread_mutex_lock"},
 	{"pthread_cond_wait", wait_for_cond, 2, 0, GORGON_OWN, "as pthread_mutex_lock"},
 	{"pthread_cond_timedwait", wait_for_cond_until, 3, 0, GORGON_OWN, "as pthread_mutex_lock"},
 };
@@ -180,6 +276,10 @@ static const struct gorgon_bound bound[] = {
 const struct gorgon_part gorgon_parking_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
+	.state_size = sizeof(struct parking),
+	.begin = parking_begin,
+	.end = parking_end,
+	.lock = &lock,
 	.when = GORGON_WHEN_PYTHON,
 	.title = "Threads that are parked",
 	.loader_only = true,

@@ -47,7 +47,8 @@ enum gorgon_when {
 /* A name of the C library, and what private code finds under it. */
 struct gorgon_bound {
 	const char *name;
-	void *target; /* the function; behind its own arguments it gets the address at @offset of the state */
+	void *target; /* the function; behind its own arguments it gets the address at @offset of the state. NULL: the
+		       * function whose address is there */
 	/* How many arguments of its own the function has, at most 6; or a GORGON_BOUND_ value. A variadic function
 	 * has GORGON_ARCH_THUNK_ARGS_MAX: the address is then in no register for arguments. It is in assembly,
 	 * as is a function with 6, because not every machine has a register for a seventh argument. */

@@ -28,6 +28,8 @@
  *	ldr  x16, target
  *	br   x16
  *	context, target
+ * Without a target it jumps to the function whose address is the first word of the context:
+ *	ldr  x16, [x0|x1|...]
  * With all eight taken it is x9, where the callee must look for it. x9 and x16 are scratch at every call
  * (AAPCS64, "General-purpose Registers"), and so is an argument register that the call does not use. A
  * jump by x16 may end at the beginning of a function where branches are checked.
@@ -38,8 +40,8 @@
 static inline void gorgon_arch_thunk_write(uint8_t *at, unsigned args, const void *context,
 					   const void *target)
 {
-	uint32_t code[4] = {0xd503245f, 0x58000060 | (args < GORGON_ARCH_THUNK_ARGS_MAX ? args : 9), 0x58000090,
-			    0xd61f0200};
+	uint32_t number = args < GORGON_ARCH_THUNK_ARGS_MAX ? args : 9;
+	uint32_t code[4] = {0xd503245f, 0x58000060 | number, target ? 0x58000090 : 0xf9400010 | number << 5, 0xd61f0200};
 
 	memcpy(at, code, sizeof(code));
 	memcpy(at + 16, &context, 8);

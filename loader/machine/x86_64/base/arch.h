@@ -26,10 +26,13 @@
  * A thunk: put a context into the integer argument register after the callee's
  * @args own ones and jump. Encoded as
  *	movabs $context, %rsi|%rdx|...
- *	movabs $target, %r11
- *	jmp    *%r11
+ *	jmp    *target(%rip)
+ *	target
+ * or, without a target, as a jump to the function whose address is the first word of the context:
+ *	movabs $context, %rsi|%rdx|...
+ *	jmp    *(%rsi|%rdx|...)
  * With all six taken it is r10, the static chain pointer, where the callee must look for it.
- * r11 is scratch at every call (psABI, "Registers"), and so is an argument
+ * r10 is scratch at every call (psABI, "Registers"), and so is an argument
  * register that the call does not use; al, which counts vector registers of a
  * variadic call, is left alone.
  */
@@ -42,13 +45,20 @@ static inline void gorgon_arch_thunk_write(uint8_t *at, unsigned args, const voi
 	/* REX prefix and opcode of movabs for rdi, rsi, rdx, rcx, r8, r9, r10. */
 	static const uint8_t move[7][2] = {{0x48, 0xbf}, {0x48, 0xbe}, {0x48, 0xba},
 					   {0x48, 0xb9}, {0x49, 0xb8}, {0x49, 0xb9}, {0x49, 0xba}};
+	/* REX prefix, opcode and ModRM byte of the jump to where the register points. */
+	static const uint8_t jump[7][3] = {{0x40, 0xff, 0x27}, {0x40, 0xff, 0x26}, {0x40, 0xff, 0x22},
+					   {0x40, 0xff, 0x21}, {0x41, 0xff, 0x20}, {0x41, 0xff, 0x21},
+					   {0x41, 0xff, 0x22}};
 
 	memset(at, 0xcc, GORGON_ARCH_THUNK_SIZE);
 	memcpy(at, move[args], 2);
 	memcpy(at + 2, &context, 8);
-	memcpy(at + 10, "\x49\xbb", 2);
-	memcpy(at + 12, &target, 8);
-	memcpy(at + 20, "\x41\xff\xe3", 3);
+	if (!target) {
+		memcpy(at + 10, jump[args], 3);
+		return;
+	}
+	memcpy(at + 10, "\xff\x25\0\0\0", 6);
+	memcpy(at + 16, &target, 8);
 }
 
 #endif
