@@ -63,5 +63,11 @@ void init_waiting(void);
 	"       except BaseException: pass\n"                                                                         \
 	"     except BaseException: pass\n"                                                                           \
 	"   except BaseException: pass\n"
+/* A program that does @what for ever in such a function, and posts @reached once it is there. Several threads may run it
+ * in one interpreter. */
+#define REACHED_ALWAYS(what)                                                                                           \
+	"import ctypes\n"                                                                                              \
+	"def always(to_do):\n" TEST_ALWAYS("to_do and to_do.pop()(); " what)                                           \
+	"always([ctypes.CDLL(None).test_call_reached])\n"
 
 #endif

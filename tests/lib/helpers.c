@@ -30,8 +30,9 @@ void test_assert_error(struct gorgon_error *err, enum gorgon_error_code code, co
 	bool same = gorgon_error_code(err) == code && strstr(gorgon_error_message(err), text);
 
 	if (!same)
-		print_error("%s:%d: error %d \"%s\"\n    expected %d \"...%s...\"\n", file, line,
-			    gorgon_error_code(err), gorgon_error_message(err), code, text);
+		print_error("%s:%d: error %d \"%s\"\n%s    expected %d \"...%s...\"\n", file, line,
+			    gorgon_error_code(err), gorgon_error_message(err),
+			    gorgon_error_exception(err) ? gorgon_error_exception(err)->traceback : "", code, text);
 	gorgon_error_destroy(err);
 	_assert_true(same, "error is as expected", file, line);
 }

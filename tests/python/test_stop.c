@@ -16,13 +16,15 @@
 
 #define LIMIT_MS 400
 #define ENDS_MS	 3000 // for what ends when it is interrupted, which takes time on a busy machine
+#define TRIES	 10
 
 // C code with the GIL: it ends only when this function returns.
-static bool spinning;
+static bool spinning, in_spin;
 
 TEST_EXPORT void test_stop_spin(void);
 TEST_EXPORT void test_stop_spin(void)
 {
+	__atomic_store_n(&in_spin, true, __ATOMIC_RELEASE);
 	while (__atomic_load_n(&spinning, __ATOMIC_RELAXED))
 		continue;
 }
@@ -45,19 +47,20 @@ struct program {
 #define THREAD(body, daemon)                                                                                           \
 	"import threading, time\n"                                                                                     \
 	"begun = threading.Event()\n"                                                                                  \
-	"def forever():\n"                                                                                             \
-	"  begun.set()\n" body "t = threading.Thread(target=forever, daemon=" daemon "); t.start(); begun.wait()\n"
+	"def forever():\n" body "t = threading.Thread(target=forever, daemon=" daemon "); t.start(); begun.wait()\n"
 
-#define STUBBORN TEST_ALWAYS("time.sleep(1000)")
+#define BEGUN "  begun.set()\n"
+// An interrupt ends a program that is not in the innermost loop yet, so the program says there that it has begun.
+#define STUBBORN(what) TEST_ALWAYS("begun.set(); " what)
 
 static const struct program programs[] = {
-	{"a loop", THREAD("  while True: pass\n", "False"), NULL},
-	{"a blocked thread", THREAD("  threading.Lock().acquire() and threading.Event().wait()\n", "False"), NULL},
-	{"a daemon thread in a loop", THREAD("  while True: pass\n", "True"), NULL},
-	{"a thread that catches all", THREAD(STUBBORN, "False"), "line 11 in forever"},
-	{"a loop that catches all", THREAD(TEST_ALWAYS("sum(range(1000))"), "False"), " in forever"},
-	{"ten threads", THREAD(STUBBORN, "False") "for i in range(9): threading.Thread(target=forever).start()\n",
-	 "line 11 in forever"},
+	{"a loop", THREAD(BEGUN "  while True: pass\n", "False"), NULL},
+	{"a blocked thread", THREAD(BEGUN "  threading.Lock().acquire() and threading.Event().wait()\n", "False"), NULL},
+	{"a daemon thread in a loop", THREAD(BEGUN "  while True: pass\n", "True"), NULL},
+	{"a thread that catches all", THREAD(STUBBORN("time.sleep(1000)"), "False"), "line 10 in forever"},
+	{"a loop that catches all", THREAD(STUBBORN("sum(range(1000))"), "False"), " in forever"},
+	{"ten threads", THREAD(STUBBORN("time.sleep(1000)"), "False") "for i in range(9): threading.Thread(target=forever).start()\n",
+	 "line 10 in forever"},
 	{"an executor", "import concurrent.futures as f, time\n"
 			"def work():\n"
 			"  time.sleep(1000)\n"
@@ -68,7 +71,7 @@ static const struct program programs[] = {
 			     "  while True: pass\n"
 			     "atexit.register(forever)\n", NULL},
 	{"atexit that catches all", "import atexit, time\n"
-				    "def forever():\n" STUBBORN "atexit.register(forever)\n", "line 9 in forever"},
+				    "def forever():\n" TEST_ALWAYS("time.sleep(1000)") "atexit.register(forever)\n", "line 9 in forever"},
 	{"a finaliser, blocked", "import time\n"
 				 "class Late:\n"
 				 "  def __del__(self, sleep=time.sleep): sleep(1000)\n"
@@ -82,7 +85,7 @@ static const struct program programs[] = {
 					 "class Late:\n"
 					 "  def __del__(self, forever=forever): forever()\n"
 					 "late = Late()\n", " in forever"},
-	{"C code", "import ctypes\n" THREAD("  while not ctypes.CDLL(None).test_stop_may_spin(): time.sleep(0.001)\n"
+	{"C code", "import ctypes\n" THREAD(BEGUN "  while not ctypes.CDLL(None).test_stop_may_spin(): time.sleep(0.001)\n"
 				       "  ctypes.PyDLL(None).test_stop_spin()\n", "False"), "test_stop_spin"},
 	{"C code in atexit", "import atexit, ctypes; atexit.register(ctypes.PyDLL(None).test_stop_spin)\n", "test_stop_spin"},
 };
@@ -123,8 +126,18 @@ static uint32_t shown_state(const struct gorgon_interp *interp)
 	return ns->state;
 }
 
+// A thread has little time to say where it is. On a busy machine it may not come to that, and the message has its number and name
+// alone, or it is still on its way back to where the last interrupt has met it.
+static bool tells_less(const char *message)
+{
+	const char *last = strrchr(message, ')');
+
+	return strstr(message, "(test_stop);") || (last && !last[1]) || strstr(message, " in forever");
+}
+
 // The waits of this test are long: that the call comes back is asserted, and that it does so long before the test would.
-static void stop_program(struct gorgon_interp *interp, const struct program *program)
+// Returns false if the message tells less than it should, for a reason that may be the machine's.
+static bool stop_program(struct gorgon_interp *interp, const struct program *program)
 {
 	unsigned long begin = now_ms(), took;
 	struct gorgon_error *err = gorgon_interp_stop(interp, program->named ? LIMIT_MS : ENDS_MS);
@@ -133,22 +146,51 @@ static void stop_program(struct gorgon_interp *interp, const struct program *pro
 	if (took > 10 * ENDS_MS)
 		fail_msg("%s: took %lu ms", program->name, took);
 	if (program->named) {
-		if (gorgon_error_code(err) != GORGON_ERROR_ABANDONED || !strstr(gorgon_error_message(err), program->named))
+		bool named = err && strstr(gorgon_error_message(err), program->named);
+
+		if (gorgon_error_code(err) != GORGON_ERROR_ABANDONED || (!named && !tells_less(gorgon_error_message(err))))
 			fail_msg("%s: expected abandoned, and %s: %s", program->name, program->named,
 				 err ? gorgon_error_message(err) : "(no error)");
 		assert_int_equal(shown_state(interp), GORGON_DEBUG_NS_ABANDONED);
 		assert_error(gorgon_interp_run_string(interp, "pass", NULL), GORGON_ERROR_ABANDONED, "was abandoned");
-		assert_error(gorgon_interp_stop(interp, LIMIT_MS), GORGON_ERROR_ABANDONED, program->named);
+		assert_error(gorgon_interp_stop(interp, LIMIT_MS), GORGON_ERROR_ABANDONED, named ? program->named : "thread ");
 		gorgon_error_destroy(err);
-		return;
+		return named;
 	}
 	if (err)
 		fail_msg("%s: %s", program->name, gorgon_error_message(err));
+	return true;
 }
 
 static void still_computes(struct gorgon_interp *interp)
 {
 	run(interp, "assert sum(i * i for i in range(1000)) == 332833500\n");
+}
+
+static bool run_and_stop(const struct program *program, struct gorgon_interp *bystander)
+{
+	struct gorgon_interp *interp = start();
+	uint64_t before = abandoned_count();
+	struct gorgon_error *err;
+	bool named;
+
+	__atomic_store_n(&spinning, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&may_spin, false, __ATOMIC_RELAXED);
+	__atomic_store_n(&in_spin, false, __ATOMIC_RELAXED);
+	run(interp, program->source);
+	__atomic_store_n(&may_spin, true, __ATOMIC_RELAXED);
+	while (strstr(program->source, "may_spin") && !__atomic_load_n(&in_spin, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	named = stop_program(interp, program);
+	assert_int_equal(abandoned_count(), before + !!program->named);
+	still_computes(bystander);
+	__atomic_store_n(&spinning, false, __ATOMIC_RELAXED);
+	err = gorgon_interp_destroy(interp);
+	if (err)
+		assert_error(err, GORGON_ERROR_BUSY, "");
+	if (!program->named && err)
+		fail_msg("%s: not destroyed", program->name);
+	return named;
 }
 
 static void stop_within_a_limit_ends_or_abandons(void **state)
@@ -158,23 +200,12 @@ static void stop_within_a_limit_ends_or_abandons(void **state)
 	(void)state;
 	alarm(300);
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
-		struct gorgon_interp *interp = start();
-		uint64_t before = abandoned_count();
-		struct gorgon_error *err;
+		bool named = false;
 
-		__atomic_store_n(&spinning, true, __ATOMIC_RELAXED);
-		__atomic_store_n(&may_spin, false, __ATOMIC_RELAXED);
-		run(interp, programs[i].source);
-		__atomic_store_n(&may_spin, true, __ATOMIC_RELAXED);
-		stop_program(interp, &programs[i]);
-		assert_int_equal(abandoned_count(), before + !!programs[i].named);
-		still_computes(bystander);
-		__atomic_store_n(&spinning, false, __ATOMIC_RELAXED);
-		err = gorgon_interp_destroy(interp);
-		if (err)
-			assert_error(err, GORGON_ERROR_BUSY, "");
-		if (!programs[i].named && err)
-			fail_msg("%s: not destroyed", programs[i].name);
+		for (int tries = 0; tries < TRIES && !named; tries++)
+			named = run_and_stop(&programs[i], bystander);
+		if (!named)
+			fail_msg("%s: %s was never named", programs[i].name, programs[i].named);
 	}
 	destroy(bystander);
 	alarm(0);
@@ -242,10 +273,10 @@ static void stop_interrupts_calls_and_destroy_frees_all(void **state)
 static void calls_into_an_abandoned_interpreter_come_back(void **state)
 {
 	static const char *const sources[] = {
-		"import time\ndef f():\n" TEST_ALWAYS("time.sleep(1000)") REACHED "f()\n",
-		"def f():\n" TEST_ALWAYS("sum(range(1000))") REACHED "f()\n",
-		"import threading\ndef f():\n" TEST_ALWAYS("threading.Event().wait()") REACHED "f()\n",
-		"import sys; sys.setswitchinterval(0.5)\ndef f():\n" TEST_ALWAYS("sum(range(1000))") REACHED "f()\n",
+		"import time\n" REACHED_ALWAYS("time.sleep(1000)"),
+		REACHED_ALWAYS("sum(range(1000))"),
+		"import threading\n" REACHED_ALWAYS("threading.Event().wait()"),
+		"import sys; sys.setswitchinterval(0.5)\n" REACHED_ALWAYS("sum(range(1000))"),
 	};
 	uint64_t before = abandoned_count();
 
@@ -276,7 +307,7 @@ static bool host_went_on;
 TEST_EXPORT void test_stop_call_back(void);
 TEST_EXPORT void test_stop_call_back(void)
 {
-	from_inside = gorgon_interp_run_string(called_back, "def f():\n" TEST_ALWAYS("sum(range(1000))") REACHED "f()\n", NULL);
+	from_inside = gorgon_interp_run_string(called_back, REACHED_ALWAYS("sum(range(1000))"), NULL);
 	host_went_on = true;
 }
 
@@ -371,8 +402,8 @@ static void end_of_the_process_calls_nothing_of_an_abandoned_interpreter(void **
 
 		alarm(120);
 		init_waiting();
-		snprintf(source, sizeof(source), "import ctypes, time\nctypes.CDLL('%s').ends_late()\ndef f():\n%s%sf()\n",
-			 test_module("libends_a.so"), TEST_ALWAYS("time.sleep(1000)"), REACHED);
+		snprintf(source, sizeof(source), "import ctypes, time\nctypes.CDLL('%s').ends_late()\n%s",
+			 test_module("libends_a.so"), REACHED_ALWAYS("time.sleep(1000)"));
 		spawn(&thread, interp, source);
 		sem_wait(&reached);
 		err = gorgon_interp_stop(interp, LIMIT_MS);
@@ -425,7 +456,7 @@ static void daemon_thread_that_waits_for_signals_ends_with_the_program(void **st
 	struct gorgon_interp *interp = start();
 
 	(void)state;
-	run(interp, THREAD("  import signal; signal.pause()\n", "True") "time.sleep(0.1)\n");
+	run(interp, THREAD(BEGUN "  import signal; signal.pause()\n", "True") "time.sleep(0.1)\n");
 	assert_ok(gorgon_interp_stop(interp, -1));
 	destroy(interp);
 }
