@@ -9,6 +9,9 @@
 
 /* All members are accessed atomically. */
 struct gorgon_usage {
+	void (*free)(void *p, struct gorgon_usage *usage); /* of private code, which jumps to it; see malloc_family.c */
+	size_t quick_below; /* allocations below this size are looked at by nobody: @small, or with a limit 0 */
+	size_t small; /* see blocks.c. Does not change */
 	uint64_t heap_bytes;   /* see heap.c */
 	uint64_t mapped_bytes; /* see memory.c */
 	uint64_t extension_bytes; /* see blocks.c */

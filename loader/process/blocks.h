@@ -27,6 +27,42 @@ void gorgon_blocks_forget_large(void *p);
 
 extern const struct gorgon_part gorgon_blocks_part; /* its lock, for fork() */
 
+/* Whether the C library's malloc() is glibc's own, so that the word before a block is the size of its chunk, with flags: chunks are
+ * multiples of 16 bytes, and a block has all of its chunk but this word. */
+extern bool gorgon_blocks_sizes_known;
+
+#define GORGON_BLOCKS_MAPPED UINT64_C(2)	/* flag: the chunk is a mapping of its own, and the block a word shorter */
+#define GORGON_BLOCKS_FLAGS  UINT64_C(7)
+#define GORGON_BLOCKS_OTHER  (~UINT64_C(0xfff5)) /* bits that no small chunk has, unless it is mapped */
+
+/* malloc(3), of which the compiler does not know that it reads memory that nobody has written, and in front of the block. */
+extern void *gorgon_blocks_malloc(size_t size) __asm__("malloc");
+
+static inline uint64_t gorgon_blocks_chunk(const void *p)
+{
+	return ((const uint64_t *)p)[-1];
+}
+
+/* malloc_usable_size(3) of a block of the C library's. */
+static inline size_t gorgon_blocks_usable(void *p)
+{
+	if (!gorgon_blocks_sizes_known || gorgon_blocks_chunk(p) & GORGON_BLOCKS_MAPPED)
+		return malloc_usable_size(p);
+	return (gorgon_blocks_chunk(p) & ~GORGON_BLOCKS_FLAGS) - sizeof(uint64_t);
+}
+
+/* Whether a block of any kind is a small one of the C library's, for which gorgon_blocks_small_size() is the same. Sizes are known. Where
+ * they would be libpython's blocks have their mark, which is no such size. */
+static inline bool gorgon_blocks_is_small(const void *p)
+{
+	return !(gorgon_blocks_chunk(p) & GORGON_BLOCKS_OTHER);
+}
+
+static inline size_t gorgon_blocks_small_size(const void *p)
+{
+	return (gorgon_blocks_chunk(p) & ~GORGON_BLOCKS_FLAGS) - sizeof(uint64_t);
+}
+
 /* The size to ask the C library for, so that a block of @size bytes can be counted. */
 static inline size_t gorgon_blocks_size(size_t size)
 {
@@ -47,9 +83,19 @@ static inline void gorgon_blocks_add(struct gorgon_usage *usage, size_t size)
 	__atomic_add_fetch(&usage->extension_bytes, size, __ATOMIC_RELAXED);
 }
 
+static inline void gorgon_blocks_take(struct gorgon_usage *usage, size_t size)
+{
+	__atomic_sub_fetch(&usage->extension_bytes, size, __ATOMIC_RELAXED);
+}
+
 static inline uint64_t gorgon_blocks_mark(const void *p, const struct gorgon_usage *usage)
 {
 	return (uintptr_t)p ^ usage->secret;
+}
+
+static inline char *gorgon_blocks_place(const void *p, size_t size)
+{
+	return (char *)(uintptr_t)p + size - sizeof(uint64_t);
 }
 
 /* Whether a small block is counted. The bytes may never have been written, or belong to the user of a block without a mark. */
@@ -58,50 +104,64 @@ gorgon_blocks_is_marked(const void *p, size_t size, const struct gorgon_usage *u
 {
 	uint64_t mark;
 
-	if (size < sizeof(mark))
-		return false; /* a sanitizer's block */
-	memcpy(&mark, (const char *)p + size - sizeof(mark), sizeof(mark));
+	memcpy(&mark, gorgon_blocks_place(p, size), sizeof(mark));
 	return mark == gorgon_blocks_mark(p, usage);
 }
 
 static inline void gorgon_blocks_set_mark(void *p, size_t size, uint64_t mark)
 {
-	memcpy((char *)p + size - sizeof(mark), &mark, sizeof(mark));
+	memcpy(gorgon_blocks_place(p, size), &mark, sizeof(mark));
 }
 
-/* @p, which may be NULL, has gorgon_blocks_size() bytes of the C library's for the namespace: count it. Returns @p. */
-static inline void *gorgon_blocks_note(void *p, struct gorgon_usage *usage)
+static inline void *gorgon_blocks_note_small(void *p, size_t size, struct gorgon_usage *usage)
 {
-	size_t size = p ? malloc_usable_size(p) : 0;
-
-	if (size >= GORGON_BLOCKS_LARGE_MIN) {
-		gorgon_blocks_note_large(p, size, usage);
-	} else if (p && !gorgon_blocks_is_marked(p, size, usage)) {
+	/* If it has the mark already, code that does not count has freed it. */
+	if (!gorgon_blocks_is_marked(p, size, usage)) {
 		gorgon_blocks_set_mark(p, size, gorgon_blocks_mark(p, usage));
 		gorgon_blocks_add(usage, size);
 	}
 	return p;
 }
 
+static inline void gorgon_blocks_forget_small(void *p, size_t size, struct gorgon_usage *usage)
+{
+	if (gorgon_blocks_is_marked(p, size, usage)) {
+		gorgon_blocks_set_mark(p, size, 0);
+		gorgon_blocks_take(usage, size);
+	}
+}
+
+/* @p, which may be NULL, has gorgon_blocks_size() bytes of the C library's for the namespace: count it. Returns @p. */
+static inline void *gorgon_blocks_note(void *p, struct gorgon_usage *usage)
+{
+	size_t size;
+
+	__asm__("" : "+r"(p)); /* as for gorgon_blocks_malloc() */
+	size = p ? gorgon_blocks_usable(p) : 0;
+	if (size >= GORGON_BLOCKS_LARGE_MIN)
+		gorgon_blocks_note_large(p, size, usage);
+	else if (size >= sizeof(uint64_t)) /* or it is a sanitizer's block */
+		gorgon_blocks_note_small(p, size, usage);
+	return p;
+}
+
 /* @p is about to be freed, or may move: the namespace does not count it any more. A block that it does not count is ignored. */
 static inline void gorgon_blocks_forget(void *p, struct gorgon_usage *usage)
 {
-	size_t size = malloc_usable_size(p);
+	size_t size = gorgon_blocks_usable(p);
 
-	if (size >= GORGON_BLOCKS_LARGE_MIN) {
+	if (size >= GORGON_BLOCKS_LARGE_MIN)
 		gorgon_blocks_forget_large(p);
-	} else if (gorgon_blocks_is_marked(p, size, usage)) {
-		gorgon_blocks_set_mark(p, size, 0);
-		gorgon_blocks_add(usage, -size);
-	}
+	else if (size >= sizeof(uint64_t))
+		gorgon_blocks_forget_small(p, size, usage);
 }
 
 /* How many bytes of a block are its user's; see malloc_usable_size(3). */
 static inline size_t gorgon_blocks_usable_size(void *p, const struct gorgon_usage *usage)
 {
-	size_t size = malloc_usable_size(p);
+	size_t size = gorgon_blocks_usable(p);
 
-	return size < GORGON_BLOCKS_LARGE_MIN && gorgon_blocks_is_marked(p, size, usage) ? size - sizeof(uint64_t) : size;
+	return size >= sizeof(uint64_t) && size < GORGON_BLOCKS_LARGE_MIN && gorgon_blocks_is_marked(p, size, usage) ? size - sizeof(uint64_t) : size;
 }
 
 #endif

@@ -91,7 +91,7 @@ static void heap_insert(struct gorgon_heap *heap, struct gorgon_heap_block *bloc
 		heap->blocks->prev = block;
 	heap->blocks = block;
 	pthread_mutex_unlock(&heap->lock);
-	__atomic_add_fetch(&heap->usage->heap_bytes, malloc_usable_size(base_of(block)),
+	__atomic_add_fetch(&heap->usage->heap_bytes, gorgon_blocks_usable(base_of(block)),
 			   __ATOMIC_RELAXED);
 }
 
@@ -107,7 +107,7 @@ static void remove_block(struct gorgon_heap_block *block)
 	if (block->next)
 		block->next->prev = block->prev;
 	pthread_mutex_unlock(&heap->lock);
-	__atomic_sub_fetch(&heap->usage->heap_bytes, malloc_usable_size(base_of(block)),
+	__atomic_sub_fetch(&heap->usage->heap_bytes, gorgon_blocks_usable(base_of(block)),
 			   __ATOMIC_RELAXED);
 	block->mark = 0;
 }
@@ -184,7 +184,7 @@ static void *resize(struct gorgon_heap_block *block, size_t size)
 	size_t old_off = block->mark & 1 ? GAP : 0, new_off, old_size;
 	char *base;
 
-	old_size = malloc_usable_size((char *)block - old_off);
+	old_size = gorgon_blocks_usable((char *)block - old_off);
 	if (size > PTRDIFF_MAX || (size > old_size && !allowed(heap, size - old_size))) {
 		errno = ENOMEM;
 		return NULL;
@@ -224,7 +224,7 @@ size_t gorgon_heap_usable_size(void *p)
 {
 	void *base = base_of(listed(p));
 
-	return malloc_usable_size(base) - (size_t)((char *)p - (char *)base);
+	return gorgon_blocks_usable(base) - (size_t)((char *)p - (char *)base);
 }
 
 void gorgon_heap_before_fork(struct gorgon_heap *heap)

@@ -13,9 +13,27 @@
 #include <malloc.h>
 #include <stdlib.h>
 
-void *gorgon_malloc(size_t size, struct gorgon_usage *usage)
+static __attribute__((noinline)) void *malloc_slowly(size_t size, struct gorgon_usage *usage)
 {
 	return gorgon_blocks_allow(size, usage) ? gorgon_blocks_note(malloc(gorgon_blocks_size(size)), usage) : NULL;
+}
+
+static __attribute__((noinline)) void *note_slowly(void *p, struct gorgon_usage *usage)
+{
+	return gorgon_blocks_note(p, usage);
+}
+
+// Programs come here and to free_sized() for each small block.
+void *gorgon_malloc(size_t size, struct gorgon_usage *usage)
+{
+	void *p;
+
+	if (__builtin_expect(size >= __atomic_load_n(&usage->quick_below, __ATOMIC_ACQUIRE), false))
+		return malloc_slowly(size, usage);
+	p = gorgon_blocks_malloc(size + sizeof(uint64_t));
+	if (__builtin_expect(!p || !gorgon_blocks_is_small(p), false))
+		return note_slowly(p, usage);
+	return gorgon_blocks_note_small(p, gorgon_blocks_small_size(p), usage);
 }
 
 void *gorgon_malloc_calloc(size_t count, size_t size, struct gorgon_usage *usage)
@@ -88,7 +106,7 @@ size_t gorgon_malloc_usable_size(void *p, struct gorgon_usage *usage)
 	return gorgon_heap_is_listed(p) ? gorgon_heap_usable_size(p) : gorgon_blocks_usable_size(p, usage);
 }
 
-void gorgon_malloc_free(void *p, struct gorgon_usage *usage)
+static __attribute__((noinline)) void free_any(void *p, struct gorgon_usage *usage)
 {
 	if (!p)
 		return;
@@ -100,6 +118,17 @@ void gorgon_malloc_free(void *p, struct gorgon_usage *usage)
 	free(p);
 }
 
+// Where blocks show their sizes.
+static void free_sized(void *p, struct gorgon_usage *usage)
+{
+	if (__builtin_expect(!p || !gorgon_blocks_is_small(p), false)) {
+		free_any(p, usage);
+		return;
+	}
+	gorgon_blocks_forget_small(p, gorgon_blocks_small_size(p), usage);
+	free(p);
+}
+
 // The functions get the namespace's usage.
 struct malloc_state {
 	struct gorgon_usage *usage;
@@ -108,6 +137,8 @@ struct malloc_state {
 static bool malloc_begin(void *state, struct gorgon_ns *ns)
 {
 	gorgon_blocks_begin(&ns->usage);
+	ns->usage.free = gorgon_blocks_sizes_known ? free_sized : free_any;
+	ns->usage.small = ns->usage.quick_below = gorgon_blocks_sizes_known ? GORGON_BLOCKS_LARGE_MIN : 0;
 	((struct malloc_state *)state)->usage = &ns->usage;
 	return true;
 }
@@ -127,7 +158,7 @@ static const struct gorgon_bound bound[] = {
 	{"aligned_alloc", gorgon_malloc_aligned_alloc, 2, USAGE, GORGON_OWN, "as malloc"},
 	{"posix_memalign", gorgon_malloc_posix_memalign, 3, USAGE, GORGON_OWN, "as malloc"},
 	{"malloc_usable_size", gorgon_malloc_usable_size, 1, USAGE, GORGON_OWN, "as malloc: without what counting needs"},
-	{"free", gorgon_malloc_free, 1, USAGE, GORGON_OWN, "knows the blocks of both"},
+	{"free", NULL, 1, USAGE, GORGON_OWN, "knows the blocks of both"},
 };
 
 const struct gorgon_part gorgon_malloc_part = {

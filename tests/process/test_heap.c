@@ -33,6 +33,11 @@ static struct gorgon_heap *heap_of(const struct gorgon_ns *ns)
 	return gorgon_parts_state(ns->parts, &gorgon_heap_part);
 }
 
+static void free_of_private_code(void *p, struct gorgon_usage *usage)
+{
+	usage->free(p, usage);
+}
+
 static void check_bytes(const unsigned char *p, size_t size, unsigned char value)
 {
 	for (size_t i = 0; i < size; i++)
@@ -77,7 +82,7 @@ static void heap_blocks_keep_their_content(void **state)
 		check_bytes(blocks[i], size_of(i) / 2, (unsigned char)i);
 	}
 	for (size_t i = 0; i < COUNT; i++)
-		gorgon_malloc_free(blocks[i], &ns->usage);
+		free_of_private_code(blocks[i], &ns->usage);
 	assert_int_equal(ns->usage.heap_bytes, 0);
 	test_ns_destroy(ns);
 }
@@ -94,7 +99,7 @@ static void heap_block_costs_a_header(void **state)
 		blocks[i] = gorgon_heap_malloc(1000, heap_of(ns));
 	assert_true(ns->usage.heap_bytes <= COUNT * (1000 + 32 + 1));
 	for (size_t i = 0; i < COUNT; i++)
-		gorgon_malloc_free(blocks[i], &ns->usage);
+		free_of_private_code(blocks[i], &ns->usage);
 	test_ns_destroy(ns);
 }
 #endif
@@ -108,16 +113,16 @@ static void heap_free_takes_blocks_of_the_c_library(void **state)
 	for (size_t i = 0; i < 1000; i++) {
 		char *p = malloc(i);
 
-		gorgon_malloc_free(p, &ns->usage);
+		free_of_private_code(p, &ns->usage);
 		p = gorgon_malloc_realloc(NULL, 10, &ns->usage);
 		p = gorgon_malloc_realloc(p, 200000, &ns->usage);
 		// A block that is not listed stays the C library's.
 		p = gorgon_heap_realloc(p, 20, heap_of(ns));
 		free(p);
 		assert_int_equal(posix_memalign((void **)&p, 4096, 100), 0);
-		gorgon_malloc_free(p, &ns->usage);
+		free_of_private_code(p, &ns->usage);
 	}
-	gorgon_malloc_free(NULL, &ns->usage);
+	free_of_private_code(NULL, &ns->usage);
 	test_ns_destroy(ns);
 }
 
@@ -138,7 +143,7 @@ static void heap_impossible_sizes_are_refused(void **state)
 	assert_null(gorgon_heap_realloc(p, huge / 2 - 100, heap_of(ns)));
 #endif
 	assert_string_equal(p, "kept");
-	gorgon_malloc_free(p, &ns->usage);
+	free_of_private_code(p, &ns->usage);
 	assert_int_equal(ns->usage.heap_bytes, 0);
 	test_ns_destroy(ns);
 }
@@ -181,7 +186,7 @@ static void *allocate_at_random(void *arg)
 		blocks[i] = gorgon_heap_realloc(blocks[i], 1 + (size_t)rand_r(&worker->seed) % 2000,
 						heap_of(worker->ns));
 		if (step % 3 == 0) {
-			gorgon_malloc_free(blocks[i], &worker->ns->usage);
+			free_of_private_code(blocks[i], &worker->ns->usage);
 			blocks[i] = NULL;
 		}
 	}
@@ -205,7 +210,7 @@ static void heap_threads_and_forks(void **state)
 
 		if (!pid) {
 			alarm(120);
-			gorgon_malloc_free(gorgon_heap_malloc(100, heap_of(ns)), &ns->usage);
+			free_of_private_code(gorgon_heap_malloc(100, heap_of(ns)), &ns->usage);
 			_exit(0);
 		}
 		assert_int_equal(waitpid(pid, &status, 0), pid);
