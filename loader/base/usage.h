@@ -12,11 +12,13 @@ struct gorgon_usage {
 	void (*free)(void *p, struct gorgon_usage *usage); /* of private code, which jumps to it; see malloc_family.c */
 	size_t quick_below; /* allocations below this size are looked at by nobody: @small, or with a limit 0 */
 	size_t small; /* see blocks.c. Does not change */
+	/* struct gorgon_debug_usage (../ns/debug_root.h): */
 	uint64_t heap_bytes;   /* see heap.c */
 	uint64_t mapped_bytes; /* see memory.c */
 	uint64_t extension_bytes; /* see blocks.c */
 	uint64_t block_bytes;  /* of the host, that numpy has; see data_handler.c */
 	uint64_t limit;	       /* 0: none */
+	/* its end */
 	uint64_t hard_limit;   /* what is beyond it fails */
 	uint64_t alarm;	       /* where @exceeded is called next */
 	/* Called when more than the limit is held, from inside malloc() or mmap(), on any thread,

@@ -26,12 +26,12 @@
 #include "heap.h"
 #include "blocks.h"
 #include "base/clock.h"
+#include "base/quick_lock.h"
 #include "base/usage.h"
 #include "ns/ns.h"
 
 #include <errno.h>
 #include <malloc.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -42,14 +42,18 @@
 #define HEADER	 GORGON_HEAP_HEADER
 #define OVERHEAD (HEADER + GAP)
 
+struct heap_link {
+	struct heap_link *next, *prev;
+};
+
 struct gorgon_heap {
-	pthread_mutex_t lock; // a leaf
-	struct gorgon_heap_block *blocks;
-	struct gorgon_usage *usage;
+	struct heap_link blocks; // of a circle
+	struct gorgon_quick_lock lock; // a leaf
+	struct gorgon_usage *usage; // its heap_bytes change under the lock
 };
 
 struct gorgon_heap_block {
-	struct gorgon_heap_block *next, *prev;
+	struct heap_link link;
 	struct gorgon_heap *heap;
 	uint64_t mark; // bit 0: there is a gap
 };
@@ -63,11 +67,12 @@ __attribute__((constructor(199))) static void init_secret(void)
 {
 	if (getrandom(&gorgon_heap_secret, sizeof(gorgon_heap_secret), GRND_NONBLOCK) != sizeof(gorgon_heap_secret))
 		gorgon_heap_secret = gorgon_now() * UINT64_C(0x9e3779b97f4a7c15);
+	gorgon_heap_secret &= ~UINT64_C(15);
 }
 
 static uint64_t mark_of(const struct gorgon_heap_block *block)
 {
-	return ((uintptr_t)block ^ gorgon_heap_secret) & ~UINT64_C(15);
+	return (uintptr_t)block ^ gorgon_heap_secret;
 }
 
 // The header of a listed block, or NULL for all others.
@@ -81,34 +86,32 @@ static void *base_of(const struct gorgon_heap_block *block)
 	return (char *)block - (block->mark & 1 ? GAP : 0);
 }
 
-static void heap_insert(struct gorgon_heap *heap, struct gorgon_heap_block *block)
+// The new block has @size bytes of the C library's, and its mark.
+static inline void *heap_insert(struct gorgon_heap *heap, struct gorgon_heap_block *block, size_t size)
 {
-	pthread_mutex_lock(&heap->lock);
+	uint64_t *bytes = &heap->usage->heap_bytes;
+
 	block->heap = heap;
-	block->prev = NULL;
-	block->next = heap->blocks;
-	if (heap->blocks)
-		heap->blocks->prev = block;
-	heap->blocks = block;
-	pthread_mutex_unlock(&heap->lock);
-	__atomic_add_fetch(&heap->usage->heap_bytes, gorgon_blocks_usable(base_of(block)),
-			   __ATOMIC_RELAXED);
+	gorgon_quick_lock(&heap->lock);
+	block->link = (struct heap_link){heap->blocks.next, &heap->blocks};
+	heap->blocks.next->prev = &block->link;
+	heap->blocks.next = &block->link;
+	__atomic_store_n(bytes, *bytes + size, __ATOMIC_RELAXED);
+	gorgon_quick_unlock(&heap->lock);
+	return block + 1;
 }
 
-static void remove_block(struct gorgon_heap_block *block)
+static inline void remove_block(struct gorgon_heap_block *block)
 {
 	struct gorgon_heap *heap = block->heap;
+	uint64_t *bytes = &heap->usage->heap_bytes;
+	size_t size = gorgon_blocks_usable(base_of(block));
 
-	pthread_mutex_lock(&heap->lock);
-	if (block->prev)
-		block->prev->next = block->next;
-	else
-		heap->blocks = block->next;
-	if (block->next)
-		block->next->prev = block->prev;
-	pthread_mutex_unlock(&heap->lock);
-	__atomic_sub_fetch(&heap->usage->heap_bytes, gorgon_blocks_usable(base_of(block)),
-			   __ATOMIC_RELAXED);
+	gorgon_quick_lock(&heap->lock);
+	block->link.next->prev = block->link.prev;
+	block->link.prev->next = block->link.next;
+	__atomic_store_n(bytes, *bytes - size, __ATOMIC_RELAXED);
+	gorgon_quick_unlock(&heap->lock);
 	block->mark = 0;
 }
 
@@ -148,18 +151,36 @@ static void *heap_adopt(struct gorgon_heap *heap, void *base)
 	if (gap)
 		block = (struct gorgon_heap_block *)((char *)base + GAP);
 	block->mark = mark_of(block) | gap;
-	heap_insert(heap, block);
-	return block + 1;
+	return heap_insert(heap, block, gorgon_blocks_usable(base));
 }
 
-void *gorgon_heap_malloc(size_t size, struct gorgon_heap *heap)
+// @base: what malloc() has returned.
+static __attribute__((noinline)) void *finish_malloc(void *base, size_t size, struct gorgon_heap *heap)
 {
-	void *base = allowed(heap, size) ? make_room(malloc(size + HEADER), size) : NULL;
-
+	base = make_room(base, size);
 	if (base)
 		return heap_adopt(heap, base);
 	errno = ENOMEM;
 	return NULL;
+}
+
+static __attribute__((noinline)) void *heap_malloc_slowly(size_t size, struct gorgon_heap *heap)
+{
+	return finish_malloc(allowed(heap, size) ? malloc(size + HEADER) : NULL, size, heap);
+}
+
+// CPython comes here, and to heap_release(), for each object of more than 512 bytes.
+void *gorgon_heap_malloc(size_t size, struct gorgon_heap *heap)
+{
+	struct gorgon_heap_block *block;
+
+	if (__builtin_expect(size >= __atomic_load_n(&heap->usage->quick_below, __ATOMIC_ACQUIRE), false))
+		return heap_malloc_slowly(size, heap);
+	block = gorgon_blocks_malloc(size + HEADER);
+	if (__builtin_expect(!block || needs_gap(block) || !gorgon_blocks_is_small(block), false))
+		return finish_malloc(block, size, heap);
+	block->mark = mark_of(block);
+	return heap_insert(heap, block, gorgon_blocks_small_size(block));
 }
 
 void *gorgon_heap_calloc(size_t count, size_t size, struct gorgon_heap *heap)
@@ -213,7 +234,7 @@ void *gorgon_heap_resize(void *p, size_t size)
 
 void gorgon_heap_free(void *p)
 {
-	struct gorgon_heap_block *block = listed(p);
+	struct gorgon_heap_block *block = (struct gorgon_heap_block *)p - 1;
 	void *base = base_of(block);
 
 	remove_block(block);
@@ -229,12 +250,21 @@ size_t gorgon_heap_usable_size(void *p)
 
 void gorgon_heap_before_fork(struct gorgon_heap *heap)
 {
-	pthread_mutex_lock(&heap->lock);
+	gorgon_quick_lock(&heap->lock);
 }
 
 void gorgon_heap_after_fork(struct gorgon_heap *heap)
 {
-	pthread_mutex_unlock(&heap->lock);
+	gorgon_quick_unlock(&heap->lock);
+}
+
+// free() of libpython, whose blocks are nearly all its own.
+static void heap_release(void *p, struct gorgon_heap *heap)
+{
+	if (__builtin_expect(p && gorgon_heap_is_listed(p), true))
+		gorgon_heap_free(p);
+	else
+		heap->usage->free(p, heap->usage);
 }
 
 void *gorgon_heap_realloc(void *p, size_t size, struct gorgon_heap *heap)
@@ -251,7 +281,7 @@ static bool heap_begin(void *state, struct gorgon_ns *ns)
 {
 	struct gorgon_heap *heap = state;
 
-	pthread_mutex_init(&heap->lock, NULL);
+	heap->blocks = (struct heap_link){&heap->blocks, &heap->blocks};
 	heap->usage = &ns->usage;
 	return true;
 }
@@ -259,16 +289,16 @@ static bool heap_begin(void *state, struct gorgon_ns *ns)
 static void heap_end(void *state)
 {
 	struct gorgon_heap *heap = state;
-	struct gorgon_heap_block *block = heap->blocks, *next;
+	struct heap_link *link = heap->blocks.next, *next;
 
-	for (; block; block = next) {
+	for (; link != &heap->blocks; link = next) {
+		struct gorgon_heap_block *block = (struct gorgon_heap_block *)link;
 		void *base = base_of(block);
 
-		next = block->next;
+		next = link->next;
 		block->mark = 0;
 		free(base);
 	}
-	pthread_mutex_destroy(&heap->lock);
 }
 
 static const struct gorgon_bound bound[] = {
@@ -276,6 +306,7 @@ static const struct gorgon_bound bound[] = {
 	 "what CPython leaves behind goes with its namespace"},
 	{"calloc", gorgon_heap_calloc, 2, 0, GORGON_OWN, "as malloc"},
 	{"realloc", gorgon_heap_realloc, 2, 0, GORGON_OWN, "as malloc"},
+	{"free", heap_release, 1, 0, GORGON_OWN, "knows the blocks of both"},
 };
 
 const struct gorgon_part gorgon_heap_part = {

@@ -16,18 +16,19 @@ struct gorgon_heap;
 
 extern const struct gorgon_part gorgon_heap_part;
 
-/* Hold the heap's lock around fork(). */
+/* Hold the heap's lock around fork(). The child is the one that held it. */
 void gorgon_heap_before_fork(struct gorgon_heap *heap);
 void gorgon_heap_after_fork(struct gorgon_heap *heap);
 
 extern uint64_t gorgon_heap_secret;
 
-/* Whether a block is libpython's. The block must be alive. The eight bytes before a block of libpython's are its mark. */
+/* Whether a block is libpython's. The block must be alive. The eight bytes before a block of libpython's are its mark, the
+ * lowest bit of which is no part of the comparison. */
 __attribute__((no_sanitize("address", "thread"))) static inline bool gorgon_heap_is_listed(const void *p)
 {
-	if (!((uintptr_t)p % GORGON_HEAP_PAGE) || (uintptr_t)p % 16)
+	if (!((uintptr_t)p % GORGON_HEAP_PAGE))
 		return false;
-	return !((((const uint64_t *)p)[-1] ^ ((uintptr_t)p - GORGON_HEAP_HEADER) ^ gorgon_heap_secret) & ~UINT64_C(15));
+	return (((const uint64_t *)p)[-1] ^ ((uintptr_t)p - GORGON_HEAP_HEADER) ^ gorgon_heap_secret) <= 1;
 }
 
 /* realloc() and free() of such a block. */

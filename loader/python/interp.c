@@ -61,6 +61,9 @@ static void interp_free(struct gorgon_interp *interp)
 	free(interp);
 }
 
+_Static_assert(offsetof(struct gorgon_usage, limit) - offsetof(struct gorgon_usage, heap_bytes) ==
+		       offsetof(struct gorgon_debug_usage, limit), "what debuggers read");
+
 static void describe_interp(struct gorgon_interp *interp)
 {
 	struct gorgon_debug_ns *debug = &interp->ns->debug;
@@ -69,7 +72,7 @@ static void describe_interp(struct gorgon_interp *interp)
 	interp->number = next_number++;
 	debug->interp = interp->number;
 	debug->python_minor = interp->python.minor;
-	debug->usage = (uintptr_t)&interp->ns->usage;
+	debug->usage = (uintptr_t)&interp->ns->usage.heap_bytes;
 	debug->activity = (uintptr_t)&interp->calls.state;
 	debug->label = (uintptr_t)interp->label;
 	debug->job = (uintptr_t)interp->calls.job;
