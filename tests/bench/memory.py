@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.environ["BUILD"]
@@ -81,6 +82,20 @@ def tables(rows):
     for row in rows:
         lines.append(f"{row['program']:32}{row['instructions'] / 1e6:10.1f}{row['counted'] - 1:10.2%}{row['limited'] - 1:10.2%}")
     return "\n".join(lines)
+
+
+def report(name, rows):
+    """FILE.md."""
+    told = subprocess.run([PYTHON, "--version"], check=True, capture_output=True, text=True).stdout.strip()
+    lines = ["# What counting memory costs", "",
+             f"{time.strftime('%Y-%m-%d')}; {told}. Made by `make bench TESTS=memory REPORT=tests/bench/MEMORY`. Instructions of a program's work, as "
+             "cachegrind counts them, in an ordinary python3 with the interpreters' libpython; how many more an interpreter of `gorgon run` "
+             "needs, with all that Gorgon does; and one with a limit that it never reaches. Programs are pyperformance's, and those of "
+             "`allocations.py`.", "",
+             "| program | millions | counted | with a limit |", "|---|---|---|---|"]
+    lines += [f"| {row['program']} | {row['instructions'] / 1e6:.1f} | {row['counted'] - 1:+.2%} | {row['limited'] - 1:+.2%} |" for row in rows]
+    with open(f"{name}.md", "w") as file:
+        file.write("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

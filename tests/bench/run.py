@@ -3,7 +3,8 @@
 """Run the benchmarks and print ratios.
 
 Usage: run.py [--json] [--report FILE] [NAME]...      (throws, listing, registering, load, isolate, symdump, executor, arrays, interrupts, record,
-memory; default: all). --report writes what load or executor came to as FILE.md; load's has plots beside it.
+memory; default: all). --report writes what load, executor or memory came to as FILE.md; load's has plots
+beside it.
 
 A ratio compares things that were measured in turn within one run: the machine may be
 busy with something else, and then is so for both. Times are of the processor, not of
@@ -365,14 +366,15 @@ BENCHMARKS = {"throws": (throws, print_throws), "listing": (listing, print_listi
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--report", metavar="FILE", help="write what load or executor came to as FILE.md, with load's plots beside it")
+    parser.add_argument("--report", metavar="FILE", help="write what load, executor or memory came to as FILE.md, with load's plots beside it")
     parser.add_argument("names", nargs="*", metavar="NAME")
     args = parser.parse_args()
     unknown = set(args.names) - set(BENCHMARKS)
     if unknown:
         parser.error(f"no such benchmark: {' '.join(sorted(unknown))} (there are: {' '.join(BENCHMARKS)})")
-    if args.report and args.names not in (["load"], ["executor"]):
-        parser.error("--report is of load, or of executor")
+    reports = {"load": load, "executor": executor, "memory": memory}
+    if args.report and (len(args.names) != 1 or args.names[0] not in reports):
+        parser.error("--report is of load, of executor, or of memory")
     results = []
     for name in args.names or BENCHMARKS:
         measure, show = BENCHMARKS[name]
@@ -382,7 +384,7 @@ def main():
             show(rows)
             print()
         if args.report:
-            {"load": load, "executor": executor}[name].report(args.report, rows)
+            reports[name].report(args.report, rows)
     if args.json:
         print(json.dumps(results, indent=1))
 
