@@ -10,8 +10,9 @@
 //
 //	tenants: 812 interpreters, 640 stops, longest 521 ms, late 0 (busy 0), wrong 0, abandoned 93 of which 31 kept with 301234 KiB, grown 310000 KiB and 9000 KiB free
 //
-// "late" are stops that took more than 600 ms. "busy" are late stops during which a thread that only sleeps had to
-// wait for a processor at least as long as the stop took too long. "grown" is how much more memory of its own the
+// "late" are stops that took more than 600 ms. "busy" are late stops during which a thread that only sleeps, or the thread
+// that stops, had to wait for a processor at least as long as the stop took too long; of each other late stop a line says what
+// it was. "grown" is how much more memory of its own the
 // process has than after its first interpreters; "free" is how much more free room there is between blocks in the C
 // library's heaps. With "faults" there are COUNT faults, one after another, while three tenants compute.
 //
@@ -37,7 +38,8 @@
 #define KEPT_MAX 400
 
 static _Atomic uint64_t end_ms;
-static _Atomic uint64_t waited_us; // how long a thread that only sleeps has waited for a processor so far
+// How long a thread that only sleeps has waited for a processor, before the nap that it is in.
+static _Atomic uint64_t waited_us, nap_us;
 static atomic_uint interps, stops, longest, late, busy, wrong, failures, kept;
 
 static uint64_t now_us(void)
@@ -56,12 +58,32 @@ static uint64_t now_ms(void)
 static void *watch_the_machine(void *arg)
 {
 	for (;;) {
-		uint64_t begin = now_us();
-
+		nap_us = now_us();
 		usleep(NAP_US);
-		waited_us += now_us() - begin - NAP_US;
+		waited_us += now_us() - nap_us - NAP_US;
 	}
 	return arg;
+}
+
+// With the nap that it should have ended.
+static uint64_t sleeper_waited_us(void)
+{
+	uint64_t before = waited_us, now = now_us(), nap = nap_us;
+
+	return before + (now > nap + NAP_US ? now - nap - NAP_US : 0);
+}
+
+// How long the calling thread has been ready to run, and did not; see "schedstat" in proc(5).
+static uint64_t own_waited_us(void)
+{
+	FILE *file = fopen("/proc/thread-self/schedstat", "re");
+	unsigned long waited_ns = 0;
+
+	if (file && fscanf(file, "%*u %lu", &waited_ns) != 1)
+		waited_ns = 0;
+	if (file)
+		fclose(file);
+	return waited_ns / 1000;
 }
 
 static void fail(const char *what, struct gorgon_error *err)
@@ -161,16 +183,24 @@ static bool is_right(enum kind kind, const struct gorgon_error *err)
 	}
 }
 
-static void stop(struct gorgon_interp *interp)
+static void stop(struct gorgon_interp *interp, const char *source)
 {
-	uint64_t begin = now_ms(), waited = waited_us;
+	uint64_t sleeper = sleeper_waited_us(), own = own_waited_us(), begin = now_ms();
 	struct gorgon_error *err = gorgon_interp_stop(interp, LIMIT_MS);
 	unsigned took = (unsigned)(now_ms() - begin), before = longest;
 
 	stops++;
 	if (took > LATE_MS) {
+		uint64_t late_us = (took - LATE_MS) * UINT64_C(1000);
+
+		sleeper = sleeper_waited_us() - sleeper;
+		own = own_waited_us() - own;
 		late++;
-		busy += (waited_us - waited) / 1000 >= took - LATE_MS;
+		if (sleeper >= late_us || own >= late_us)
+			busy++;
+		else
+			fprintf(stderr, "tenants: late: %u ms, the sleeper waited %lu us, this thread %lu us: %s: %s\n", took, sleeper, own, source,
+				err ? gorgon_error_message(err) : "no error");
 	}
 	while (took > before && !atomic_compare_exchange_weak(&longest, &before, took))
 		continue;
@@ -216,7 +246,7 @@ static void live(const struct action *action, unsigned *seed)
 		usleep(1000 * (useconds_t)(rand_r(seed) % 100));
 	else
 		run_call(&call);
-	stop(call.interp);
+	stop(call.interp, action->source);
 	if (calls)
 		pthread_join(thread, NULL);
 	if (!is_right(action->kind, call.err) && !(calls && gorgon_error_code(call.err) == GORGON_ERROR_BUSY)) {

@@ -36,7 +36,7 @@ def main():
     report = Report("Tenants that are stopped with 500 ms, whatever they do")
     status, (interps, stops, longest, late, busy, wrong, abandoned, kept, kib, grown, free), output = tenants(f"{MINUTES * 60:g}")
     report.check(f"{MINUTES:g} minutes", status == 0 and late == busy and not wrong,
-                 "status 0; every stop within 600 ms, or later by no more than a sleeping thread had to wait for a processor; no wrong result",
+                 "status 0; every stop within 600 ms, or later by no more than it, or a sleeping thread, had to wait for a processor; no wrong result",
                  f"status {status}, {interps} interpreters, {stops} stops, longest {longest} ms, {late} late, {busy} of them for want of a "
                  f"processor, {wrong} wrong", output)
     report.check("memory", grown <= kib + RECORDS * kept + OTHERS, f"what is counted, {RECORDS} KiB for each, and {OTHERS} KiB",

@@ -123,26 +123,34 @@ static void charges_are_not_made_for_memory_of_the_host(void **state)
 	destroy(interp);
 }
 
-static struct gorgon_interp *start_limited(uint64_t limit)
+static struct gorgon_interp *start_limited(uint64_t limit, uint64_t hard_limit)
 {
-	struct gorgon_start_opts opts = {.size = sizeof(opts), .memory_limit = limit};
+	struct gorgon_interp_opts opts = {.size = sizeof(opts), .memory_limit = limit, .memory_hard_limit = hard_limit};
 
-	return test_interp_start(NULL, &opts);
+	return test_interp_start(&opts, NULL);
 }
 
-// 200 MiB for two are 100 MiB each, beyond the hard limit of 80 MiB. For three they would not be.
+// What is received is in the list before Python looks whether there is a MemoryError: only a refusal leaves the list empty.
+#define RECEIVE_INTO_LIST "import gorgon\n"                                                                            \
+			  "x = []\n"                                                                                   \
+			  "x.extend(map(gorgon.receive, ['memory']))\n"
+
+// 200 MiB for two are 100 MiB each, which is beyond the limit. For three they are not.
 static void charges_beyond_the_hard_limit_are_refused(void **state)
 {
-	struct gorgon_interp *giver = start(), *limited = start_limited(64 * MIB);
+	struct gorgon_interp *giver = start(), *limited = start_limited(96 * MIB, 96 * MIB), *other = start();
 
 	(void)state;
 	run(giver, "import gorgon; gorgon.share(bytes(200 << 20), 'memory', copy=True)");
 	test_hide_leaks(true);
-	assert_raised(gorgon_interp_run_string(limited, RECEIVE, NULL), "MemoryError", "");
+	assert_raised(gorgon_interp_run_string(limited, RECEIVE_INTO_LIST, NULL), "MemoryError", "");
 	test_hide_leaks(false);
 	assert_int_equal(charged(giver), 200 * MIB);
 	assert_int_equal(charged(limited), 0);
-	run(limited, "y = bytes(10 << 20); del y");
+	run_receive(other);
+	run_receive(limited);
+	assert_in_range(charged(limited), 200 * MIB / 3, 200 * MIB / 3 + 2);
+	run(limited, "del x; y = bytes(10 << 20); del y");
 	assert_raised(gorgon_interp_run_string(limited, "for i in range(9): gorgon.share(bytes(10 << 20), str(i), copy=True)",
 					       NULL), "MemoryError", "");
 	assert_true(charged(limited) >= 40 * MIB);
@@ -151,12 +159,13 @@ static void charges_beyond_the_hard_limit_are_refused(void **state)
 		gorgon_error_destroy(gorgon_array_withdraw(name));
 	run(giver, "gorgon.withdraw('memory')");
 	destroy(giver);
+	destroy(other);
 }
 
 // The others have gone, and the program holds it all alone now.
 static void charges_that_grow_beyond_the_limit_are_noticed(void **state)
 {
-	struct gorgon_interp *giver = start(), *limited = start_limited(128 * MIB);
+	struct gorgon_interp *giver = start(), *limited = start_limited(128 * MIB, 0);
 
 	(void)state;
 	run(giver, "import gorgon; gorgon.share(bytes(140 << 20), 'memory', copy=True)");
@@ -217,6 +226,49 @@ static void charges_of_a_result_go_to_who_receives_it(void **state)
 	destroy(other);
 }
 
+// The maker's memory has been others', too, and is its own again.
+static void charges_of_a_maker_that_is_alone_again_end_once(void **state)
+{
+	struct gorgon_interp *maker = start_maker(), *other = start();
+
+	(void)state;
+	run(maker, "gorgon.share(x, 'memory')");
+	run_receive(other);
+	assert_int_equal(charged(maker), 6 * MIB);
+	run(other, "del x");
+	run(maker, "gorgon.withdraw('memory')");
+	assert_int_equal(charged(maker), 12 * MIB);
+	run(maker, "del x");
+	assert_int_equal(charged(maker), 0);
+	run(maker, "x = numpy.zeros(12 << 20, 'u1'); gorgon.share(x, 'memory')");
+	assert_int_equal(charged(maker), 12 * MIB);
+	run(maker, "gorgon.withdraw('memory'); del x");
+	assert_int_equal(charged(maker), 0);
+	destroy(maker);
+	destroy(other);
+}
+
+// The host gives an interpreter's memory a name: nobody is charged for that.
+static void charges_of_a_name_of_the_host_are_nobodys(void **state)
+{
+	struct gorgon_interp *maker = start_maker(), *other = start();
+	struct gorgon_value none = {.kind = GORGON_VALUE_NONE}, result;
+
+	(void)state;
+	assert_ok(call_f(maker, &none, &result));
+	assert_ok(gorgon_array_share(result.array, "memory"));
+	gorgon_value_deinit(&result);
+	assert_int_equal(charged(maker), 12 * MIB);
+	run(maker, "del x");
+	assert_int_equal(charged(maker), 0);
+	run_receive(other);
+	assert_int_equal(charged(other), 12 * MIB);
+	assert_ok(gorgon_array_withdraw("memory"));
+	assert_int_equal(charged(other), 12 * MIB);
+	destroy(maker);
+	destroy(other);
+}
+
 // Who resizes memory that others hold gets memory of its own.
 static void charges_of_resized_memory_are_apart(void **state)
 {
@@ -247,7 +299,9 @@ static void charges_of_a_mask_go_with_its_array(void **state)
 	assert_true(charged(maker) >= 8 * MIB);
 	run_receive(other);
 	assert_in_range(charged(other), 4 * MIB, 4 * MIB + 100000);
-	run(maker, "gorgon.withdraw('memory'); del x");
+	run(maker, "del x"); // the name has both, too
+	assert_in_range(charged(maker), 4 * MIB, 4 * MIB + 100000);
+	run(maker, "gorgon.withdraw('memory')");
 	assert_in_range(charged(other), 8 * MIB, 8 * MIB + 100000);
 	assert_true(charged(maker) < MIB);
 	run(other, "del x");
@@ -256,19 +310,47 @@ static void charges_of_a_mask_go_with_its_array(void **state)
 	destroy(other);
 }
 
+// The array's own memory would be allowed.
+static void charges_of_an_array_whose_mask_is_refused_are_taken_back(void **state)
+{
+	struct gorgon_interp *maker = start_maker(), *limited = start_limited(96 * MIB, 96 * MIB);
+
+	(void)state;
+	run(maker, "x = numpy.ma.masked_equal(numpy.zeros(120 << 20, 'u1'), 0); gorgon.share(x, 'memory')");
+	test_hide_leaks(true);
+	run(limited, "import numpy");
+	assert_raised(gorgon_interp_run_string(limited, RECEIVE_INTO_LIST, NULL), "MemoryError", "");
+	test_hide_leaks(false);
+	assert_int_equal(charged(limited), 0);
+	run(maker, "gorgon.withdraw('memory')");
+	destroy(maker);
+	destroy(limited);
+}
+
+// A case that fails leaves the name to the next one.
+static int withdraw(void **state)
+{
+	(void)state;
+	gorgon_error_destroy(gorgon_array_withdraw("memory"));
+	return 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(charges_are_shares_that_change_as_holders_come_and_go),
-		cmocka_unit_test(charges_are_the_whole_to_the_byte),
-		cmocka_unit_test(charges_of_a_name_end_with_its_giver),
-		cmocka_unit_test(charges_of_a_refused_name_are_taken_back),
-		cmocka_unit_test(charges_are_not_made_for_memory_of_the_host),
-		cmocka_unit_test(charges_beyond_the_hard_limit_are_refused),
-		cmocka_unit_test(charges_that_grow_beyond_the_limit_are_noticed),
-		cmocka_unit_test(charges_of_a_result_go_to_who_receives_it),
-		cmocka_unit_test(charges_of_resized_memory_are_apart),
-		cmocka_unit_test(charges_of_a_mask_go_with_its_array),
+		cmocka_unit_test_teardown(charges_are_shares_that_change_as_holders_come_and_go, withdraw),
+		cmocka_unit_test_teardown(charges_are_the_whole_to_the_byte, withdraw),
+		cmocka_unit_test_teardown(charges_of_a_name_end_with_its_giver, withdraw),
+		cmocka_unit_test_teardown(charges_of_a_refused_name_are_taken_back, withdraw),
+		cmocka_unit_test_teardown(charges_are_not_made_for_memory_of_the_host, withdraw),
+		cmocka_unit_test_teardown(charges_beyond_the_hard_limit_are_refused, withdraw),
+		cmocka_unit_test_teardown(charges_that_grow_beyond_the_limit_are_noticed, withdraw),
+		cmocka_unit_test_teardown(charges_of_a_result_go_to_who_receives_it, withdraw),
+		cmocka_unit_test_teardown(charges_of_a_maker_that_is_alone_again_end_once, withdraw),
+		cmocka_unit_test_teardown(charges_of_a_name_of_the_host_are_nobodys, withdraw),
+		cmocka_unit_test_teardown(charges_of_resized_memory_are_apart, withdraw),
+		cmocka_unit_test_teardown(charges_of_a_mask_go_with_its_array, withdraw),
+		cmocka_unit_test_teardown(charges_of_an_array_whose_mask_is_refused_are_taken_back, withdraw),
 	};
 
 	return cmocka_run_group_tests_name("charges", tests, test_warm_up, NULL);
