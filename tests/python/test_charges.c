@@ -74,6 +74,26 @@ static void charges_are_the_whole_to_the_byte(void **state)
 		destroy(interps[i]);
 }
 
+// A tensor for other libraries holds the memory, too.
+static void charges_of_a_tensor_end_with_it(void **state)
+{
+	struct gorgon_interp *giver = start(), *other = start();
+
+	(void)state;
+	run(giver, SHARE);
+	test_hide_leaks(true);
+	run(other, "import gorgon; x = gorgon.receive('memory', plain=True)");
+	test_hide_leaks(false);
+	run(other, "y = x.__dlpack__(max_version=(1, 0)); del x");
+	assert_int_equal(charged(other), 6 * MIB);
+	run(other, "del y");
+	assert_int_equal(charged(other), 0);
+	assert_int_equal(charged(giver), 12 * MIB);
+	run(giver, "gorgon.withdraw('memory')");
+	destroy(giver);
+	destroy(other);
+}
+
 static void charges_of_a_name_end_with_its_giver(void **state)
 {
 	struct gorgon_interp *giver = start(), *other;
@@ -340,6 +360,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(charges_are_shares_that_change_as_holders_come_and_go, withdraw),
 		cmocka_unit_test_teardown(charges_are_the_whole_to_the_byte, withdraw),
+		cmocka_unit_test_teardown(charges_of_a_tensor_end_with_it, withdraw),
 		cmocka_unit_test_teardown(charges_of_a_name_end_with_its_giver, withdraw),
 		cmocka_unit_test_teardown(charges_of_a_refused_name_are_taken_back, withdraw),
 		cmocka_unit_test_teardown(charges_are_not_made_for_memory_of_the_host, withdraw),
