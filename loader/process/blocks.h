@@ -51,13 +51,14 @@ static inline size_t gorgon_blocks_usable(void *p)
 	return (gorgon_blocks_chunk(p) & ~GORGON_BLOCKS_FLAGS) - sizeof(uint64_t);
 }
 
-/* Whether a block of any kind is a small one of the C library's, for which gorgon_blocks_small_size() is the same. Sizes are known. Where
- * they would be libpython's blocks have their mark, which is no such size. */
+/* Whether a block of any kind is a small one of the C library's. Sizes are known. Where the C library has the size, a block of
+ * libpython's has its mark, which is no size of a small block. */
 static inline bool gorgon_blocks_is_small(const void *p)
 {
 	return !(gorgon_blocks_chunk(p) & GORGON_BLOCKS_OTHER);
 }
 
+/* gorgon_blocks_usable() of such a block. */
 static inline size_t gorgon_blocks_small_size(const void *p)
 {
 	return (gorgon_blocks_chunk(p) & ~GORGON_BLOCKS_FLAGS) - sizeof(uint64_t);
@@ -161,7 +162,9 @@ static inline size_t gorgon_blocks_usable_size(void *p, const struct gorgon_usag
 {
 	size_t size = gorgon_blocks_usable(p);
 
-	return size >= sizeof(uint64_t) && size < GORGON_BLOCKS_LARGE_MIN && gorgon_blocks_is_marked(p, size, usage) ? size - sizeof(uint64_t) : size;
+	if (size < sizeof(uint64_t) || size >= GORGON_BLOCKS_LARGE_MIN || !gorgon_blocks_is_marked(p, size, usage))
+		return size;
+	return size - sizeof(uint64_t);
 }
 
 #endif
