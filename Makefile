@@ -363,8 +363,12 @@ check-unit check-run check-jitreg check-symdump check-gdb check-lldb check-parit
 	@$(PYTEST) --select '$(@:check-%=%) $(TESTS)'
 
 # What units and the command's tests run of the code, in a build of its own. TESTS as for check.
+coverage: WRITTEN = $(abspath $(BUILD))/coverage/coverage.o
 coverage:
-	+@$(MAKE) --no-print-directory BUILD=$(BUILD)/coverage CFLAGS='-O0 -g --coverage' LDFLAGS='$(LDFLAGS) --coverage' coverage-run
+	@mkdir -p $(dir $(WRITTEN))
+	$(Q)$(CC) -O2 -fPIC -c -o $(WRITTEN) tests/coverage.c
+	+@$(MAKE) --no-print-directory BUILD=$(BUILD)/coverage CFLAGS='-O0 -g --coverage' \
+		LDFLAGS='$(LDFLAGS) --coverage -Wl,--wrap=_exit,--wrap=abort $(WRITTEN)' coverage-run
 
 coverage-run: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES) venv
 	@find $(BUILD)/obj -name '*.gcda' -delete

@@ -225,16 +225,6 @@ int test_run(const char *format, ...)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-// Only a build that measures coverage has this.
-extern void __gcov_dump(void) __attribute__((weak));
-
-void test_child_exit(int status)
-{
-	if (__gcov_dump)
-		__gcov_dump();
-	_exit(status);
-}
-
 int test_in_child(int (*fn)(void *arg), void *arg)
 {
 	int status = 0;
@@ -247,7 +237,7 @@ int test_in_child(int (*fn)(void *arg), void *arg)
 	if (!pid) {
 		alarm(120); // a child that hangs is a failure too
 		pthread_mutex_init(&notes_lock, NULL); // another thread may have held it
-		test_child_exit(fn(arg));
+		_exit(fn(arg));
 	}
 	if (waitpid(pid, &status, 0) != pid)
 		fail_msg("cannot wait");

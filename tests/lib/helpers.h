@@ -91,9 +91,6 @@ void test_write(const char *path, const void *data, size_t size);
 /* Run a shell command; its exit status, or 128 when it was killed. */
 int test_run(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* End a forked child at once. What it has run counts in a build that measures coverage. */
-__attribute__((noreturn)) void test_child_exit(int status);
-
 /* Run @fn in a forked child, which ends with what it returns. The status, or -signal. */
 int test_in_child(int (*fn)(void *arg), void *arg);
 

@@ -351,7 +351,7 @@ static int in_child(const struct step *step, size_t n, bool all)
 		err(1, "fork");
 	if (!pid) {
 		run_step(step, n, all);
-		test_child_exit(0);
+		_exit(0);
 	}
 	if (waitpid(pid, &status, 0) != pid)
 		err(1, "waitpid");
