@@ -187,10 +187,10 @@ static void answer_receive(struct kept **list, int at, const struct address *to,
 	free(kept);
 }
 
-static void *keep_descriptors(void *arg)
+// Nobody can close the socket, which is in the keeper's own table.
+static __attribute__((noreturn)) void keep_descriptors(int at)
 {
 	struct kept *list = NULL;
-	int at = (int)(intptr_t)arg;
 	struct question question;
 	struct address from;
 	pid_t pid = 0;
@@ -211,8 +211,6 @@ static void *keep_descriptors(void *arg)
 		}
 		if (fd >= 0)
 			close(fd);
-		if (!whole && errno != EBADMSG)
-			return NULL; // the socket was closed
 	}
 }
 
@@ -245,7 +243,9 @@ static void *begin_to_keep(void *arg)
 	begun.done = true;
 	pthread_cond_signal(&begun.changed);
 	pthread_mutex_unlock(&begun.lock);
-	return err ? NULL : keep_descriptors((void *)(intptr_t)at);
+	if (!err)
+		keep_descriptors(at);
+	return NULL;
 }
 
 // The lock is held. Returns an error number.
