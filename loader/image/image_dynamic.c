@@ -378,6 +378,7 @@ static struct gorgon_error *read_verdef(struct gorgon_image *image, uint64_t vad
 
 static struct gorgon_error *read_verneed(struct gorgon_image *image, uint64_t vaddr, uint64_t count)
 {
+	struct gorgon_version *version;
 	struct gorgon_error *err;
 
 	for (uint64_t i = 0; i < count; i++) {
@@ -396,7 +397,12 @@ static struct gorgon_error *read_verneed(struct gorgon_image *image, uint64_t va
 				return bad(image, "DT_VERNEED: need %u of %s is in no segment", j, file);
 			if ((err = set_version(image, aux->vna_other, aux->vna_name, file)))
 				return err;
-			image->versions[aux->vna_other & 0x7fff].weak = aux->vna_flags & VER_FLG_WEAK;
+			version = &image->versions[aux->vna_other & 0x7fff];
+			version->weak = aux->vna_flags & VER_FLG_WEAK;
+			// The system's linker finds no such version in any library.
+			if (version->hash != aux->vna_hash && !version->weak)
+				return bad(image, "DT_VERNEED: version %s of %s has the hash 0x%x, expected 0x%x",
+					   version->name, file, aux->vna_hash, version->hash);
 			if (!aux->vna_next)
 				break;
 			at += aux->vna_next;

@@ -490,6 +490,8 @@ static const struct damage damages[] = {
 	 "symbol version 3: name"},
 	{"verneed_no_name", FIELD(ELF_VERNAUX, 0, Elf64_Vernaux, vna_name, 0), F,
 	 "symbol version 3: its name, '', has the hash 0, as no version has"},
+	{"verneed_hash", FIELD(ELF_VERNAUX, 0, Elf64_Vernaux, vna_hash, 1), F,
+	 "DT_VERNEED: version FIRST_1 of libfirst.so has the hash 0x1, expected 0x"},
 	{"verneed_none", FIELD(ELF_VERNEED, 0, Elf64_Verneed, vn_cnt, 0), F,
 	 "version index 3 is not defined"},
 	// relocations
