@@ -155,28 +155,32 @@ static struct gorgon_error *find_from_library(const char *path, struct gorgon_py
 	return fill_from_library(python);
 }
 
-// The libpython in lib of a prefix. False: no memory.
-static bool find_in_prefix(const char *real, const struct version *version, char **ret)
+// The libpython in lib of a prefix; @ret is NULL if there is none.
+static struct gorgon_error *find_in_prefix(const char *real, const struct version *version, char **ret)
 {
 	static const char *const dirs[] = {"lib/" GORGON_ARCH_MULTIARCH, "lib", "lib64"};
 	char *prefix = parent_of_found(real, 2), *file;
+	struct gorgon_error *err = NULL;
 
 	*ret = NULL;
 	if (!prefix)
-		return false;
-	for (size_t i = 0; !*ret && i < sizeof(dirs) / sizeof(*dirs); i++) {
+		return &gorgon_error_nomem;
+	for (size_t i = 0; !*ret && !err && i < sizeof(dirs) / sizeof(*dirs); i++) {
 		if (asprintf(&file, "%s/%s/libpython3.%u%s.so.1.0", prefix, dirs[i], version->minor,
 			     version->debug ? "d" : "") < 0) {
-			free(prefix);
-			return false;
+			err = &gorgon_error_nomem;
+			continue;
 		}
-		if (!access(file, R_OK))
+		if (!access(file, R_OK)) {
 			*ret = file;
-		else
-			free(file);
+			continue;
+		}
+		if (errno != ENOENT && errno != ENOTDIR)
+			err = gorgon_error_create_os(errno, "%s", file);
+		free(file);
 	}
 	free(prefix);
-	return true;
+	return err;
 }
 
 static struct gorgon_error *found_unknown(const char *path)
@@ -226,8 +230,8 @@ static struct gorgon_error *find_beside(const char *path, const char *real,
 		return err;
 	python->minor = version.minor;
 	python->debug = version.debug;
-	if (!find_in_prefix(real, &version, &python->libpython))
-		return &gorgon_error_nomem;
+	if ((err = find_in_prefix(real, &version, &python->libpython)))
+		return err;
 	return python->libpython ? NULL : found_no_library(path, real, &version);
 }
 
@@ -247,8 +251,8 @@ static struct gorgon_error *find_needed(const char *path, const char *real, cons
 	python->debug = version.debug;
 	if ((err = gorgon_search_path(search_path, name, real, &file)))
 		return err;
-	if (!file && !find_in_prefix(real, &version, &file))
-		return &gorgon_error_nomem;
+	if (!file && (err = find_in_prefix(real, &version, &file)))
+		return err;
 	if (!file && (err = gorgon_search(name, NULL, &file)))
 		return err;
 	python->libpython = realpath(file, NULL); // $ORIGIN/../lib
@@ -357,17 +361,18 @@ static struct gorgon_error *classify_found(const char *path, uint16_t *type)
 {
 	unsigned char head[18] = {0};
 	struct stat st;
-	ssize_t size;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t size = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), number = 0;
 
 	if (fd < 0)
 		return gorgon_error_create_os(errno, "%s", path);
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		close(fd);
-		return gorgon_error_create(GORGON_ERROR_FORMAT, "%s: not a regular file", path);
-	}
-	size = pread(fd, head, sizeof(head), 0);
+	if (fstat(fd, &st) || (S_ISREG(st.st_mode) && (size = pread(fd, head, sizeof(head), 0)) < 0))
+		number = errno;
 	close(fd);
+	if (number)
+		return gorgon_error_create_os(number, "%s", path);
+	if (!S_ISREG(st.st_mode))
+		return gorgon_error_create(GORGON_ERROR_FORMAT, "%s: not a regular file", path);
 	if (size >= 2 && !memcmp(head, "#!", 2))
 		return gorgon_error_create(
 			GORGON_ERROR_PYTHON,

@@ -22,6 +22,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 static struct failing_record *record;
 static atomic_size_t count;
@@ -229,6 +230,15 @@ WRAP(ELF, gelf_getphdr, NULL, ENOMEM, GElf_Phdr *, (Elf *elf, int n, GElf_Phdr *
 WRAP(ELF, gelf_getshdr, NULL, ENOMEM, GElf_Shdr *, (Elf_Scn *scn, GElf_Shdr *ret), scn, ret)
 WRAP(ELF, gelf_getsym, NULL, ENOMEM, GElf_Sym *, (Elf_Data *data, int n, GElf_Sym *ret), data, n, ret)
 WRAP(ELF, gelf_getchdr, NULL, ENOMEM, GElf_Chdr *, (Elf_Scn *scn, GElf_Chdr *ret), scn, ret)
+WRAP(ELF, gelf_newphdr, NULL, ENOMEM, void *, (Elf *elf, size_t n), elf, n)
+WRAP(ELF, gelf_update_ehdr, 0, ENOMEM, int, (Elf *elf, GElf_Ehdr *ehdr), elf, ehdr)
+WRAP(ELF, gelf_update_phdr, 0, ENOMEM, int, (Elf *elf, int n, GElf_Phdr *phdr), elf, n, phdr)
+WRAP(ELF, gelf_update_shdr, 0, ENOMEM, int, (Elf_Scn *scn, GElf_Shdr *shdr), scn, shdr)
+WRAP(ELF, elf_newscn, NULL, ENOMEM, Elf_Scn *, (Elf *elf), elf)
+WRAP(ELF, elf_newdata, NULL, ENOMEM, Elf_Data *, (Elf_Scn *scn), scn)
+WRAP(ELF, elf_update, -1, ENOMEM, int64_t, (Elf *elf, Elf_Cmd command), elf, command)
+WRAP(ELF, compress2, Z_MEM_ERROR, ENOMEM, int, (Bytef *to, uLongf *to_size, const Bytef *from, uLong size, int level), to, to_size,
+     from, size, level)
 
 int __wrap_asprintf(char **ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int __wrap_asprintf(char **ret, const char *format, ...)
