@@ -38,7 +38,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 static unsigned seed;
 
 // What the tests' libraries call.
-void test_note(const char *what);
+__attribute__((visibility("default"))) void test_note(const char *what);
 void test_note(const char *what)
 {
 	(void)what;
