@@ -74,7 +74,7 @@ def kinds():
     cores = [path for path in glob.glob(os.path.join(harness.ROOT, "tests/fuzz/corpus/core/*")) if os.path.getsize(path)]
     libraries = {"C": "libbasic", "hash table of System V": "libbasic_sysv", "RELR": "libbasic_relr", "stripped": "libbasic_strip",
                  "relocations of all types": "libreloc", "C++ exceptions": "libcatch", "much .eh_frame": "libthrow_static",
-                 "GNU_UNIQUE": "cpp_globals", "TLS": "libtls", "TLS descriptors": "libtls_desc", "versions it has": "libversion",
+                 "GNU_UNIQUE": "libunique_a", "TLS": "libtls", "TLS descriptors": "libtls_desc", "versions it has": "libversion",
                  "versions it needs": "libversion_user"}
     numpy = glob.glob(f"/usr/lib/python3/dist-packages/numpy/{harness.NUMPY_CORE}/_umath_tests*{harness.EXT_SUFFIX}")
     return [*(Kind(name, LIBRARY, [module(file)]) for name, file in libraries.items()),
