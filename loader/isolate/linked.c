@@ -330,12 +330,12 @@ static struct gorgon_error *open_locked(struct gorgon_ns *ns, const char *path, 
 				 RTLD_NOW | RTLD_NOLOAD);
 	else if ((err = open_file(ns, path, flags, &handle)))
 		return err;
-	*ret = handle;
-	if (!handle)
+	if (handle)
+		linked->handles[linked->handle_count++] = handle;
+	if (!handle || !(err = update_objects(ns))) {
+		*ret = handle;
 		return NULL;
-	linked->handles[linked->handle_count++] = handle;
-	if (!(err = update_objects(ns)))
-		return NULL;
+	}
 	// The first handle stays in the list, for gorgon_linked_close().
 	if (linked->handle_count > 1) {
 		forget_handle(linked, handle);

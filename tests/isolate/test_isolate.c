@@ -363,6 +363,12 @@ static void interp_create_linked_refuses_what_needs_the_loader(void **state)
 	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_UNSUPPORTED, "environ");
 	opts.ns = &(struct gorgon_ns_opts){.size = sizeof(struct gorgon_ns_opts), .large_arenas = true};
 	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_UNSUPPORTED, "arenas");
+	opts.ns = &(struct gorgon_ns_opts){.size = sizeof(struct gorgon_ns_opts), .deny = GORGON_DENY_FORK};
+	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_UNSUPPORTED, "denied nothing");
+	opts.ns = &(struct gorgon_ns_opts){.size = sizeof(struct gorgon_ns_opts), .thread_limit = 1};
+	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_UNSUPPORTED, "threads are not counted");
+	opts.ns = &(struct gorgon_ns_opts){.size = sizeof(struct gorgon_ns_opts), .debug = GORGON_DEBUG_LAZY};
+	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_UNSUPPORTED, "debuggers");
 	opts.ns = NULL;
 	interp = test_interp_create(&opts);
 	assert_error(gorgon_interp_start(interp, &limit), GORGON_ERROR_UNSUPPORTED, "memory_limit");

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -124,6 +125,11 @@ void failing_end(void)
 	counting = false;
 }
 
+void failing_go_on(void)
+{
+	counting = true;
+}
+
 static bool must_fail(enum failing_kind kind, const char *function, int number, const void *from)
 {
 	bool was = counting;
@@ -203,6 +209,9 @@ WRAP(THREAD, pthread_create, EAGAIN, EAGAIN, int,
 WRAP(THREAD, pthread_key_create, EAGAIN, EAGAIN, int, (pthread_key_t *key, void (*destroy)(void *)), key, destroy)
 WRAP(THREAD, pthread_attr_init, ENOMEM, ENOMEM, int, (pthread_attr_t *attr), attr)
 WRAP(THREAD, pthread_getattr_np, ENOMEM, ENOMEM, int, (pthread_t thread, pthread_attr_t *attr), thread, attr)
+WRAP(FILE, socket, -1, EMFILE, int, (int family, int type, int protocol), family, type, protocol)
+WRAP(FILE, bind, -1, EADDRINUSE, int, (int fd, const struct sockaddr *address, socklen_t size), fd, address, size)
+WRAP(FILE, sendmsg, -1, ENOBUFS, ssize_t, (int fd, const struct msghdr *message, int flags), fd, message, flags)
 WRAP(THREAD, unshare, -1, EPERM, int, (int flags), flags)
 WRAP(THREAD, timer_create, -1, EAGAIN, int, (clockid_t clock, struct sigevent *event, timer_t *timer), clock, event, timer)
 // dlerror() has a reason of its own.

@@ -40,6 +40,9 @@ void failing_init(void);
 void failing_begin(struct failing_record *record, size_t n, bool all, bool private_runs);
 void failing_end(void);
 
+/* Go on after failing_end(), as if nothing had been called in between. */
+void failing_go_on(void);
+
 /* "loader/load/map.c:120". Valid until the next call. */
 const char *failing_place(const void *from);
 
