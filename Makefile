@@ -375,7 +375,7 @@ UNCOUNTED := analyze architecture case_studies cpython_pools documents documents
 	machines manual no_dwarf process_inventory readers results runner
 coverage-run: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES) venv
 	@find $(BUILD)/obj -name '*.gcda' -delete
-	-@$(PYTEST) --select '$(or $(TESTS),unit run jitreg)' $(UNCOUNTED:%=--ignore=tests/run/test_%.py)
+	-@$(PYTEST) --select '$(or $(TESTS),unit run)' $(UNCOUNTED:%=--ignore=tests/run/test_%.py)
 	@$(PYTHON3) tools/coverage.py $(BUILD)
 
 # The whole table, an hour; TESTS as tests/parity/parity.py takes them.
