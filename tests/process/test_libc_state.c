@@ -215,6 +215,126 @@ static void environment_of_an_interpreter_has_its_zone(void **state)
 	destroy(interp);
 }
 
+#define C_LIBRARY "import ctypes\nfrom ctypes import c_char_p, c_size_t, c_void_p, c_long, c_int, byref\nc = ctypes.CDLL(None)\n"
+#define BROKEN_DOWN                                                                                                     \
+	"class Tm(ctypes.Structure):\n"                                                                                 \
+	"    _fields_ = [(n, c_int) for n in 'sec min hour mday mon year wday yday isdst'.split()] + "                 \
+	"[('gmtoff', c_long), ('zone', c_char_p)]\n"                                                                    \
+	"    def when(self): return self.year + 1900, self.mon + 1, self.mday, self.hour, self.min, self.sec\n"
+
+// Functions that Python's module time does not call.
+static void times_are_read_and_written_in_the_interpreters_zone(void **state)
+{
+	struct gorgon_interp_opts opts = {
+		.size = sizeof(opts),
+		.ns = &(struct gorgon_ns_opts){.size = sizeof(struct gorgon_ns_opts),
+					     .environment = (const char *const[]){"TZ=ABC5", NULL}}};
+	struct gorgon_interp *interp = test_interp_start(&opts, NULL);
+
+	(void)state;
+	run(interp, C_LIBRARY BROKEN_DOWN
+	    "c.newlocale.restype = c.uselocale.restype = c_void_p\n"
+	    "c.strptime.restype = c.strptime_l.restype = c.ctime_r.restype = c.asctime.restype = c.ctime.restype = c_char_p\n"
+	    "c.timegm.restype = c.mktime.restype = c_long\n"
+	    "plain = c_void_p(c.newlocale(1 << 6, b'C', None))\n" // LC_ALL
+	    "local = 2023, 11, 14, 17, 13, 20\n"
+	    "tm = Tm()\n"
+	    "assert c.strptime(b'at 1700000000.', b'at %s', byref(tm)) == b'.' and tm.when() == local, tm.when()\n"
+	    "assert c.strptime_l(b'1700000000', b'%s', byref(tm), plain) == b'' and tm.when() == local\n"
+	    "assert c.strptime(b'17 1700000000 x', b'%H %s x%n', byref(tm)) == b'' and tm.when() == local\n"
+	    "assert c.strptime(b'soon', b'%s', byref(tm)) is None and c.strptime(b'1', b'%Q%s', byref(tm)) is None\n"
+	    "assert c.mktime(byref(tm)) == 1700000000\n"
+	    "text, wide = ctypes.create_string_buffer(100), ctypes.create_unicode_buffer(100)\n"
+	    "assert c.strftime(text, 100, b'%Y %H %Z %z %s', byref(tm)) == 28 and text.value == b'2023 17 ABC -0500 1700000000', text.value\n"
+	    "assert c.strftime_l(text, 100, b'%H %Z', byref(tm), plain) == 6 and text.value == b'17 ABC'\n"
+	    "assert c.wcsftime(wide, 100, '%H %Z', byref(tm)) == 6 and wide.value == '17 ABC'\n"
+	    "assert c.wcsftime_l(wide, 100, '%H %z', byref(tm), plain) == 8 and wide.value == '17 -0500'\n"
+	    "before = c_void_p(c.uselocale(plain))\n"
+	    "assert c.strftime(text, 100, b'%A %Z', byref(tm)) == 11 and text.value == b'Tuesday ABC'\n"
+	    "assert c.wcsftime(wide, 100, '%A %Z', byref(tm)) == 11 and wide.value == 'Tuesday ABC'\n"
+	    "c.uselocale(before)\n"
+	    "seconds = c_long(1700000000)\n"
+	    "assert c.ctime_r(byref(seconds), text) == c.ctime(byref(seconds)) == b'Tue Nov 14 17:13:20 2023\\n'\n"
+	    "tm.wday, tm.mon = 9, -1\n"
+	    "assert c.asctime(byref(tm)) == 2 * (3 * b'?' + b' ') + b'14 17:13:20 2023\\n', c.asctime(byref(tm))\n"
+	    "tm.year = 2147483647\n"
+	    "assert c.asctime(byref(tm)) is None and c.asctime(None) is None\n"
+	    "utc = Tm(sec=20, min=13, hour=22, mday=14, mon=10, year=123, isdst=1)\n"
+	    "assert c.timegm(byref(utc)) == 1700000000 and (utc.wday, utc.isdst) == (2, 0)\n"
+	    "c.freelocale(plain)\n");
+	destroy(interp);
+}
+
+// Half of a character: the other half belongs to the program that has begun it.
+static void characters_that_were_begun_are_the_interpreters(void **state)
+{
+	static const char begin[] =
+		C_LIBRARY
+		"c.setlocale.restype = c_char_p\n"
+		"assert c.setlocale(0, b'C.UTF-8')\n" // LC_CTYPE
+		"readers = [c.mbrlen, c.mbrtowc, c.mbrtoc16, c.mbrtoc32]\n"
+		"for f in readers: f.restype = ctypes.c_ssize_t\n"
+		"def read(f, text): return f(text, c_size_t(len(text)), None) if f is c.mbrlen else f(byref(wide), text, c_size_t(len(text)), None)\n"
+		"wide = ctypes.c_uint32()\n"
+		"assert [read(f, b'\\xc3') for f in readers] == [-2] * 4\n"
+		"bytes_ = ctypes.create_string_buffer(16)\n"
+		"c.c16rtomb.restype = ctypes.c_ssize_t\n"
+		"assert c.c16rtomb(bytes_, ctypes.c_uint16(0xd83d), None) == 0\n";
+	static const char other[] =
+		"assert [read(f, b'a') for f in readers] == [1] * 4\n"
+		"assert c.c16rtomb(bytes_, ctypes.c_uint16(0x61), None) == 1\n";
+	static const char end[] =
+		"assert [read(f, b'\\xa9') for f in readers] == [1] * 4 and wide.value == 0xe9\n"
+		"assert c.c16rtomb(bytes_, ctypes.c_uint16(0xde00), None) == 4 and bytes_.value[:4] == '\\U0001f600'.encode()\n"
+		"assert c.mbtowc(None, None, 0) == c.wctomb(None, 0) == c.mblen(None, 0) == 0\n"
+		"assert c.mbtowc(byref(wide), b'', 1) == 0 and wide.value == 0\n"
+		"assert c.mbtowc(byref(wide), b'\\xc3\\xa9', c_size_t(2)) == 2 and wide.value == 0xe9\n"
+		"assert c.mblen(b'\\xc3\\xa9', c_size_t(2)) == 2 and c.wctomb(bytes_, 0xe9) == 2 and bytes_.value[:2] == b'\\xc3\\xa9'\n"
+		"assert c.wcrtomb(bytes_, 0xe9, None) == c.c32rtomb(bytes_, 0xe9, None) == 2\n"
+		"narrow, long = c_char_p(b'\\xc3\\xa9!'), ctypes.c_wchar_p('\\xe9!')\n"
+		"text = ctypes.create_unicode_buffer(8)\n"
+		"assert c.mbsrtowcs(text, byref(narrow), c_size_t(8), None) == 2 and text.value == '\\xe9!' and not narrow.value\n"
+		"assert c.wcsrtombs(bytes_, byref(long), c_size_t(8), None) == 3 and bytes_.value == b'\\xc3\\xa9!' and not long.value\n"
+		"narrow, long = c_char_p(b'\\xc3\\xa9!'), ctypes.c_wchar_p('\\xe9!')\n"
+		"assert c.mbsnrtowcs(text, byref(narrow), c_size_t(3), c_size_t(8), None) == 2\n"
+		"assert c.wcsnrtombs(bytes_, byref(long), c_size_t(2), c_size_t(8), None) == 3\n";
+	struct gorgon_interp *one = start(), *two = start();
+
+	(void)state;
+	run(one, begin);
+	run(two, begin);
+	run(two, end);
+	run(two, other);
+	run(one, end);
+	destroy(one);
+	destroy(two);
+}
+
+static void domains_of_an_interpreter_are_its_own(void **state)
+{
+	struct gorgon_interp *one = start(), *two = start();
+	static const char bind[] =
+		C_LIBRARY
+		"for f in c.bindtextdomain, c.bind_textdomain_codeset, c.textdomain, c.gettext, c.dgettext, c.ngettext, c.dngettext:\n"
+		"    f.restype = c_char_p\n"
+		"assert c.bind_textdomain_codeset(b'gorgon', None) is None and c.bind_textdomain_codeset(b'', b'UTF-8') is None\n";
+
+	(void)state;
+	run(one, bind);
+	run(two, bind);
+	run(one, "assert c.bindtextdomain(b'gorgon', b'/here') == b'/here'\n"
+		 "assert c.bind_textdomain_codeset(b'gorgon', b'UTF-8') == b'UTF-8' and c.textdomain(b'gorgon') == b'gorgon'\n");
+	run(two, "assert c.bindtextdomain(b'gorgon', None) != b'/here'\n"
+		 "assert c.bind_textdomain_codeset(b'gorgon', None) is None and c.textdomain(None) == b'messages'\n");
+	run(one, "assert c.bindtextdomain(b'gorgon', None) == b'/here'\n"
+		 "assert c.bind_textdomain_codeset(b'gorgon', None) == b'UTF-8' and c.textdomain(None) == b'gorgon'\n"
+		 "assert c.gettext(b'a text') == c.dgettext(b'gorgon', b'a text') == b'a text'\n"
+		 "assert c.ngettext(b'one', b'many', 1) == c.dngettext(b'gorgon', b'one', b'many', 1) == b'one'\n"
+		 "assert c.ngettext(b'one', b'many', 2) == c.dngettext(None, b'one', b'many', 2) == b'many'\n");
+	destroy(one);
+	destroy(two);
+}
+
 // Threads of two interpreters are in the middle of changes of what the child will need.
 static void fork_child_has_its_state(void **state)
 {
@@ -259,6 +379,9 @@ int main(void)
 		cmocka_unit_test(destroy_after_openlog_host_logs_on),
 		cmocka_unit_test(tzset_of_an_interpreter_leaves_the_hosts_clock),
 		cmocka_unit_test(environment_of_an_interpreter_has_its_zone),
+		cmocka_unit_test(times_are_read_and_written_in_the_interpreters_zone),
+		cmocka_unit_test(characters_that_were_begun_are_the_interpreters),
+		cmocka_unit_test(domains_of_an_interpreter_are_its_own),
 		cmocka_unit_test(fork_child_has_its_state),
 	};
 
