@@ -18,6 +18,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <utmp.h>
 #include <utmpx.h>
 
 #define WALK(name)                                                                                 \
@@ -43,7 +44,7 @@ static const struct {
 	ONE(getrpcbyname), ONE(gethostbyname), ONE(gethostbyname2), ONE(gethostbyaddr),
 	ONE(getnetbyname), ONE(getmntent),
 	ONE(setutxent), ONE(getutxent), ONE(getutxid), ONE(getutxline), ONE(pututxline),
-	ONE(endutxent), ONE(utmpxname),
+	ONE(endutxent), ONE(utmpxname), ONE(getutent_r), ONE(getutid_r), ONE(getutline_r),
 	ONE(hcreate), ONE(hdestroy),
 	ONE(ttyname), ONE(ptsname), ONE(getlogin), ONE(cuserid), ONE(ctermid), ONE(getpass),
 	ONE(ether_ntoa), ONE(ether_aton), ONE(getdate),

@@ -27,6 +27,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <utmp.h>
 #include <utmpx.h>
 
 #define NAMESPACES 4
@@ -584,6 +585,45 @@ static void utmp_has_a_file_and_a_position_of_the_namespace(void **state)
 		CALL(i, void (*)(void), "endutxent")();
 }
 
+typedef int find_r_fn(const struct utmp *wanted, struct utmp *buffer, struct utmp **result);
+
+// What the caller has room for; times of the system have no line, and are found by their type.
+static void utmp_entries_are_copied_for_the_caller(void **state)
+{
+	const char *path = test_temp("utmp_r");
+	struct utmp wanted = {.ut_type = LOGIN_PROCESS, .ut_line = "tty2"}, entry, *found;
+
+	(void)state;
+	test_write(path, "", 0);
+	use_file(0, path);
+	use_file(1, path);
+	assert_non_null(put(0, BOOT_TIME, "~~", "~", "reboot"));
+	assert_non_null(put(0, USER_PROCESS, "", "tty2", "ann"));
+	assert_int_equal(CALL(1, int (*)(struct utmp *, struct utmp **), "getutent_r")(&entry, &found), 0);
+	assert_ptr_equal(found, &entry);
+	assert_string_equal(entry.ut_user, "reboot");
+	assert_int_equal(CALL(1, find_r_fn *, "getutline_r")(&wanted, &entry, &found), 0);
+	assert_string_equal(entry.ut_user, "ann");
+	assert_int_equal(CALL(1, int (*)(struct utmp *, struct utmp **), "getutent_r")(&entry, &found), -1);
+	assert_null(found);
+	CALL(1, void (*)(void), "setutxent")();
+	assert_int_equal(CALL(1, find_r_fn *, "getutid_r")(&wanted, &entry, &found), 0); // by its line
+	assert_string_equal(entry.ut_user, "ann");
+	CALL(1, void (*)(void), "setutxent")();
+	wanted.ut_type = BOOT_TIME;
+	assert_int_equal(CALL(1, find_r_fn *, "getutid_r")(&wanted, &entry, &found), 0);
+	assert_string_equal(entry.ut_user, "reboot");
+	wanted.ut_type = NEW_TIME;
+	assert_int_equal(CALL(1, find_r_fn *, "getutid_r")(&wanted, &entry, &found), -1);
+	assert_null(found);
+	wanted.ut_type = EMPTY;
+	errno = 0;
+	assert_int_equal(CALL(1, find_r_fn *, "getutid_r")(&wanted, &entry, &found), -1);
+	assert_int_equal(errno, EINVAL);
+	for (int i = 0; i < 2; i++)
+		CALL(i, void (*)(void), "endutxent")();
+}
+
 #define LOGINS 50
 
 static void *log_in_often(void *of)
@@ -752,6 +792,7 @@ int main(void)
 		cmocka_unit_test(fgetpwent_reads_long_lines),
 		cmocka_unit_test(getmntent_answers_in_a_place_of_the_namespace),
 		cmocka_unit_test(utmp_has_a_file_and_a_position_of_the_namespace),
+		cmocka_unit_test(utmp_entries_are_copied_for_the_caller),
 		cmocka_unit_test(utmp_of_many_writers_has_all),
 		cmocka_unit_test(hash_tables_are_the_namespaces),
 		cmocka_unit_test(terminals_have_a_name_in_each),
