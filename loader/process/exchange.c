@@ -30,6 +30,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NAME_MAX_SIZE 256 // of a descriptor's name, the final zero included
@@ -175,13 +176,24 @@ static int exchange_keep(struct kept **list, const char *name, int fd)
 	return 0;
 }
 
+// Returns whether the asking thread has the answer: it may be gone. It waits, so when the kernel has no memory for
+// the message the keeper tries again.
+static bool exchange_answer(int at, const struct address *to, int err, int fd)
+{
+	const struct timespec pause = {.tv_nsec = 10000000};
+	bool sent;
+
+	while (!(sent = exchange_post(at, to, &err, sizeof(err), fd)) && (errno == ENOBUFS || errno == ENOMEM))
+		nanosleep(&pause, NULL);
+	return sent;
+}
+
 static void answer_receive(struct kept **list, int at, const struct address *to, const char *name)
 {
 	struct kept **place = exchange_find(list, name), *kept = *place;
-	int err = kept ? 0 : ENOENT;
 
-	if (!exchange_post(at, to, &err, sizeof(err), kept ? kept->fd : -1) || !kept)
-		return; // the asking thread is gone; the descriptor stays for the next
+	if (!exchange_answer(at, to, kept ? 0 : ENOENT, kept ? kept->fd : -1) || !kept)
+		return; // the descriptor stays for the next
 	*place = kept->next;
 	close(kept->fd);
 	free(kept);
@@ -205,7 +217,7 @@ static __attribute__((noreturn)) void keep_descriptors(int at)
 			err = exchange_keep(&list, question.name, fd);
 			if (!err)
 				fd = -1;
-			exchange_post(at, &from, &err, sizeof(err), -1);
+			exchange_answer(at, &from, err, -1);
 		} else if (whole && pid == getpid()) {
 			answer_receive(&list, at, &from, question.name);
 		}

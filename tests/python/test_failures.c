@@ -138,6 +138,7 @@ static void look(struct held *held)
 // --- steps in an interpreter's life ----------------------------------------------------------------
 
 #define ISOLATION "loader/isolate/"
+#define KEEPER	  "loader/process/exchange.c"
 
 struct step {
 	const char *name;
@@ -500,7 +501,7 @@ static const struct step steps[] = {
 	{"find", prepare_found, find_pythons, false, ""},
 	{"needs", prepare_found, list_needs, false, ""},
 	{"arrays", prepare_nothing, make_arrays, false, ""},
-	{"descriptors", prepare_nothing, hand_on, false, "loader/process/exchange.c"},
+	{"descriptors", prepare_nothing, hand_on, false, KEEPER},
 	{"values", prepare_functions, cross, true, ""},
 	{"objects", prepare_functions, use_objects, true, ""},
 	{"pool", prepare_nothing, use_pool, true, "loader/python/pool.c"},
@@ -696,6 +697,8 @@ static void step_survives_each_failure(void **state)
 
 			if (!first && (all || !every_call))
 				continue;
+			if (all && !strcmp(step->file, KEEPER))
+				continue; // the thread that keeps descriptors waits for memory
 			status = in_child(step, n, all);
 			failures++;
 			if (record->count < n && result->ended)
