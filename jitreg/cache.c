@@ -142,7 +142,10 @@ static int open_folder(char **path, struct open_file *ret)
 	return -ENOTDIR;
 }
 
-/* Hold the file at @path, if it still is the file with this identity and size. NULL: it is another file, or gone. */
+/*
+ * Hold the file at @path, if it still is the file with this identity and size. NULL: it is another file, or gone. Its age counts
+ * from its last use.
+ */
 static void *hold_path(const char *path, dev_t dev, ino_t ino, off_t size)
 {
 	struct open_file file;
@@ -150,8 +153,10 @@ static void *hold_path(const char *path, dev_t dev, ino_t ino, off_t size)
 
 	if (note_file(&file, open(path, OPEN_FLAGS)) && !flock(file.fd, LOCK_SH | LOCK_NB) &&
 	    !fstat(file.fd, &file.st) && file.st.st_nlink && file.st.st_dev == dev &&
-	    file.st.st_ino == ino && file.st.st_size == size)
+	    file.st.st_ino == ino && file.st.st_size == size) {
+		futimens(file.fd, NULL);
 		hold = hold_file(&file);
+	}
 	close_file(&file);
 	return hold;
 }

@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /*
@@ -67,6 +68,13 @@ int __wrap_link(const char *from, const char *to)
 	return __real_link(from, to);
 }
 
+/* Afterwards nothing of the pack is in memory, where it would be kept once its libraries are a few seconds old. */
+static void leave(struct world *w)
+{
+	world_leave(w);
+	jitreg_trim();
+}
+
 /*
  * For children, where no assertion can help. Returns 1 for a pack with a companion, 0 for a pack without, or
  * -errno.
@@ -114,7 +122,7 @@ static void check_pack_without_companion(void)
 
 	world_pack(&w, 0);
 	check_without_companion(&w);
-	world_leave(&w);
+	leave(&w);
 	assert_nothing_left();
 }
 
@@ -207,7 +215,7 @@ static void pack_limit_of_file_sizes_does_without(void **state)
 	check_without_companion(&w);
 	assert_int_equal(count_companions(folder), SIDE_BY_SIDE);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	world_leave(&w);
+	leave(&w);
 	assert_nothing_left();
 }
 
@@ -259,7 +267,7 @@ static void pack_something_else_by_the_name_is_left_alone(void **state)
 	(void)state;
 	world_pack(&w, 0);
 	strcpy(name, companion_of(&w.images[0].info));
-	world_leave(&w);
+	leave(&w);
 	assert_string_equal(name + strlen(name) - strlen("-0.debug"), "-0.debug");
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		char command[400];
@@ -271,7 +279,7 @@ static void pack_something_else_by_the_name_is_left_alone(void **state)
 		assert_string_equal(companion_of(&w.images[0].info) + strlen(name) - strlen("-0.debug"),
 				    "-1.debug");
 		assert_int_equal(count_companions(folder), WORLD_COMPANIONS + 1);
-		world_leave(&w);
+		leave(&w);
 		assert_int_equal(util_run("rm -rf %s; mv old %s", name, name), 0);
 	}
 	// Every name that the file could have is taken.
@@ -292,7 +300,7 @@ static void pack_again_takes_the_file_that_is_there(void **state)
 	(void)state;
 	world_pack(&w, 0);
 	strcpy(name, companion_of(&w.images[0].info));
-	world_leave(&w);
+	leave(&w);
 	assert_int_equal(utimensat(AT_FDCWD, name, old, 0), 0);
 	assert_int_equal(stat(name, &before), 0);
 	world_pack(&w, 3);
@@ -302,7 +310,36 @@ static void pack_again_takes_the_file_that_is_there(void **state)
 	// The file is not the oldest any more.
 	assert_true(after.st_mtim.tv_sec > before.st_mtim.tv_sec);
 	assert_int_equal(count_companions(folder), WORLD_COMPANIONS);
-	world_leave(&w);
+	leave(&w);
+}
+
+/* A pack that is kept in memory makes its file younger, too, when it is used again. */
+static void pack_kept_in_memory_makes_its_file_younger(void **state)
+{
+	const char *folder = use_cache("kept");
+	struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+	struct stat st;
+	struct world w;
+	uint64_t count;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		char name[300];
+
+		// Files that have just been written may be written once more within the same second: they are not kept.
+		while (i == 0 && (stat(util_path("self.so"), &st) || time(NULL) - st.st_ctim.tv_sec < 4))
+			usleep(100000);
+		world_pack(&w, 0);
+		strcpy(name, companion_of(&w.images[0].info));
+		assert_int_equal(stat(name, &st), 0);
+		if (i)
+			assert_true(st.st_mtim.tv_sec > 1000);
+		assert_int_equal(utimensat(AT_FDCWD, name, old, 0), 0);
+		world_leave(&w);
+		jitreg_kept(&count);
+		assert_true(count > 0);
+	}
+	assert_int_equal(count_companions(folder), WORLD_COMPANIONS);
 }
 
 static char removed[300];
@@ -320,7 +357,7 @@ static void pack_file_removed_before_it_is_locked_is_made_again(void **state)
 	(void)state;
 	world_pack(&w, 0);
 	strcpy(removed, companion_of(&w.images[0].info));
-	world_leave(&w);
+	leave(&w);
 	world_enter(&w, 0);
 	before_lock = remove_file;
 	world_join(&w);
@@ -328,7 +365,7 @@ static void pack_file_removed_before_it_is_locked_is_made_again(void **state)
 	assert_string_equal(companion_of(&w.images[0].info), removed);
 	assert_int_equal(access(removed, R_OK), 0);
 	assert_int_equal(count_companions(folder), WORLD_COMPANIONS);
-	world_leave(&w);
+	leave(&w);
 }
 
 static ino_t others_inode;
@@ -360,7 +397,7 @@ static void pack_file_that_comes_while_it_is_looked_for_is_taken(void **state)
 	(void)state;
 	world_pack(&w, 0);
 	strcpy(name, companion_of(&w.images[0].info));
-	world_leave(&w);
+	leave(&w);
 	assert_int_equal(util_run("mv %s same", name), 0);
 	world_enter(&w, 0);
 	after_missing = move_back;
@@ -368,7 +405,7 @@ static void pack_file_that_comes_while_it_is_looked_for_is_taken(void **state)
 	assert_null(after_missing);
 	assert_string_equal(companion_of(&w.images[0].info), name);
 	assert_int_equal(count_companions(folder), WORLD_COMPANIONS);
-	world_leave(&w);
+	leave(&w);
 	assert_nothing_left();
 }
 
@@ -390,7 +427,7 @@ static void pack_file_written_by_another_meanwhile_stays(void **state)
 	assert_int_equal(stat(companion_of(&w.images[0].info), &st), 0);
 	assert_int_equal(st.st_ino, others_inode);
 	assert_int_equal(count_companions(folder), WORLD_COMPANIONS);
-	world_leave(&w);
+	leave(&w);
 	world_enter(&w, 0);
 	assert_int_equal(util_run("rm %s/*.debug", folder), 0); // files with lines stay
 	before_link = write_other;
@@ -398,7 +435,7 @@ static void pack_file_written_by_another_meanwhile_stays(void **state)
 	check_without_companion(&w);
 	// The companion that the other process has made.
 	assert_int_equal(count_companions(folder), 1);
-	world_leave(&w);
+	leave(&w);
 	assert_nothing_left();
 }
 
@@ -474,7 +511,7 @@ static void pack_many_companions_removes_the_oldest_unused(void **state)
 	assert_int_equal(util_run("cd %s && test -f notes && test -f 100.debug && ! test -e 101.debug "
 				  "&& ! test -e 110.debug && test -f 150.debug && test -f 361.debug",
 				  folder), 0);
-	world_leave(&w);
+	leave(&w);
 
 	// A file in use is locked.
 	world_pack(&w, 0);
@@ -492,7 +529,7 @@ static void pack_many_companions_removes_the_oldest_unused(void **state)
 	assert_int_equal(access(companion_of(&w.images[0].info), R_OK), 0);
 	assert_int_equal(util_run("test $(ls %s | wc -l) = 257", folder), 0); // with notes
 	close(locked);
-	world_leave(&w);
+	leave(&w);
 	assert_nothing_left();
 }
 
@@ -512,6 +549,7 @@ int main(void)
 		cmocka_unit_test_setup(pack_changed_library_has_another_companion, util_trim),
 		cmocka_unit_test_setup(pack_processes_at_once_make_one_file, util_trim),
 		cmocka_unit_test_setup(pack_many_companions_removes_the_oldest_unused, util_trim),
+		cmocka_unit_test_setup(pack_kept_in_memory_makes_its_file_younger, util_trim),
 	};
 
 	return cmocka_run_group_tests_name("jitreg/folder", tests, util_setup, NULL);
