@@ -23,6 +23,7 @@
 
 #include "../jitreg/descriptor.h"
 #include "../tools/symdump/symdump.h"
+#include "machine.h"
 #include "symfile.h"
 
 #define WORLD     UINT64_C(0x700000000000)
@@ -210,7 +211,7 @@ static int set_up(void **state)
 	good.ehdr = (Elf64_Ehdr){
 		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
 		.e_type = ET_CORE,
-		.e_machine = EM_X86_64,
+		.e_machine = TEST_MACHINE,
 		.e_version = EV_CURRENT,
 		.e_phoff = offsetof(struct core, phdr),
 		.e_ehsize = sizeof(Elf64_Ehdr),
@@ -243,8 +244,8 @@ static int set_up(void **state)
 	good.thread.header = (Elf64_Nhdr){5, sizeof(good.thread.status), NT_PRSTATUS};
 	strcpy(good.thread.name, "CORE");
 	good.thread.status.pr_pid = 1;
-	good.thread.status.pr_reg[16] = LIBRARY + 70; // rip
-	good.thread.status.pr_reg[19] = WORLD;        // rsp
+	good.thread.status.pr_reg[TEST_CORE_PC] = LIBRARY + 70;
+	good.thread.status.pr_reg[TEST_CORE_SP] = WORLD;
 	fill_file_note(&good.file);
 	good.root = (struct gorgon_debug_root){
 		.version = GORGON_DEBUG_VERSION,

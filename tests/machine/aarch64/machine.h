@@ -38,6 +38,10 @@
 /* Of relocations that are of 32 bits, of distances or of sizes the linker writes none into a library. */
 #define TEST_LINKER_SAYS ""
 
+/* The program counter and the stack pointer among the registers of a core. */
+#define TEST_CORE_PC 32
+#define TEST_CORE_SP 31
+
 /* Versions of the ABI that the C library knows are the machine's. */
 #define TEST_ABI_SAYS "3/3 refused"
 #define TEST_ABI_OURS \

@@ -41,6 +41,13 @@
 #define TEST_LINKER_WRITES_ALL 1
 #define TEST_LINKER_SAYS       " 1 1 1 1 1"
 
+/* The first word at DT_PLTGOT is the address of the dynamic section. */
+#define TEST_GOT_HAS_DYNAMIC 1
+
+/* The program counter and the stack pointer among the registers of a core. */
+#define TEST_CORE_PC 16
+#define TEST_CORE_SP 19
+
 /* Files can ask for a level of instructions. */
 #define TEST_HAS_LEVELS 1
 
