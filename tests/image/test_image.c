@@ -3,6 +3,7 @@
 // each of which must be refused with its own message and leave nothing behind.
 
 #define _GNU_SOURCE
+#include "cases.h"
 #include "elf_builder.h"
 #include "helpers.h"
 #include "machine.h"
@@ -725,11 +726,11 @@ static void image_open_every_byte_of_built_object_changed_never_crashes(void **s
 	size_t refused = 0;
 
 	(void)state;
-	for (size_t at = 0; at < ELF_BUILDER_RW + 0x300; at++) {
-		uint8_t old = file.data[at];
+	for (size_t at = 0; at < ELF_BUILDER_RW + 0x300; at += test_every()) {
+		uint8_t old;
 
 		// Code and the gap before it are not looked at.
-		if (at == 0x900)
+		if (at >= 0x900 && at < ELF_BUILDER_RW)
 			at = ELF_BUILDER_RW;
 		old = file.data[at];
 		for (size_t i = 0; i < sizeof(values); i++) {
@@ -749,7 +750,7 @@ static void image_open_every_byte_of_built_object_changed_never_crashes(void **s
 		file.data[at] = old;
 	}
 	elf_file_deinit(&file);
-	assert_true(refused > 1000);
+	assert_true(refused > 1000 / test_every());
 	assert_unchanged(&before);
 }
 

@@ -23,6 +23,7 @@
 #include "../jitreg/jitreg.h"
 #include "../jitreg/symfile.h"
 #include "../jitreg/templates.h"
+#include "cases.h"
 #include "jitreg_inject.h"
 #include "jitreg_util.h"
 
@@ -132,7 +133,7 @@ static void register_truncated_file_leaves_nothing_behind(void **state)
 		try_damaged(data, size);
 		fds = util_fd_count();
 		bytes = util_symfile_bytes();
-		for (size_t cut = 0; cut < size; cut += 64) {
+		for (size_t cut = 0; cut < size; cut += 64 * test_every()) {
 			int r = try_damaged(data, cut);
 
 			// the section headers are at the end
@@ -146,7 +147,7 @@ static void register_truncated_file_leaves_nothing_behind(void **state)
 	}
 }
 
-static void flip_bytes(const char *name, unsigned seed, int rounds)
+static void flip_bytes(const char *name, unsigned seed, size_t rounds)
 {
 	size_t size, fds, bytes;
 	uint8_t *good = util_read(util_path(name), &size);
@@ -156,7 +157,7 @@ static void flip_bytes(const char *name, unsigned seed, int rounds)
 	fds = util_fd_count();
 	bytes = util_symfile_bytes();
 	srand(seed);
-	for (int round = 0; round < rounds; round++) {
+	for (size_t round = 0; round < rounds / test_every(); round++) {
 		int flips = 1 + rand() % 16;
 
 		memcpy(bad, good, size);
@@ -188,7 +189,7 @@ static void register_random_damage_leaves_nothing_behind(void **state)
 }
 
 /* Damage only sections of DWARF, which registering hardly reads. */
-static void flip_dwarf(const char *name, unsigned seed, int rounds)
+static void flip_dwarf(const char *name, unsigned seed, size_t rounds)
 {
 	size_t size, fds = util_fd_count(), bytes = util_symfile_bytes();
 	uint8_t *good = util_read(util_path(name), &size);
@@ -198,7 +199,7 @@ static void flip_dwarf(const char *name, unsigned seed, int rounds)
 
 	memcpy(&ehdr, good, sizeof(ehdr));
 	srand(seed);
-	for (int round = 0; round < rounds; round++) {
+	for (size_t round = 0; round < rounds / test_every(); round++) {
 		memcpy(bad, good, size);
 		for (int flips = 1 + rand() % 4; flips;) {
 			size_t i = 1 + (size_t)rand() % (ehdr.e_shnum - 1u), at;
@@ -326,7 +327,7 @@ static void register_repeatedly_under_low_descriptor_limit_succeeds(void **state
 	low.rlim_cur = 32;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
 	bytes = util_symfile_bytes();
-	for (int i = 0; i < 3000; i++) {
+	for (size_t i = 0; i < 3000 / test_every(); i++) {
 		assert_int_equal(util_register(util_path("self.so"), BIAS, &entry), 0);
 		jitreg_unregister(entry);
 	}

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "../jitreg/jitreg.h"
+#include "cases.h"
 #include "jitreg_util.h"
 
 static void assert_kind(const char *path, enum jitreg_debug_kind kind, const char *debug_path)
@@ -468,7 +469,7 @@ static void find_debug_damaged_dwarf_leaves_nothing_behind(void **state)
 
 	(void)state;
 	srand(7);
-	for (int round = 0; round < 2000; round++) {
+	for (size_t round = 0; round < 2000 / test_every(); round++) {
 		size_t size, off, length;
 		struct jitreg_debug debug;
 		uint8_t *data = util_read(util_path(files[round % 2]), &size);

@@ -25,6 +25,7 @@
 
 #include "../jitreg/lines.h"
 #include "../jitreg/file/object.h"
+#include "cases.h"
 #include "jitreg_util.h"
 
 #define DELTA UINT64_C(0x10000000)
@@ -357,7 +358,7 @@ static void lines_of_damaged_debug_information_are_none_or_others(void **state)
 			struct jitreg_dwarf_section *s = &m.dwarf->sections[indexes[i]];
 			size_t size = s->size;
 
-			for (unsigned n = 0; s->bytes && n < 1500; n++) {
+			for (unsigned n = 0; s->bytes && n < 1500 / test_every(); n++) {
 				size_t at = (size_t)random() % size;
 				uint8_t before = s->bytes[at];
 
@@ -365,7 +366,7 @@ static void lines_of_damaged_debug_information_are_none_or_others(void **state)
 				check_damaged(&m, &m.text);
 				s->bytes[at] = before;
 			}
-			for (unsigned n = 0; s->bytes && n < 200; n++) {
+			for (unsigned n = 0; s->bytes && n < 200 / test_every(); n++) {
 				s->size = (size_t)random() % size;
 				check_damaged(&m, &m.text);
 			}

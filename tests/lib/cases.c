@@ -4,8 +4,11 @@
 //
 //   TEST_CASES=?            print the cases' names, one a line, and run none
 //   TEST_CASES="one two"    run only the cases with these names, in the program's order
+//   TEST_EVERY=20           what test_every() returns, see cases.h
 //
-// Without the variable all cases run. Programs that a case starts do not inherit it.
+// Without the variables all cases run, whole. Programs that a case starts do not inherit them.
+
+#include "cases.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,21 +28,36 @@ int __wrap__cmocka_run_group_tests(const char *group, const struct CMUnitTest *t
 				   CMFixtureFunction setup, CMFixtureFunction teardown);
 
 static char *wanted; // the variable's value when the program started
-static bool known;   // the variable has been read
+static bool known;   // the variables have been read
+static size_t every = 1;
 
 static void read_wanted(void)
 {
-	const char *text = getenv("TEST_CASES");
+	const char *text = getenv("TEST_EVERY");
 
 	if (known)
 		return;
 	known = true;
+	if (text && strtoul(text, NULL, 10) > 1)
+		every = strtoul(text, NULL, 10);
+	unsetenv("TEST_EVERY");
+	text = getenv("TEST_CASES");
 	if (!text)
 		return;
 	wanted = strdup(text);
 	if (!wanted)
 		err(1, "TEST_CASES");
 	unsetenv("TEST_CASES");
+}
+
+size_t test_every(void)
+{
+	static bool told;
+
+	if (every > 1 && !told)
+		print_message("TEST_EVERY=%zu: what takes long is tried that many times less often\n", every);
+	told = true;
+	return every;
 }
 
 static bool is_wanted(const char *name)

@@ -23,9 +23,11 @@ MACHINE = "aarch64"
 BUILD = os.path.join(SOURCES, "build", MACHINE)
 BINFMT = "/proc/sys/fs/binfmt_misc"
 PACKAGES = ["libelf-dev", "zlib1g-dev", "libdw-dev", "libcmocka-dev", "libjson-c-dev", "libc6-dev", "libstdc++-12-dev", "gcc",
-            "libpython3.11", "libpython3.11-dev", "libpython3.11-dbg", "python3.11-dbg", "python3", "python3-numpy", "dwz", "netbase"]
+            "libpython3.11", "libpython3.11-dev", "libpython3.11-dbg", "python3.11-dbg", "python3", "python3-numpy", "dwz", "elfutils", "netbase"]
+WORKERS = int(os.environ.get("WORKERS") or os.cpu_count())
 BUDGET_MINUTES = 120  # of processor time: an hour on two processors
 UNIT_TIMEOUT = 1800  # of a program, on a machine that has other things to do
+EVERY = 50  # what tries each byte of a file, or each call that may fail, tries each 50th; see tests/lib/cases.h
 SUM = "import numpy; print(numpy.arange(5).sum())"
 LINALG = ("import numpy as np; a = np.arange(16.).reshape(4, 4) + 10 * np.eye(4); "
           "print(np.linalg.solve(a, a.sum(axis=1)).round(6).tolist(), sorted(np.linalg.eigvals(a).real.round(4).tolist()))")
@@ -88,11 +90,17 @@ def build(root):
         raise Unavailable(f"{' '.join(command)}: {(result.stdout + result.stderr)[-1500:]}")
 
 
+def spent():
+    """Seconds of processor time of this process' children that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 class Unit:
     """What a program of unit tests has said. @whole: the reason why none of it ran."""
 
-    def __init__(self, name, wanted=(), left_out=(), result=None, whole=None):
-        self.name, self.wanted, self.left_out, self.whole = name, wanted, left_out, whole
+    def __init__(self, name, wanted=(), left_out=(), result=None, whole=None, seconds=0):
+        self.name, self.wanted, self.left_out, self.whole, self.seconds = name, wanted, left_out, whole, seconds
         self.text = result.stdout + result.stderr if result else ""
         self.ok = set(re.findall(r"\[       OK \] (\w+)", self.text))
         self.skipped = set(re.findall(r"\[  SKIPPED \] (\w+)$", self.text, re.M))
@@ -114,6 +122,7 @@ class Arm:
 
     def run_unit(self, name):
         """Run a program of unit tests, but for what qemu.txt lists."""
+        before = spent()
         path = os.path.join(BUILD, "tests", name)
         rows = self.needs.get(name, [])
         whole = next((reason for pattern, reason in rows if pattern == "*"), None)
@@ -122,7 +131,9 @@ class Arm:
         cases = self.run(path, env={"TEST_CASES": "?"}).stdout.split()
         left_out = {case: reason for case in cases for pattern, reason in rows if fnmatch.fnmatch(case, pattern)}
         wanted = [case for case in cases if case not in left_out]
-        return Unit(name, wanted, left_out, self.run(path, env={"TEST_CASES": " ".join(wanted)} if left_out else None))
+        chosen = {"TEST_CASES": " ".join(wanted)} if left_out else {}
+        result = self.run(path, env={"TEST_EVERY": str(EVERY), **chosen})
+        return Unit(name, wanted, left_out, result, seconds=spent() - before)
 
     def tell(self, unit, how=""):
         if unit.whole:
@@ -135,7 +146,7 @@ class Arm:
         self.skipped += skipped
         not_ok = f"; not: {' '.join(unit.bad[:5])}" if unit.bad else ""
         self.report.check(unit.name, not unit.failed, f"{len(unit.wanted)} cases pass",
-                          f"{len(unit.ok)} pass, {skipped} are skipped{how}{not_ok}", unit.text[-3000:] if unit.failed else "")
+                          f"{len(unit.ok)} pass, {skipped} are skipped, {unit.seconds:.0f} s{how}{not_ok}", unit.text[-3000:] if unit.failed else "")
 
     def program(self, what, options, program, expected):
         if expected is None:  # what plain python3 prints, as often as there are interpreters
@@ -160,15 +171,15 @@ def main(units):
         for row in PROGRAMS:
             arm.program(*row)
     built = sorted(name for name in os.listdir(os.path.join(BUILD, "tests")) if re.fullmatch(r"test_\w+", name))
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    # Processes, each of which knows what its own programs have used.
+    with concurrent.futures.ProcessPoolExecutor(WORKERS) as pool:
         failed = []
         for unit in pool.map(arm.run_unit, units or built):
             failed.append(unit.name) if unit.failed else arm.tell(unit)
     # A second is short for QEMU beside another one: what failed runs once more, alone.
     for name in failed:
         arm.tell(arm.run_unit(name), " in a second run")
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    minutes = (usage.ru_utime + usage.ru_stime) / 60
+    minutes = spent() / 60
     report.table("aarch64 under QEMU", ["unit tests that pass", "skipped", "minutes of processor time"],
                  "Built by the cross compiler, run in Debian 12 for arm64.")
     report.entry(arm.passed, arm.skipped, f"{minutes:.0f}")

@@ -4,11 +4,12 @@
 // packed for debuggers, is destroyed. Afterwards the child must hold what a child without a failure holds, the
 // other interpreter's results must be right, and the error must name the cause.
 //
-// Without arguments: the first call of each place in the code. `test_failures all` is for make check-long: each
+// Without arguments: the first call of each place in the code, or of each n-th place (test_every()). `test_failures all` is for make check-long: each
 // call fails alone, and the first one of each place also with all of its kind after it. `test_failures all STEP
 // [NUMBER]` runs a part of these.
 
 #define _GNU_SOURCE
+#include "../lib/cases.h"
 #include "../lib/helpers.h"
 #include "failing.h"
 
@@ -673,7 +674,7 @@ static void step_survives_each_failure(void **state)
 {
 	const struct step *step = *state;
 	const void *seen[PLACES_MAX] = {NULL};
-	size_t calls, chosen = 0, failures = 0, errors = 0, wrong = 0;
+	size_t calls, chosen = 0, places = 0, failures = 0, errors = 0, wrong = 0;
 	struct failing_call *whole; // what is called without a failure
 	struct held before;
 
@@ -693,6 +694,8 @@ static void step_survives_each_failure(void **state)
 		if (!strstr(failing_place(whole[n - 1].from), step->file))
 			continue;
 		chosen++;
+		if (first && places++ % test_every())
+			continue;
 		for (int all = 0; all <= every_call; all++) {
 			int status;
 
