@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Debuggers on a host of aarch64: gdb-multiarch talks to QEMU, which runs the host in the root of `make check-arm`;
+"""Debuggers on a host of aarch64: gdb-multiarch and lldb talk to QEMU, which runs the host in the root of `make check-arm`;
 gorgon-symdump of this machine reads the core that QEMU writes.
 
 Usage: arm_debug.py
 
 QEMU stops one thread at a breakpoint and lets the others go on. So the interpreters come to the breakpoint one after the
-other, and their descriptors are the host's: one with its own would close QEMU's connection to gdb. gdb cannot read QEMU's
+other, and their descriptors are the host's: one with its own would close QEMU's connection to gdb. lldb gives the connection up
+when a second thread stops, so its breakpoint is on a function that no start of an interpreter calls. gdb cannot read QEMU's
 cores, which lack the program's headers, and its gcore asks QEMU for memory that there is not."""
 
 import glob
@@ -21,6 +22,7 @@ import threading
 import arm
 from report import Report
 from root import SOURCES, Root, Unavailable
+from harness import LLDB
 
 BUILD = os.path.join(SOURCES, "build", arm.MACHINE)
 HOST = os.path.join(BUILD, "host")
@@ -34,6 +36,14 @@ value.value = 100 + gorgon.interpreter
 end = time.monotonic() + 15 * gorgon.interpreter
 while time.monotonic() < end:
     pass
+time.sleep(600)
+"""
+LLDB_PROGRAM = f"""import gorgon, time
+time.sleep(1 + 15 * gorgon.interpreter)
+import ctypes, _thread
+value = ctypes.c_int.in_dll(ctypes.CDLL("{BUILD}/modules/libtls.so"), "tls_value")
+value.value = 100 + gorgon.interpreter
+_thread.stack_size()
 time.sleep(600)
 """
 CRASH = """import gorgon, os, time
@@ -63,19 +73,17 @@ def in_root(root, folder, *command, **env):
     return ["chroot", root.path, "env", "-C", folder, "-i", *(f"{name}={value}" for name, value in variables.items()), *command]
 
 
-def gdb(root, program, commands, show=False):
-    """What gdb prints, which the user sees at once with @show."""
+def find_port():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+        return free.getsockname()[1]
+
+
+def debug(root, program, port, debugger, show=False):
+    """What a debugger prints that talks to QEMU at the port; the user sees it at once with @show."""
     host = subprocess.Popen(in_root(root, SOURCES, HOST, "-s", "-n", str(COUNT), program, QEMU_GDB=port),
                             stdout=None if show else subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    before = ["set pagination off", "set confirm off", "set breakpoint pending on", "set print frame-arguments scalars",
-              f"set sysroot {root.path}", f"set debug-file-directory {root.path}/usr/lib/debug", f"file {HOST}",
-              f"source {SOURCES}/gdb/gorgon.py", "set tcp connect-timeout 60", f"target remote :{port}"]
-    words = [word for command in [*before, *commands, "kill"] for word in ("-ex", command)]
-    session = subprocess.Popen(["gdb-multiarch", "-nx", "-q", "-batch", *words], text=True, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    session = subprocess.Popen(debugger, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     timer = threading.Timer(TIMEOUT, session.kill)
     timer.start()
     lines = []
@@ -87,6 +95,24 @@ def gdb(root, program, commands, show=False):
     host.kill()
     host.wait()
     return "".join(lines) + ("no end\n" if session.wait() < 0 else "")
+
+
+def gdb(root, program, commands, show=False):
+    port = find_port()
+    before = ["set pagination off", "set confirm off", "set breakpoint pending on", "set print frame-arguments scalars",
+              f"set sysroot {root.path}", f"set debug-file-directory {root.path}/usr/lib/debug", f"file {HOST}",
+              f"source {SOURCES}/gdb/gorgon.py", "set tcp connect-timeout 60", f"target remote :{port}"]
+    words = [word for command in [*before, *commands, "kill"] for word in ("-ex", command)]
+    return debug(root, program, port, ["gdb-multiarch", "-nx", "-q", "-batch", *words], show)
+
+
+def lldb(root, program, commands):
+    port = find_port()
+    before = ["settings set auto-confirm true", "settings set stop-disassembly-display never",
+              f"platform select --sysroot {root.path} remote-linux", f"target create --arch aarch64-unknown-linux-gnu {HOST}",
+              f"command script import {SOURCES}/lldb/gorgon.py", "breakpoint set -n host_created", f"gdb-remote 127.0.0.1:{port}", "continue"]
+    words = [word for command in [*before, *commands, "process kill"] for word in ("-o", command)]
+    return debug(root, program, port, [LLDB, "--no-lldbinit", "--batch", *words])
 
 
 def sessions(report, root):
@@ -107,6 +133,23 @@ def sessions(report, root):
         check("the list", r"^(\d)    3\.\d+ +\d+ .*live", numbers)
         check("a location in each", r"^1\.(\d) .* in time_sleep at ", [str(i + 1) for i in range(COUNT)])
         check("local variables", r"^(?:tstate|cfunc) = (0x)", ["0x"])
+
+
+def lldb_session(report, root):
+    """lldb has names from symfiles alone here: "gorgon symbols" does not look below a sysroot."""
+    stop = ["continue", "gorgon whose $pc", "gorgon tls tls_value", "gorgon bt"]
+    text = lldb(root, LLDB_PROGRAM, ["breakpoint set -n PyThread_get_stacksize", *stop * COUNT, "gorgon list"])
+    numbers = [str(i) for i in range(COUNT)]
+    for case, pattern, expected in [
+        ("a stop in each interpreter", r"^0x\w+: interpreter (\d), libpython3\.\d+\.so\.1\.0, PyThread_get_stacksize\+0", numbers),
+        ("its thread-local variable", r"^\(unsigned int\) tls_value = (10\d)$", [f"10{i}" for i in numbers]),
+        ("its frames", r"^#0 .* in PyThread_get_stacksize .*\[interp (\d)\]$", numbers),
+        ("the frames below", r"^#\d+ .* in Py_RunMain .*\[interp (\d)\]$", numbers),
+        ("the host's frames below", r"^#\d+ .* in (run_interpreter) .* host\.c:", ["run_interpreter"] * COUNT),
+        ("the list", r"^(\d)    3\.\d+ +\d+ .*live", numbers),
+    ]:
+        found = re.findall(pattern, text, re.M)
+        report.check(f"lldb, a breakpoint by name: {case}", found == expected, expected, found, text[-3000:])
 
 
 def core(report, root):
@@ -143,6 +186,7 @@ def main():
         report.skip("a root for aarch64", error)
         return report.finish()
     sessions(report, root)
+    lldb_session(report, root)
     core(report, root)
     return report.finish()
 
