@@ -106,13 +106,13 @@ def gdb(root, program, commands, show=False):
     return debug(root, program, port, ["gdb-multiarch", "-nx", "-q", "-batch", *words], show)
 
 
-def lldb(root, program, commands):
+def lldb(root, commands, show=False):
     port = find_port()
     before = ["settings set auto-confirm true", "settings set stop-disassembly-display never",
               f"platform select --sysroot {root.path} remote-linux", f"target create --arch aarch64-unknown-linux-gnu {HOST}",
               f"command script import {SOURCES}/lldb/gorgon.py", "breakpoint set -n host_created", f"gdb-remote 127.0.0.1:{port}", "continue"]
     words = [word for command in [*before, *commands, "process kill"] for word in ("-o", command)]
-    return debug(root, program, port, [LLDB, "--no-lldbinit", "--batch", *words])
+    return debug(root, LLDB_PROGRAM, port, [LLDB, "--no-lldbinit", "--batch", *words], show)
 
 
 def sessions(report, root):
@@ -138,7 +138,7 @@ def sessions(report, root):
 def lldb_session(report, root):
     """lldb has names from symfiles alone here: "gorgon symbols" does not look below a sysroot."""
     stop = ["continue", "gorgon whose $pc", "gorgon tls tls_value", "gorgon bt"]
-    text = lldb(root, LLDB_PROGRAM, ["breakpoint set -n PyThread_get_stacksize", *stop * COUNT, "gorgon list"])
+    text = lldb(root, ["breakpoint set -n PyThread_get_stacksize", *stop * COUNT, "gorgon list"])
     numbers = [str(i) for i in range(COUNT)]
     for case, pattern, expected in [
         ("a stop in each interpreter", r"^0x\w+: interpreter (\d), libpython3\.\d+\.so\.1\.0, PyThread_get_stacksize\+0", numbers),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The main job on aarch64, shown: numpy in three interpreters, in the root of `make check-arm`, and gdb-multiarch, which stops
-in each by name and by line through QEMU's stub. `make demo-arm` runs this.
+"""The main job on aarch64, shown: numpy in three interpreters, in the root of `make check-arm`; gdb-multiarch, which stops in each
+by name and by line through QEMU's stub, and lldb, which stops in each by name. `make demo-arm` runs this.
 
 Usage: arm_demo.py"""
 
@@ -27,6 +27,7 @@ time.sleep(0.1)
 threading.Event().wait(600)
 """
 STOP = ["echo \\n(gdb) gorgon whose $pc\\n", "gorgon whose $pc", "echo (gdb) bt 3\\n", "bt 3"]
+LLDB_STOP = ["continue", "gorgon whose $pc", "gorgon tls tls_value", "bt 3"]
 SESSION = ["break nm_mpd_qadd", "break timemodule.c:376", *["continue", *STOP] * (2 * COUNT), "gorgon list"]
 
 
@@ -46,6 +47,8 @@ def main():
     print(result.stdout, end="", flush=True)
     title("2. gdb on a host with three interpreters: a breakpoint on a static function that numpy calls back, and one by line")
     text = arm_debug.gdb(root, PROGRAM, SESSION, show=True)
+    title("3. lldb on a host with three interpreters: a breakpoint by name, a thread-local variable of each")
+    lldb = arm_debug.lldb(root, ["breakpoint set -n PyThread_get_stacksize", *LLDB_STOP * COUNT, "gorgon list"], show=True)
     title("what was shown")
     lines = result.stdout.splitlines()
     report.check("numpy in each interpreter", len(lines) == COUNT and len(set(lines)) == 1, f"{COUNT} equal lines", f"{len(lines)} lines",
@@ -54,6 +57,8 @@ def main():
     for what, name in ("name", "nm_mpd_qadd"), ("line", "time_sleep"):
         found = re.findall(rf"^0x\w+: interpreter (\d), [^,]+, {name}\+", text, re.M)
         report.check(f"gdb, a stop by {what} in each", found == numbers, numbers, found, text[-3000:])
+    found = re.findall(r"^0x\w+: interpreter (\d), [^,]+, PyThread_get_stacksize\+", lldb, re.M)
+    report.check("lldb, a stop by name in each", found == numbers, numbers, found, lldb[-3000:])
     return report.finish()
 
 
