@@ -175,7 +175,11 @@ def main(units):
     with concurrent.futures.ProcessPoolExecutor(WORKERS) as pool:
         failed = []
         for unit in pool.map(arm.run_unit, units or built):
-            failed.append(unit.name) if unit.failed else arm.tell(unit)
+            if not unit.failed:
+                arm.tell(unit)
+                continue
+            failed.append(unit.name)
+            print(f"        {unit.name} will run once more, alone: {' '.join(unit.bad)}\n{unit.text[-2000:]}", flush=True)
     # A second is short for QEMU beside another one: what failed runs once more, alone.
     for name in failed:
         arm.tell(arm.run_unit(name), " in a second run")
