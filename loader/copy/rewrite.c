@@ -468,27 +468,32 @@ static struct gorgon_error *find_sections(struct rewrite *rw, struct sections *r
 	return NULL;
 }
 
-// The symbol _DYNAMIC, which a symbol table has at most once.
+// The symbols of what moves: _DYNAMIC, and the sections' own, which linkers write for aarch64. A table that cannot be read
+// matters only where the dynamic section moves.
 static struct gorgon_error *edit_symbols(struct rewrite *rw, const struct sections *sections,
 					 const Elf64_Shdr *sh)
 {
 	static const char name[] = "_DYNAMIC";
 	const Elf64_Shdr *names = sh->sh_link < sections->count ? &sections->table[sh->sh_link] : NULL;
 	Elf64_Sym *symbols = (Elf64_Sym *)(rw->file + sh->sh_offset);
+	uint64_t strtab = old_value(rw->image, DT_STRTAB);
 
 	if (sh->sh_offset % 8 || !in_file(rw, sh->sh_offset, sh->sh_size) || !names ||
 	    !in_file(rw, names->sh_offset, names->sh_size))
-		return bad(rw->image, "section %zu, a symbol table: it or its names are not in the file",
-			   (size_t)(sh - sections->table));
+		return !rw->dyn_moves ? NULL :
+			bad(rw->image, "section %zu, a symbol table: it or its names are not in the file",
+			    (size_t)(sh - sections->table));
 	for (uint64_t i = 0; i < sh->sh_size / sizeof(*symbols); i++) {
+		bool of_section = ELF64_ST_TYPE(symbols[i].st_info) == STT_SECTION;
 		uint64_t at = symbols[i].st_name;
 
-		if (symbols[i].st_value != rw->image->dynamic_vaddr || at >= names->sh_size ||
-		    sizeof(name) > names->sh_size - at ||
-		    memcmp(rw->file + names->sh_offset + at, name, sizeof(name)))
+		if (of_section && symbols[i].st_value == strtab)
+			symbols[i].st_value = rw->vaddr + rw->strings_within;
+		if (!rw->dyn_moves || symbols[i].st_value != rw->image->dynamic_vaddr)
 			continue;
-		symbols[i].st_value = rw->vaddr + rw->dyn_within;
-		break;
+		if (of_section || (at < names->sh_size && sizeof(name) <= names->sh_size - at &&
+				   !memcmp(rw->file + names->sh_offset + at, name, sizeof(name))))
+			symbols[i].st_value = rw->vaddr + rw->dyn_within;
 	}
 	return NULL;
 }
@@ -524,7 +529,7 @@ static struct gorgon_error *edit_sections(struct rewrite *rw)
 		return err;
 	// Symbols come first: the names of .dynsym are read where .dynstr was.
 	for (Elf64_Shdr *sh = sections.table; sh < sections.table + sections.count; sh++)
-		if (rw->dyn_moves && (sh->sh_type == SHT_SYMTAB || sh->sh_type == SHT_DYNSYM) &&
+		if ((sh->sh_type == SHT_SYMTAB || (rw->dyn_moves && sh->sh_type == SHT_DYNSYM)) &&
 		    (err = edit_symbols(rw, &sections, sh)))
 			return err;
 	for (Elf64_Shdr *sh = sections.table; sh < sections.table + sections.count; sh++)
