@@ -29,7 +29,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SECONDS 60 // that a child may take
+#define SECONDS 60 // that a child may take, or as many times that as test_every() says
 
 // What a process holds besides what helpers.h counts.
 struct held {
@@ -534,7 +534,7 @@ static void run_step(const struct step *step, size_t n, bool all)
 	use_empty_folders(n, all);
 	for (size_t i = 0; i < sizeof(deadly) / sizeof(*deadly); i++)
 		signal(deadly[i], SIG_DFL); // cmocka handles them
-	alarm(SECONDS);
+	alarm(SECONDS * (unsigned)test_every());
 	failing_begin(record, n, all, step->python_runs);
 	error = step->run();
 	failing_end();
