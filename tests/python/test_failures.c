@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <link.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -50,6 +51,7 @@ static struct result *result;
 static struct failing_record *record;
 static bool every_call;
 static size_t only; // 0: all
+static unsigned seconds;
 
 // Interpreters besides the interpreter for which calls fail.
 static struct gorgon_interp *witness, *spare;
@@ -534,7 +536,7 @@ static void run_step(const struct step *step, size_t n, bool all)
 	use_empty_folders(n, all);
 	for (size_t i = 0; i < sizeof(deadly) / sizeof(*deadly); i++)
 		signal(deadly[i], SIG_DFL); // cmocka handles them
-	alarm(SECONDS * (unsigned)test_every());
+	alarm(seconds);
 	failing_begin(record, n, all, step->python_runs);
 	error = step->run();
 	failing_end();
@@ -729,8 +731,12 @@ static int set_up(void **state)
 	if (shared == MAP_FAILED)
 		return -1;
 	result = shared;
+	seconds = SECONDS * (unsigned)test_every();
 	record = (struct failing_record *)(result + 1);
 	setenv("OPENBLAS_NUM_THREADS", "1", 1);
+	// Large blocks are unmapped when they are freed. QEMU has no room for a heap of more than 16 MiB, and malloc() then maps
+	// more memory for small blocks, which it keeps.
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	if (!mkdtemp(folder))
 		return -1;
 	failing_init();
