@@ -479,10 +479,12 @@ static struct gorgon_error *edit_symbols(struct rewrite *rw, const struct sectio
 	uint64_t strtab = old_value(rw->image, DT_STRTAB);
 
 	if (sh->sh_offset % 8 || !in_file(rw, sh->sh_offset, sh->sh_size) || !names ||
-	    !in_file(rw, names->sh_offset, names->sh_size))
-		return !rw->dyn_moves ? NULL :
-			bad(rw->image, "section %zu, a symbol table: it or its names are not in the file",
-			    (size_t)(sh - sections->table));
+	    !in_file(rw, names->sh_offset, names->sh_size)) {
+		if (!rw->dyn_moves)
+			return NULL;
+		return bad(rw->image, "section %zu, a symbol table: it or its names are not in the file",
+			   (size_t)(sh - sections->table));
+	}
 	for (uint64_t i = 0; i < sh->sh_size / sizeof(*symbols); i++) {
 		bool of_section = ELF64_ST_TYPE(symbols[i].st_info) == STT_SECTION;
 		uint64_t at = symbols[i].st_name;

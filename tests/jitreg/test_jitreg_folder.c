@@ -327,7 +327,8 @@ static void pack_kept_in_memory_makes_its_file_younger(void **state)
 		char name[300];
 
 		// Files that have just been written may be written once more within the same second: they are not kept.
-		while (i == 0 && (stat(util_path("self.so"), &st) || time(NULL) - st.st_ctim.tv_sec < 4))
+		while (i == 0 &&
+		       (stat(util_path("self.so"), &st) || time(NULL) - st.st_ctim.tv_sec < 4))
 			usleep(100000);
 		world_pack(&w, 0);
 		strcpy(name, companion_of(&w.images[0].info));
@@ -543,8 +544,10 @@ int main(void)
 		cmocka_unit_test_setup(pack_read_only_or_full_file_system_does_without, util_trim),
 		cmocka_unit_test_setup(pack_something_else_by_the_name_is_left_alone, util_trim),
 		cmocka_unit_test_setup(pack_again_takes_the_file_that_is_there, util_trim),
-		cmocka_unit_test_setup(pack_file_removed_before_it_is_locked_is_made_again, util_trim),
-		cmocka_unit_test_setup(pack_file_that_comes_while_it_is_looked_for_is_taken, util_trim),
+		cmocka_unit_test_setup(pack_file_removed_before_it_is_locked_is_made_again,
+				       util_trim),
+		cmocka_unit_test_setup(pack_file_that_comes_while_it_is_looked_for_is_taken,
+				       util_trim),
 		cmocka_unit_test_setup(pack_file_written_by_another_meanwhile_stays, util_trim),
 		cmocka_unit_test_setup(pack_changed_library_has_another_companion, util_trim),
 		cmocka_unit_test_setup(pack_processes_at_once_make_one_file, util_trim),

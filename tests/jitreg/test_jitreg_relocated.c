@@ -525,7 +525,8 @@ static void damage(const char *name, const struct elf_file *good)
 static void set_dwarf_damaged_supplementary_file_leaves_nothing_behind(void **state)
 {
 	struct elf_file file, supplement;
-	size_t fds = util_fd_count(), bytes = util_symfile_bytes(), moved = 0, rounds = 3000 / test_every();
+	size_t fds = util_fd_count(), bytes = util_symfile_bytes(), moved = 0,
+	       rounds = 3000 / test_every();
 
 	(void)state;
 	build_supplemented("alt.so");

@@ -55,7 +55,9 @@ size_t test_every(void)
 	static bool told;
 
 	if (every > 1 && !told)
-		print_message("TEST_EVERY=%zu: what takes long is tried that many times less often\n", every);
+		print_message(
+			"TEST_EVERY=%zu: what takes long is tried that many times less often\n",
+			every);
 	told = true;
 	return every;
 }

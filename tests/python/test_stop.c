@@ -262,7 +262,9 @@ static void stop_interrupts_calls_and_destroy_frees_all(void **state)
 
 		spawn(&thread, interp, sources[i]);
 		sem_wait(&reached);
-		assert_ok(gorgon_interp_stop(interp, 10 * LIMIT_MS)); // the exception's text is made by code that is imported
+		assert_ok(gorgon_interp_stop(
+			interp,
+			10 * LIMIT_MS)); // the exception's text is made by code that is imported
 		assert_raised(join(&thread), "KeyboardInterrupt", "");
 		destroy(interp);
 	}
