@@ -108,6 +108,7 @@ def switch(debugger, on):
         for target in [*targets, debugger.GetDummyTarget()]:
             watch(target)
         debugger.SetInternalVariable(LOADER, "off", instance)
+        files.keep_indexes(debugger)  # of the system's libraries, too, which lldb indexes whenever it attaches
     else:
         # The breakpoints stay, for processes in which lldb does not read registrations.
         debugger.SetInternalVariable(LOADER, symbols.automatic.pop(debugger.GetID()), instance)

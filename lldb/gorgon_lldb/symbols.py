@@ -29,7 +29,7 @@ import tempfile
 
 import lldb
 
-from . import editors, files, process, root, symfiles
+from . import editors, files, inflated, process, root, symfiles
 
 # The module of a copy's file, the link by which it was read, and whether the copy had a symfile (if it loses that, the module goes).
 Added = collections.namedtuple("Added", "module link listed")
@@ -88,14 +88,10 @@ def open_file(target, o, forget):
     except OSError as error:
         return None, f"no link to it can be made: {error}"
     forget(link)  # a module stands for a single copy
-    debug = files.debug_file(o)
-    files.share_index(target.GetDebugger(), debug, link)
-    module = target.AddModule(link, None, None, debug)
+    module = target.AddModule(link, None, None, inflated.debug_file(target.GetDebugger(), o))
     if not module.GetObjectFileHeaderAddress().IsValid():
         target.RemoveModule(module)
         return None, f"lldb cannot read {o.path}"
-    if debug:
-        files.make_index(target.GetDebugger(), debug, link, module)
     return Added(module, link, bool(o.symfile)), None
 
 
@@ -208,6 +204,7 @@ def open_files(target, objects):
     key = process.key(target.GetProcess())
     if not _added.get(key):
         look_in_frames_only(target.GetDebugger())
+        files.keep_indexes(target.GetDebugger())
         if target.GetProcess().GetPluginName() == "minidump":
             drop_merged(target)
     added = _added.setdefault(key, {})

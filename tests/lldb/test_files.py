@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""What copies have in common is kept: links, debug information without compression, indexes; gorgon_lldb/files.py."""
+"""What copies have in common is kept: links, debug files, indexes; gorgon_lldb/files.py, debug_files.py and debug_names.py."""
 
 import glob
 import os
 import re
-import stat
+import struct
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+import zlib
 
 import harness
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(1, os.path.join(harness.ROOT, "lldb"))
 import lldb_session as session  # noqa: E402
-from gorgon_lldb import files  # noqa: E402
+from gorgon_lldb import debug_names, files  # noqa: E402
+from gorgon_lldb.debug_files import DebugFile  # noqa: E402
 
 COUNT = 3
 LINKS = re.compile(rf"/\S+/interp \d/{harness.SONAME_RE}")
@@ -49,27 +51,78 @@ class Inflating(unittest.TestCase):
 
     def read(self, path):
         with open(path, "rb") as file:
-            return bytearray(file.read())
+            return DebugFile(file.read())
+
+    def inflate(self, path):
+        file = self.read(path)
+        file.inflate()
+        file.write(self.inflated)
 
     def test_sections_are_what_they_were_before_they_were_compressed(self):
         self.assertTrue(self.compress("zlib"))
         self.assertIn("C", re.search(r"\.debug_str .*", harness.run("readelf", "-SW", self.compressed).stdout)[0])
-        files.write(self.inflated, files.inflate(self.read(self.compressed)))
+        self.inflate(self.compressed)
         self.assertNotRegex(harness.run("readelf", "-SW", self.inflated).stdout, r"\.debug_\w+ .* C +\d")
         self.assertEqual(sections(self.inflated), sections(self.plain))
         self.assertEqual(harness.run("readelf", "-snW", self.inflated).stdout, harness.run("readelf", "-snW", self.compressed).stdout)
 
-    def test_nothing_to_inflate(self):
-        self.assertEqual(files.inflate(self.read(self.plain)), [])
+    def test_what_is_not_compressed_stays(self):
+        self.inflate(self.plain)
+        self.assertEqual(sections(self.inflated), sections(self.plain))
 
     def test_what_cannot_be_inflated_is_refused(self):
         if self.compress("zstd"):
             with self.assertRaises(ValueError):
-                files.inflate(self.read(self.compressed))
+                self.inflate(self.compressed)
         self.compress("zlib")
-        data = self.read(self.compressed)
-        with self.assertRaises((ValueError, files.struct.error, files.zlib.error)):
-            files.inflate(data[:len(data) // 2])
+        with open(self.compressed, "rb") as file:
+            data = file.read()
+        with self.assertRaises((ValueError, IndexError, struct.error, zlib.error)):
+            DebugFile(data[:len(data) // 2]).inflate()
+
+    def test_symbols_without_a_kind_go(self):
+        subprocess.run(["gcc", "-g", "-shared", "-fPIC", "-x", "c", "-", "-o", self.plain], check=True, text=True,
+                       input=SOURCE + 'static int here;\nint *where(void)\n{\n\treturn &here;\n}\n__asm__("mark: .set number, 42");\n')
+        file = self.read(self.plain)
+        file.trim_symbols()
+        file.write(self.inflated)
+        before, after = (re.findall(r"(\w+) +(LOCAL|GLOBAL|WEAK) +\w+ +\w+ (\S+)$", harness.run("readelf", "-sW", path).stdout.partition("'.symtab'")[2],
+                                    re.M) for path in (self.plain, self.inflated))
+        self.assertIn(("NOTYPE", "LOCAL", "mark"), before)
+        self.assertEqual(after, [symbol for symbol in before if symbol[0] in ("FUNC", "OBJECT")])
+        self.assertEqual(harness.run("nm", "-g", "--defined-only", self.inflated).stdout, "".join(
+            line for line in harness.run("nm", "-g", "--defined-only", self.plain).stdout.splitlines(True) if "_start" not in line and "_end" not in line
+            and "_edata" not in line))
+
+    def test_each_unit_has_a_range(self):
+        sources = []
+        for name, text in (("code", SOURCE), ("data", "int nothing_but_data = 3;\n")):
+            sources.append(os.path.join(self.folder.name, f"{name}.c"))
+            with open(sources[-1], "w", encoding="ascii") as file:
+                file.write(text)
+        subprocess.run(["gcc", "-g", "-shared", "-fPIC", *sources, "-o", self.plain], check=True)
+        file = self.read(self.plain)
+        file.complete_aranges()
+        file.write(self.inflated)
+        counts = [len(re.findall(r"^ +(?!0+ 0+$)[0-9a-f]{16} [0-9a-f]{16}$", harness.run("readelf", "--debug-dump=aranges", path).stdout, re.M))
+                  for path in (self.plain, self.inflated)]
+        self.assertEqual((counts, len(file.units())), ([1, 2], 2))
+
+
+class Index(unittest.TestCase):
+    def test_an_unknown_index_is_refused(self):
+        strings = b"STAB" + struct.pack("<I", 6) + b"\0name\0"
+        table = b"\1N2DI" + struct.pack("<IIQ", 1, 1, 12) + b"\xff"
+        self.assertEqual(debug_names.read_index(b"\xff" + strings + b"DIDX" + struct.pack("<I", 2) + table), {b"name": {12}})
+        for data in (strings + b"DIDX" + struct.pack("<I", 3) + table, strings + b"XXXX", b"nothing", strings + b"DIDX" + struct.pack("<I", 2)
+                     + table.replace(b"N2DI", b"N3DI")):
+            with self.assertRaises((ValueError, struct.error)):
+                debug_names.read_index(data)
+
+    def test_a_name_that_is_not_ascii_is_refused(self):
+        self.assertEqual(debug_names.hash_of(b"List_Append"), debug_names.hash_of(b"list_append"))
+        with self.assertRaises(UnicodeError):
+            debug_names.hash_of("größe".encode())
 
 
 class Unused(unittest.TestCase):
@@ -121,17 +174,35 @@ class Sessions(session.Case):
         self.assertTrue(all(os.path.islink(path) and path.startswith(self.kept) for path in first))
         self.assertEqual([path for path in other if path.startswith(self.kept)], [])
 
-    def test_copies_share_what_was_inflated_and_indexed(self):
+    def made(self):
         if not harness.run("readelf", "-n", harness.LIBPYTHON).stdout.count("Build ID"):
             self.skipTest("libpython has no debug file of its own")
-        self.assertEqual(len(glob.glob(os.path.join(self.kept, "inflated", "*", "*.debug"))), 1)
-        if harness.lldb_version() < files.INDEXES_SINCE:
-            return
-        indexes = glob.glob(os.path.join(self.kept, "indexes", f"*{harness.SONAME}-*-dwarf-index-*"))
-        self.assertEqual(len(indexes), COUNT)
-        self.assertEqual(len({os.stat(path)[stat.ST_INO] for path in indexes}), 1)
+        found = glob.glob(os.path.join(self.kept, "inflated", "*", "*.debug"))
+        self.assertEqual(len(found), 1)
+        return found[0]
+
+    def test_copies_share_a_debug_file_with_an_index(self):
+        made = self.made()
         for output in self.outputs[:2]:
-            self.assertIn(os.path.join(self.kept, "inflated"), output)
+            self.assertIn(made, output)
+        if harness.lldb_version() >= files.INDEXES_SINCE:
+            self.assertIn(" .debug_names ", harness.run("readelf", "-SW", made).stdout)
+            self.assertEqual(glob.glob(os.path.join(self.kept, "indexes", f"*{harness.SONAME}-*-dwarf-index-*")), [])
+            self.assertTrue(glob.glob(os.path.join(self.kept, "indexes", "*libc.so*-dwarf-index-*")))
+            self.assertEqual([name for _, names, others in os.walk(os.path.join(self.kept, "links")) for name in (*names, *others)
+                              if "unfinished" in name], [])
+
+    def test_lldb_knows_as_much_as_with_the_library_s_own_debug_file(self):
+        commands = ["image lookup -n list_append", "image lookup -r -n ^time_s", "image lookup -t PyListObject", "image lookup -t _ts",
+                    "target variable _PyRuntime.main_thread time_as_a_name", "image lookup -s PyList_Append", "breakpoint set -n list_append",
+                    "breakpoint set -f listobject.c -l 336", "breakpoint set -r ^unicode_a", "breakpoint list -v", "target variable",
+                    "expression (int)sizeof(PyListObject)"]
+        made = self.made()
+        own = re.search(r"\S+/\.build-id/\S+", harness.lldb([f"target create {harness.LIBPYTHON}", "image list -S"]))[0]
+        with_own, with_made = (sorted(harness.lldb([f"target create {harness.LIBPYTHON} -s {path}", *commands]).replace(path, "").splitlines())
+                               for path in (own, made))
+        self.assertGreater(len(with_own), 50)
+        self.assertEqual({line for line in set(with_own) ^ set(with_made) if ".lldb'" not in line}, set())
 
 
 if __name__ == "__main__":
