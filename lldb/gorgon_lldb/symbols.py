@@ -33,21 +33,21 @@ from . import editors, files, inflated, process, root, symfiles
 
 # The module of a copy's file, the link by which it was read, and whether the copy had a symfile (if it loses that, the module goes).
 Added = collections.namedtuple("Added", "module link listed")
-# The module of those objects of a symfile that have no module of their own: identities of the objects, and the module.
+# The module of those objects of a symfile that have no module of their own: identities of the objects, and the module, which several
+# symfiles may share.
 Rest = collections.namedtuple("Rest", "which module")
 
 _added = {}    # key of a process -> {identity of a copy: Added}
 _rests = {}    # key of a process -> {address of a symfile: Rest}
+_settled = {}  # key of a process -> the Snapshot that its modules follow
 _without = {}  # key of a process -> whether lldb makes no modules of symfiles in it
 
 automatic = {}  # id of a debugger with "gorgon symbols auto" -> lldb's setting before, which says whether it makes modules of symfiles
 
 
 @contextlib.contextmanager
-def reading_late(target):
-    """While this lasts, lldb does not index all debug information of a module that is added, but reads what breakpoints and
-    the user ask for. For a further copy of libpython that takes between a tenth and half of the time."""
-    debugger, name = target.GetDebugger(), "target.preload-symbols"
+def switched_off(debugger, name):
+    """While this lasts, one of lldb's settings is false."""
     instance = debugger.GetInstanceName()
     before = debugger.GetInternalVariableValue(name, instance).GetStringAtIndex(0)
     debugger.SetInternalVariable(name, "false", instance)
@@ -55,6 +55,12 @@ def reading_late(target):
         yield
     finally:
         debugger.SetInternalVariable(name, before, instance)
+
+
+def reading_late(target):
+    """While this lasts, lldb does not index all debug information of a module that is added, but reads what breakpoints and
+    the user ask for. For a further copy of libpython that takes between a tenth and half of the time."""
+    return switched_off(target.GetDebugger(), "target.preload-symbols")
 
 
 def identity(o):
@@ -95,24 +101,38 @@ def open_file(target, o, forget):
     return Added(module, link, bool(o.symfile)), None
 
 
-def open_symfile(target, objects):
-    """A module for these objects of a symfile, as lldb makes it of a whole symfile. None: the symfile cannot be read."""
-    o = objects[0]
-    error = lldb.SBError()
-    data = target.GetProcess().ReadMemory(o.symfile, o.symfile_size, error)
-    if not data:
-        return None
-    data = symfiles.part_of_pack(data, [(o.start, o.end) for o in objects], any(map(has_more, objects))) \
-        if o.symfile_kind == root.PACK else symfiles.as_library(data)
+def open_symfiles(target, groups):
+    """A module for these objects of a symfile, as lldb makes it of a whole symfile. @groups: the objects, of each of several symfiles
+    if can_join() says so of all of them. None: a symfile cannot be read."""
+    error, parts = lldb.SBError(), []
+    for o, *_ in groups:
+        data = target.GetProcess().ReadMemory(o.symfile, o.symfile_size, error)
+        if not data:
+            return None
+        parts.append(data)
+    objects = [o for group in groups for o in group]
+    o, ranges = objects[0], [[(o.start, o.end) for o in group] for group in groups]
+    if len(groups) > 1:
+        data = symfiles.join(list(zip(parts, ranges)))
+    elif o.symfile_kind == root.PACK:
+        data = symfiles.part_of_pack(data, ranges[0], any(map(has_more, objects)))
+    else:
+        data = symfiles.as_library(data)
     # The file may go at once: lldb has mapped it.
     with tempfile.TemporaryDirectory(prefix=files.REST) as folder:
         path = os.path.join(folder, o.label if o.symfile_kind != root.PACK else pack_label(objects))
         with open(path, "wb") as file:
             file.write(data)
         os.utime(path, (0, 0))
-        module = target.AddModule(path, None, None)
-        module.GetNumSymbols()  # makes lldb read the symbols, or addresses would have no names
+        with switched_off(target.GetDebugger(), files.INDEX):  # no session sees this file again
+            module = target.AddModule(path, None, None)
+            module.GetNumSymbols()  # makes lldb read the symbols, or addresses would have no names
     return module
+
+
+def can_join(objects):
+    """Whether objects of a pack can have a module with those of others: lines cannot be joined."""
+    return objects[0].symfile_kind == root.PACK and not any(map(has_more, objects))
 
 
 def pack_label(objects):
@@ -138,29 +158,53 @@ def settle(target, snapshot, fresh=()):
     added, rests = _added.setdefault(key, {}), _rests.setdefault(key, {})
     if not added and not rests and not alone:
         return
+    _settled[key] = snapshot
     modules = {} if alone else {module.GetFileSpec().GetFilename(): module for module in target.module_iter()}
-    for symfile, objects in by_symfile(snapshot).items():
-        chosen = [o for o in objects if identity(o) in added]
-        others = [o for o in objects if identity(o) not in added]
+    symfiles_there, open_now, moved = by_symfile(snapshot), {}, set()
+    for symfile, objects in symfiles_there.items():
         jit, old = modules.get(process.jit_name(symfile)), rests.get(symfile)
-        which = frozenset(map(identity, others))
-        moved = False
-        if not old or old.which != which or jit:
-            rest = None
-            if chosen or old and not jit or alone:
-                rest = Rest(which, open_symfile(target, others) if others else None)
-                if jit:
-                    target.RemoveModule(jit)
-            if old and old.module:
-                target.RemoveModule(old.module)
-            moved = jit or old and old.module or rest and rest.module
-            rests.pop(symfile, None)
-            if rest:
-                rests[symfile] = rest
-                place(target, rest.module, 0)  # its addresses are absolute
-        for o in chosen:
-            if moved or identity(o) in fresh:
+        if old and (jit or old.which != others_of(objects, added)):
+            moved |= forget_rest(target, rests, symfile)
+    for symfile, objects in symfiles_there.items():
+        jit = modules.get(process.jit_name(symfile))
+        if symfile not in rests and (alone or symfile in moved and not jit or any(identity(o) in added for o in objects)):
+            which = others_of(objects, added)
+            others = [o for o in objects if identity(o) in which]
+            if jit:
+                target.RemoveModule(jit)
+                moved.add(symfile)
+            # Of packs that are new at once, as when lldb attaches, each interpreter's are one module.
+            if alone and others and can_join(others):
+                open_now.setdefault(others[0].namespace.address, {})[symfile] = others
+            else:
+                open_now[symfile] = {symfile: others}
+    for groups in open_now.values():
+        module = open_symfiles(target, list(groups.values())) if all(groups.values()) else None
+        for symfile, others in groups.items():
+            rests[symfile] = Rest(frozenset(map(identity, others)), module)
+        if module:
+            place(target, module, 0)  # its addresses are absolute
+            moved |= set(groups)
+    for symfile, objects in symfiles_there.items():
+        for o in objects:
+            if identity(o) in added and (symfile in moved or identity(o) in fresh):
                 place(target, added[identity(o)].module, o.bias)
+
+
+def others_of(objects, added):
+    """The identities of those objects of a symfile that have no module of their own."""
+    return frozenset(identity(o) for o in objects if identity(o) not in added)
+
+
+def forget_rest(target, rests, symfile):
+    """Remove the module of a symfile's other objects. Returns all symfiles that have lost their module by that."""
+    module = rests[symfile].module
+    gone = {s for s, rest in rests.items() if s == symfile or module and rest.module is module}
+    for s in gone:
+        del rests[s]
+    if module:
+        target.RemoveModule(module)
+    return gone
 
 
 class StopHook:
@@ -290,6 +334,8 @@ def drop_stale(target):
     snapshot = process.try_snapshot(target)
     if snapshot is None and current is not None and target.GetProcess().is_alive:
         return  # running, or unreadable: nothing is known
+    if snapshot and _settled.get(current) is snapshot:
+        return  # nothing has been registered since
     if not snapshot or not snapshot.changing and not snapshot.problems:  # otherwise the list may be incomplete
         drop_missing(target, current, snapshot)
     if snapshot:
@@ -304,6 +350,5 @@ def drop_missing(target, current, snapshot):
             target.RemoveModule(added.pop(which).module)
     for key, rests in _rests.items():
         for symfile in [s for s in rests if key != current or s not in symfiles_there]:
-            rest = rests.pop(symfile)
-            if rest.module:
-                target.RemoveModule(rest.module)
+            if symfile in rests:
+                forget_rest(target, rests, symfile)

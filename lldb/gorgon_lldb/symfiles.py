@@ -87,6 +87,28 @@ class Symfile:
                 section[1:6] = 0, 0, 0, 0, 0
 
 
+def join(packs):
+    """The file for the objects of several packs, without lines. @packs: [(data, ranges)]."""
+    names, symbols = b"", [bytes(SYMBOL.size)]
+    for data, ranges in packs:
+        symfile = Symfile(data)
+        symfile.keep_names(sorted(ranges))
+        for table in (s for s in symfile.sections if s[1] == SHT_SYMTAB):
+            strings = symfile.sections[table[6]]
+            kept = SYMBOL.iter_unpack(symfile.data[table[4]:table[4] + table[5]])
+            symbols += [SYMBOL.pack(len(names) + name, *rest) for name, *rest in kept][1:]
+            names += data[strings[4]:strings[4] + strings[5]]
+    whole = Symfile(packs[0][0])
+    whole.drop_lines()
+    table = next(s for s in whole.sections if s[1] == SHT_SYMTAB)
+    for section, content in ((whole.sections[table[6]], names), (table, b"".join(symbols))):
+        whole.data += bytes(-len(whole.data) % 8)
+        section[4], section[5] = len(whole.data), len(content)
+        whole.data += content
+    whole.keep_addresses(sorted(r for _, ranges in packs for r in ranges))
+    return whole.finish()
+
+
 def as_library(data):
     """The file for a whole symfile."""
     symfile = Symfile(data)

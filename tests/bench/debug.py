@@ -46,20 +46,21 @@ SCRIPTS = {"gdb": harness.GDB_SCRIPT}
 ORDINARY = os.path.join(harness.BUILD, "bench", "ordinary")
 STEPS = ("attach", "break", "stop", "backtrace")
 
-# A byte in the pipe makes one thread list a folder, for which CPython calls PyList_Append.
+# A byte in the pipe makes one thread list a folder, for which CPython calls PyList_Append. Before that each thread lists it as often as
+# CPython needs to have specialised its code, so that all stacks are the same, whichever thread and interpreter gets the byte.
 PROGRAM = """
 import os, sys, threading
 import numpy
 go, ready = (os.open(path, os.O_RDWR) for path in {pipes!r})
 def wait():
+    for _ in range(50):
+        os.listdir({folder!r})
     os.write(ready, b'x')
     while os.read(go, 1):
         os.listdir({folder!r})
-threads = [threading.Thread(target=wait) for _ in range({threads})]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
+for _ in range({threads} - 1):
+    threading.Thread(target=wait).start()
+wait()
 """
 
 # The processor time of child processes counts, too: gorgon break has another gdb look a location up.

@@ -94,15 +94,17 @@ class Automatic(session.Case):
     def setUpClass(cls):
         with tempfile.TemporaryDirectory() as folder:
             session.build_extensions(folder)
-            source = os.path.join(folder, "bare.c")
-            with open(source, "w") as file:
-                file.write(BARE)
-            session.build_extension(source, folder, "gcc", "-g0")
-            code = f"import sys; sys.path.insert(0, {folder!r}); import work, bare, time; print('ready', flush=True); time.sleep(1000)"
+            for name in ("bare", "spare"):
+                source = os.path.join(folder, f"{name}.c")
+                with open(source, "w") as file:
+                    file.write(BARE.replace("bare", name))
+                session.build_extension(source, folder, "gcc", "-g0")
+            code = f"import sys; sys.path.insert(0, {folder!r}); import work, bare, spare, time; print('ready', flush=True); time.sleep(1000)"
             with harness.Background(harness.HOST, "-l", "-n", str(cls.COUNT), code, until=rf"(?s)(ready.*){{{cls.COUNT}}}",
                                     asleep=cls.COUNT) as host:
                 cls.output = harness.lldb(
-                    ["gorgon symbols auto", f"process attach -p {host.pid}", "statistics dump", "image list -f", "breakpoint set -n PyInit_bare",
+                    ["gorgon symbols auto", f"process attach -p {host.pid}", "statistics dump", "image list -f",
+                     "breakpoint set -n PyInit_bare", "breakpoint set -n PyInit_spare",
                      "breakpoint set -n PyInit_work", "breakpoint set -n Py_RunMain", "breakpoint list", "gorgon check", "detach"],
                     script=True)
 
@@ -116,9 +118,13 @@ class Automatic(session.Case):
     def test_a_library_without_debug_information_is_no_module_of_its_own(self):
         self.assertEqual([self.listed(name) for name in ("/bare.so", "/work.so")], [0, self.COUNT])
 
+    def test_packs_of_an_interpreter_are_one_module(self):
+        self.assertEqual(len(re.findall(r"^\[ *\d+\] .*/pack \[interp \d\]$", self.output, re.M)), self.COUNT)
+
     def test_all_of_them_have_names_and_the_others_lines(self):
         listing = self.output[self.output.index("(lldb) breakpoint list"):]
-        for function, where in (("PyInit_bare", r"pack \[interp \d\]`PyInit_bare,"), ("PyInit_work", r"work\.so`PyInit_work.* at work\.c:\d+"),
+        for function, where in (("PyInit_bare", r"pack \[interp \d\]`PyInit_bare,"), ("PyInit_spare", r"pack \[interp \d\]`PyInit_spare,"),
+                                ("PyInit_work", r"work\.so`PyInit_work.* at work\.c:\d+"),
                                 ("Py_RunMain", r"libpython\S+`Py_RunMain.* at main\.c:\d+")):
             self.assertEqual(len(re.findall(rf"^  \d+\.\d+: where = {where}.*, resolved", listing, re.M)), self.COUNT, function)
 
