@@ -21,8 +21,9 @@ static const uint8_t abbreviations[] = {
 	DW_AT_high_pc, DW_FORM_data8, 0, 0,
 	JITREG_LINES_ABBREV_LOCATION, DW_TAG_variable, DW_CHILDREN_no,
 	DW_AT_name, DW_FORM_string, DW_AT_location, DW_FORM_sec_offset, 0, 0,
+	// A declaration is not in GDB's index. If this type were, GDB would read each unit of each copy to find its definition.
 	JITREG_LINES_ABBREV_UNKNOWN_TYPE, DW_TAG_unspecified_type, DW_CHILDREN_no,
-	DW_AT_name, DW_FORM_string, 0, 0,
+	DW_AT_name, DW_FORM_string, DW_AT_declaration, DW_FORM_flag_present, 0, 0,
 	JITREG_LINES_ABBREV_FUNCTION, DW_TAG_subprogram, DW_CHILDREN_no,
 	DW_AT_name, DW_FORM_string, DW_AT_decl_file, DW_FORM_udata, DW_AT_decl_line, DW_FORM_udata,
 	DW_AT_external, DW_FORM_flag, DW_AT_type, DW_FORM_ref_udata, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4, 0, 0,

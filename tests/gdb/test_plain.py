@@ -401,7 +401,9 @@ class Many(Case):
              'python drive({"many_static": ["bt 2", "set scheduler-locking on", "next", "finish", "set scheduler-locking off"], 0: []})'],
             harness.GORGON, "run", "-n", MANY, "-c", code)
         ask = ["break many_static", f"break many.c:{cls.after}", f"break timemodule.c:{sleep_line()}",
-               "thread apply all bt", "print many_entry(1)"]
+               "thread apply all bt",
+               "python exec('try: gdb.execute(\"print many_entry(1)\")\\nexcept gdb.error as error: print(error)')",
+               "python print('units', gdb.execute('maint info symtabs', False, True).count('compunit_symtab *'))"]
         sleep = code + "; sys.stdout.write('ready\\n'); sys.stdout.flush(); time.sleep(600)"
         with harness.Background(harness.GORGON, "run", "-n", MANY, "-c", sleep,
                                 until=rf"(?s)(ready.*){{{MANY}}}", asleep=MANY) as host:
@@ -446,6 +448,10 @@ class Many(Case):
 
     def test_call_of_a_function_without_types_says_so(self):
         self.assertIn("'many_entry' has unknown return type; cast the call to its declared return type\n", self.attached)
+
+    def test_gdb_reads_few_units_of_a_copy(self):
+        for output, count in (self.attached, MANY), (self.hundreds, HUNDREDS), (self.core, MANY):
+            self.assertLess(int(re.search(r"^units (\d+)$", output, re.M)[1]), 30 * count + 200, count)
 
     def test_attached_to_hundreds_has_lines_of_each(self):
         self.check(self.hundreds, HUNDREDS)
