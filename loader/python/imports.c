@@ -260,6 +260,7 @@ static PyObject *load_code(struct gorgon_interp *interp, const struct gorgon_pyf
 	api->Py_DecRef(released);
 	api->Py_DecRef(view);
 	api->Py_DecRef(done);
+	errno = 0; // as after CPython's own reading of a file
 	if (done)
 		return code;
 	api->Py_DecRef(code);
