@@ -248,11 +248,25 @@ static bool is_settled(const struct stat *st)
 	return now.tv_sec - st->st_mtim.tv_sec > SETTLED_SECONDS && now.tv_sec - st->st_ctim.tv_sec > SETTLED_SECONDS;
 }
 
-static bool is_file(const char *path)
+enum presence {
+	PRESENT,
+	MISSING,
+	IN_DOUBT, // the system could not say, for want of memory or rights: nothing is concluded from that
+};
+
+// Whether there is something of this type (S_IFMT).
+static enum presence look_at(const char *path, mode_t type, struct stat *ret)
+{
+	if (!stat(path, ret))
+		return (ret->st_mode & S_IFMT) == type ? PRESENT : MISSING;
+	return errno == ENOENT || errno == ENOTDIR ? MISSING : IN_DOUBT;
+}
+
+static enum presence look_at_file(const char *path)
 {
 	struct stat st;
 
-	return !stat(path, &st) && S_ISREG(st.st_mode);
+	return look_at(path, S_IFREG, &st);
 }
 
 // --- finding ------------------------------------------------------------------------------
@@ -291,47 +305,51 @@ static bool make_compiled_path(const struct gorgon_pyfile_rules *rules, const ch
 static bool look_for_package(struct search *search)
 {
 	for (const char *const *suffix = search->rules->suffixes; *suffix; suffix++)
-		if (!make_path(search->origin, "%s/__init__%s", search->own, *suffix) || is_file(search->origin))
+		if (!make_path(search->origin, "%s/__init__%s", search->own, *suffix) || look_at_file(search->origin) != MISSING)
 			return false;
-	if (!make_path(search->origin, "%s/__init__.py", search->own) || !is_file(search->origin))
+	if (!make_path(search->origin, "%s/__init__.py", search->own) || look_at_file(search->origin) != PRESENT)
 		return false;
 	search->kind = GORGON_PYFILE_PACKAGE;
 	return make_compiled_path(search->rules, search->origin, search->compiled);
 }
 
+// A file of the folder, under the module's name with a suffix, which is left in @origin.
+static enum presence look_for_file(struct search *search, const char *suffix)
+{
+	return make_path(search->origin, "%s/%s%s", search->folder, search->name, suffix) ? look_at_file(search->origin) : IN_DOUBT;
+}
+
 // A module that is no package. False: what is there, if anything, is not kept.
 static bool look_for_module(struct search *search)
 {
-	for (const char *const *suffix = search->rules->suffixes; *suffix; suffix++) {
-		if (!make_path(search->origin, "%s/%s%s", search->folder, search->name, *suffix))
-			return false;
-		if (is_file(search->origin)) {
-			search->kind = GORGON_PYFILE_EXTENSION;
-			return true;
-		}
-	}
-	if (!make_path(search->origin, "%s/%s.py", search->folder, search->name))
-		return false;
-	if (is_file(search->origin)) {
-		search->kind = GORGON_PYFILE_SOURCE;
-		return make_compiled_path(search->rules, search->origin, search->compiled);
-	}
+	enum presence found = MISSING;
+
+	search->kind = GORGON_PYFILE_EXTENSION;
+	for (const char *const *suffix = search->rules->suffixes; *suffix && found == MISSING; suffix++)
+		found = look_for_file(search, *suffix);
+	if (found != MISSING)
+		return found == PRESENT;
+	search->kind = GORGON_PYFILE_SOURCE;
+	found = look_for_file(search, ".py");
+	if (found != MISSING)
+		return found == PRESENT && make_compiled_path(search->rules, search->origin, search->compiled);
 	search->kind = GORGON_PYFILE_ABSENT;
-	return make_path(search->origin, "%s/%s.pyc", search->folder, search->name) && !is_file(search->origin);
+	return look_for_file(search, ".pyc") == MISSING;
 }
 
 static bool look(struct search *search)
 {
-	struct stat own;
-
 	if (stat(search->folder, &search->folder_st) || !is_settled(&search->folder_st) ||
 	    !make_path(search->own, "%s/%s", search->folder, search->name))
 		return false;
-	if (stat(search->own, &own) || !S_ISDIR(own.st_mode))
+	switch (look_at(search->own, S_IFDIR, &search->own_st)) {
+	case MISSING:
 		return look_for_module(search);
-	// A folder without __init__.py may be part of a namespace package.
-	search->own_st = own;
-	return is_settled(&own) && look_for_package(search);
+	case PRESENT: // without __init__.py it may be part of a namespace package
+		return is_settled(&search->own_st) && look_for_package(search);
+	default:
+		return false;
+	}
 }
 
 static struct entry *create_found(const struct search *search, const struct key *key)
@@ -373,7 +391,7 @@ static bool is_still_there(const struct entry *entry, const char *folder)
 		return false;
 	if (entry->pyfile.folder && (stat(entry->pyfile.folder, &st) || !is_unchanged(&entry->second, &st)))
 		return false;
-	return entry->pyfile.kind == GORGON_PYFILE_ABSENT || is_file(entry->pyfile.origin);
+	return entry->pyfile.kind == GORGON_PYFILE_ABSENT || look_at_file(entry->pyfile.origin) == PRESENT;
 }
 
 static const struct gorgon_pyfile *look_and_learn(const struct key *key)

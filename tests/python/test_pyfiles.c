@@ -291,6 +291,21 @@ static void odd_compiled_files_are_not_kept(void **state)
 	assert_int_equal(kept(), 0);
 }
 
+// That the system cannot say whether there is a file does not mean that there is none.
+static void what_cannot_be_told_is_not_kept(void **state)
+{
+	(void)state;
+	assert_int_equal(symlink("endless.py", path_of("endless.py")), 0);
+	assert_int_equal(symlink("loop.so", path_of("loop.so")), 0);
+	assert_int_equal(symlink("folder", path_of("folder")), 0);
+	settle();
+	assert_string_equal(find("endless"), "unknown");
+	assert_string_equal(find("loop"), "unknown");
+	assert_string_equal(find("folder"), "unknown");
+	assert_string_equal(find("nothing"), "absent");
+	assert_int_equal(kept(), 1);
+}
+
 static void nothing_from_before_counts_after_a_number(void **state)
 {
 	uint64_t now;
@@ -355,6 +370,7 @@ int main(void)
 		fresh_unit_test(limits_hold),
 		fresh_unit_test(held_entries_stay),
 		fresh_unit_test(odd_compiled_files_are_not_kept),
+		fresh_unit_test(what_cannot_be_told_is_not_kept),
 		fresh_unit_test(changes_in_a_package_are_seen),
 		fresh_unit_test(changes_are_seen),
 		fresh_unit_test(changed_sources_and_compiled_files_are_seen),
