@@ -720,7 +720,7 @@ static void rewrite_of_what_is_no_library_is_refused(void **state)
 	(void)state;
 	refuse("/nonexistent/x.so", &renamed, GORGON_ERROR_OS, "/nonexistent/x.so: No such file");
 	refuse("/etc/passwd", &renamed, GORGON_ERROR_FORMAT, "/etc/passwd: not an ELF file");
-	refuse("/usr/bin/gdb", &renamed, GORGON_ERROR_FORMAT, "/usr/bin/gdb: ");
+	refuse("/usr/bin/env", &renamed, GORGON_ERROR_FORMAT, "/usr/bin/env: ");
 }
 
 static void rewrite_to_an_existing_file_leaves_it(void **state)

@@ -22,7 +22,7 @@ from root import SOURCES
 MACHINE = "aarch64"
 BUILD = os.path.join(SOURCES, "build", MACHINE)
 BINFMT = "/proc/sys/fs/binfmt_misc"
-PACKAGES = ["libelf-dev", "zlib1g-dev", "libdw-dev", "libcmocka-dev", "libjson-c-dev", "libc6-dev", "libstdc++-12-dev", "gcc",
+PACKAGES = ["libelf-dev", "zlib1g-dev", "libdw-dev", "libcmocka-dev", "libjson-c-dev", "libc6-dev", "libstdc++-12-dev", "gcc", "g++",
             "libpython3.11", "libpython3.11-dev", "libpython3.11-dbg", "python3.11-dbg", "python3", "python3-numpy", "dwz", "elfutils", "netbase"]
 WORKERS = int(os.environ.get("WORKERS") or os.cpu_count())
 BUDGET_MINUTES = 120  # of processor time: an hour on two processors
