@@ -27,7 +27,7 @@ STEP_NOTHING = "with suppress-cli-notifications on -- stepi 0"
 
 _events = 0  # number of events that are being handled
 _stale = False  # breakpoints have other places than when the process stopped
-_can_warn = False  # the process has stopped at one of several places of a breakpoint that was not deleted at the stop
+_hit = ()  # the breakpoints at which the process has stopped, without those that gdb deletes then
 _settling = False  # forget_place() is stepping: its events are no news
 _passing = 0  # number of gdb's commands that the scripts are running
 _prompts = False  # gdb has had a prompt, so there will be others; with -batch and for an editor there are none
@@ -65,26 +65,30 @@ def places_change():
 
 
 def on_continue(_event):
-    global _stale, _can_warn
-    _stale = _can_warn = False
+    global _stale, _hit
+    _stale, _hit = False, ()
 
 
 def waits(event):
     """Whether adding and removing files can wait for the prompt after this stop, and gdb would warn if it was done now."""
-    return _prompts and is_at_one_of_several(event)
+    return _prompts and has_several_places(hit_by(event))
 
 
-def is_at_one_of_several(event):
-    """Whether this stop is at one of several places of a breakpoint that gdb does not delete now."""
-    return any(breakpoint.is_valid() and not breakpoint.temporary and len(breakpoint.locations) > 1
-               for breakpoint in getattr(event, "breakpoints", ()))
+def hit_by(event):
+    """The breakpoints at which this stop is, without those that gdb deletes now."""
+    return [breakpoint for breakpoint in getattr(event, "breakpoints", ()) if breakpoint.is_valid() and not breakpoint.temporary]
+
+
+def has_several_places(breakpoints):
+    """Whether one of the breakpoints has several places at this moment: gdb looks for the place of a stop only then."""
+    return any(breakpoint.is_valid() and len(breakpoint.locations) > 1 for breakpoint in breakpoints)
 
 
 def on_stop(event):
     """Called before other handlers of the stop, because they change the places of breakpoints."""
-    global _can_warn
+    global _hit
     if not _settling:
-        _can_warn = is_at_one_of_several(event)
+        _hit = hit_by(event)
 
 
 def settle(_event=None):
@@ -97,11 +101,12 @@ def settle(_event=None):
 
 def forget_place():
     """Step by no instruction, but only if gdb could warn: after such a step a core of gcore lacks the signal of the stop."""
-    global _settling, _stale, _can_warn
-    thread = gdb.selected_thread() if _can_warn else None
+    global _settling, _stale, _hit
+    # A breakpoint that had one place at the stop may have more by now: another interpreter has loaded the library.
+    thread = gdb.selected_thread() if has_several_places(_hit) else None
     if not thread or not thread.is_stopped() or thread.is_exited():
         return
-    _stale, _can_warn, _settling = False, False, True
+    _stale, _hit, _settling = False, (), True
     try:
         gdb.execute(STEP_NOTHING, to_string=True)
     except gdb.error:
