@@ -420,8 +420,8 @@ static void edit_unique(struct rewrite *rw)
 	}
 }
 
-// x86-64's psABI, "Global Offset Table": its first word is the address of the dynamic section. On aarch64 that word is in
-// another table, and nobody reads it.
+// On x86-64 the first word of the global offset table is the address of the dynamic section (psABI, "Global Offset Table"). On
+// aarch64 the word is in another table, and nobody reads it.
 static void edit_got(struct rewrite *rw)
 {
 	const uint8_t *got = gorgon_image_at(rw->image, old_value(rw->image, DT_PLTGOT), sizeof(uint64_t)); // aligned or not

@@ -73,7 +73,8 @@ static const char *text_of(struct gorgon_interp *interp, PyObject *object)
 
 // --- finders ------------------------------------------------------------------------------
 
-// Whether a finder looks for extension modules, sources and compiled files, as those that Python makes by itself do.
+// Whether a finder looks for the kinds of files that the finders made by Python itself look for: extension modules, sources and
+// compiled files.
 static bool is_usual_finder(struct gorgon_interp *interp, PyObject *self)
 {
 	const struct gorgon_api *api = interp->api;

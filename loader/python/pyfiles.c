@@ -2,9 +2,9 @@
 // What the interpreters of the process know of modules' files: where a folder has a module, and the contents of compiled files.
 //
 // An import asks importlib.machinery.FileFinder of each folder of sys.path, and importlib.machinery.SourceFileLoader for the code. Both are
-// written in Python, and their work is the same in each interpreter. Here its results are kept for all interpreters. A result is used
-// as long as the files that it was made of have not changed: the folder, the package's folder, the source and the compiled
-// file are the same ones, with the same times. So an import sees what CPython itself would see, which asks the system for
+// written in Python, and both do equal work in each interpreter. This file keeps the results of the work for all interpreters. A result is
+// used as long as the files that it was made of have not changed: the folder, the package's folder, the source and the compiled
+// file have the inodes, sizes and times that they had. So an import sees what CPython itself would see, which asks the system for
 // the time of the folder and of the source, too.
 //
 // A file that was changed just now could change again without another time. Nothing is kept of such files.

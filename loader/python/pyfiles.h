@@ -42,13 +42,14 @@ struct gorgon_pyfile {
 const struct gorgon_pyfile *gorgon_pyfile_find(const struct gorgon_pyfile_rules *rules, const char *folder, const char *name,
 					       uint64_t since);
 /*
- * The compiled file of a source, if importlib.machinery.SourceFileLoader would take that as it is now, otherwise NULL:
- * SourceFileLoader is to look itself (no compiled file, one that is of another time, or that has a hash of its source).
+ * Returns the compiled file of a source, if importlib.machinery.SourceFileLoader would take that file as it is now. Otherwise it
+ * returns NULL, and the caller calls SourceFileLoader: there is no compiled file, it is older than the source, or it has a hash of
+ * the source in place of its time.
  */
 const struct gorgon_pyfile *gorgon_pyfile_code(const struct gorgon_pyfile_rules *rules, const char *source);
 void gorgon_pyfile_release(const struct gorgon_pyfile *pyfile);
 
-/* What was learnt up to now was learnt before this number: a value for @since. */
+/* A value for @since: with it gorgon_pyfile_find() ignores all that the store has learnt so far. */
 uint64_t gorgon_pyfile_now(void);
 
 /* Bytes that may be kept, and nanoseconds since the last use. 0 bytes: nothing is kept, and gorgon_pyfile_is_on() is false. */
@@ -59,7 +60,7 @@ void gorgon_pyfile_trim(void);
 /* Bytes that are kept, and of how many entries. */
 uint64_t gorgon_pyfile_kept(uint64_t *count);
 
-/* Around fork(), once for each interpreter, with the loader's lock. */
+/* fork() calls these once for each interpreter, with the loader's lock held. In between the store's lock is held. */
 void gorgon_pyfile_before_fork(void);
 void gorgon_pyfile_after_fork(void);
 

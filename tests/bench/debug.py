@@ -46,8 +46,8 @@ SCRIPTS = {"gdb": harness.GDB_SCRIPT}
 ORDINARY = os.path.join(harness.BUILD, "bench", "ordinary")
 STEPS = ("attach", "break", "stop", "backtrace")
 
-# A byte in the pipe makes one thread list a folder, for which CPython calls PyList_Append. Before that each thread lists it as often as
-# CPython needs to have specialised its code, so that all stacks are the same, whichever thread and interpreter gets the byte.
+# A byte in the pipe makes one thread list a folder, and CPython calls PyList_Append for that. Each thread has listed the folder before,
+# until CPython has specialised the code: so all stacks are alike, whichever thread and interpreter gets the byte.
 PROGRAM = """
 import os, sys, threading
 import numpy

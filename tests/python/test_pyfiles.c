@@ -173,7 +173,7 @@ static void finds_what_python_finds(void **state)
 		assert_string_equal(find("tagged"), "extension tagged.abc.so");
 		assert_string_equal(find("package"), "package package/__init__.py");
 		assert_string_equal(find("nothing"), "absent");
-		// A part of a namespace package, and a compiled file without a source.
+		// The store leaves two kinds to CPython: `space` is part of a namespace package, `old` is a compiled file without a source.
 		assert_string_equal(find("space"), "unknown");
 		assert_string_equal(find("old"), "unknown");
 		assert_int_equal(kept(), 5);

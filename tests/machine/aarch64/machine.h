@@ -38,7 +38,7 @@
 /* Of relocations that are of 32 bits, of distances or of sizes the linker writes none into a library. */
 #define TEST_LINKER_SAYS ""
 
-/* The program counter and the stack pointer among the registers of a core. */
+/* At which index the registers of a core have the program counter and the stack pointer. */
 #define TEST_CORE_PC 32
 #define TEST_CORE_SP 31
 

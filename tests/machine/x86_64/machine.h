@@ -44,7 +44,7 @@
 /* The first word at DT_PLTGOT is the address of the dynamic section. */
 #define TEST_GOT_HAS_DYNAMIC 1
 
-/* The program counter and the stack pointer among the registers of a core. */
+/* At which index the registers of a core have the program counter and the stack pointer. */
 #define TEST_CORE_PC 16
 #define TEST_CORE_SP 19
 
