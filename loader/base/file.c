@@ -27,7 +27,11 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
+
+// As coarse as the clock of a file system can be.
+#define SETTLED_SECONDS 2
 
 // O_NONBLOCK: a pipe that nobody writes to must not hold us. O_DSYNC means nothing to a
 // reader and is our mark, where the system tells it back.
@@ -112,6 +116,16 @@ bool gorgon_file_is_same(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+bool gorgon_file_is_untouched(const struct stat *a, const struct stat *b)
+{
+	return gorgon_file_is_same(a, b) && a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+bool gorgon_file_is_settled(const struct stat *st)
+{
+	return time(NULL) - st->st_ctim.tv_sec > SETTLED_SECONDS;
 }
 
 void gorgon_file_close(struct gorgon_file *file)

@@ -35,6 +35,12 @@ bool gorgon_file_is_ours(const struct gorgon_file *file);
 /* Whether two looks at a file have seen the same contents: the same inode, size and time. */
 bool gorgon_file_is_same(const struct stat *a, const struct stat *b);
 
+/* The same, and the time of the last status change, which every write sets. */
+bool gorgon_file_is_untouched(const struct stat *a, const struct stat *b);
+
+/* Whether a file was changed so long ago that a further change gives it another time. */
+bool gorgon_file_is_settled(const struct stat *st);
+
 /* Close the file, unless the descriptor is not its own any more. A file that is not open is
  * ignored. */
 void gorgon_file_close(struct gorgon_file *file);

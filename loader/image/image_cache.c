@@ -30,9 +30,6 @@
 #include <string.h>
 #include <time.h>
 
-// As coarse as the clock of a file system can be.
-#define SETTLED_SECONDS 2
-
 static struct gorgon_image *cache;
 static uint64_t last_number;
 static uint64_t kept_limit = GORGON_KEEP_FILE_BYTES;
@@ -92,18 +89,13 @@ static void image_view(struct gorgon_image *image, const struct gorgon_file *fil
 	}
 }
 
-static bool is_unchanged(const struct gorgon_image *image, const struct stat *st)
-{
-	return image->st.st_ctim.tv_sec == st->st_ctim.tv_sec && image->st.st_ctim.tv_nsec == st->st_ctim.tv_nsec;
-}
-
 // Finds the image of this very file with these contents, or NULL. A library that was overwritten since
 // it was read has the same inode and another size or time, so it gets an image of its own.
 static struct gorgon_image *find_cached(const struct stat *st)
 {
 	struct gorgon_image *image = cache;
 
-	while (image && !(gorgon_file_is_same(&image->st, st) && (image->refs || is_unchanged(image, st))))
+	while (image && !(image->refs ? gorgon_file_is_same(&image->st, st) : gorgon_file_is_untouched(&image->st, st)))
 		image = image->next;
 	return image;
 }
@@ -151,7 +143,7 @@ static struct gorgon_error *image_create(const char *path, const struct gorgon_f
 	if (!image)
 		return &gorgon_error_nomem;
 	image->st = file->st;
-	image->settled = time(NULL) - image->st.st_ctim.tv_sec > SETTLED_SECONDS;
+	image->settled = gorgon_file_is_settled(&image->st);
 	image->number = ++last_number;
 	image->refs = 1;
 	image->path = strdup(path);

@@ -16,6 +16,7 @@
 #include "pyfiles.h"
 #include "link.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "gorgon.h"
 
 #include <errno.h>
@@ -27,20 +28,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define BUCKETS 4096
 #define HEADER_SIZE 16 // of compiled files (PEP 552)
-#define SETTLED_SECONDS 2 // as coarse as the clock of a file system can be
-
-// Which file it was, and when it was changed.
-struct identity {
-	dev_t dev;
-	ino_t ino;
-	off_t size;
-	struct timespec mtime, ctime;
-};
 
 struct entry {
 	struct gorgon_pyfile pyfile; // the first member
@@ -50,7 +41,7 @@ struct entry {
 	uint64_t learnt;	     // a number that grows
 	uint64_t used_at;	     // gorgon_now()
 	size_t bytes;
-	struct identity first, second; // the folder, and a package's own; for code the source and the compiled file
+	struct stat first, second; // the folder, and a package's own; for code the source and the compiled file
 	uint64_t hash;
 	size_t key_size;
 	char key[]; // then the texts that `pyfile` points to
@@ -224,30 +215,6 @@ void gorgon_pyfile_release(const struct gorgon_pyfile *pyfile)
 
 // --- files --------------------------------------------------------------------------------
 
-static struct identity identity_of(const struct stat *st)
-{
-	return (struct identity){st->st_dev, st->st_ino, st->st_size, st->st_mtim, st->st_ctim};
-}
-
-static bool is_same_time(const struct timespec *one, const struct timespec *other)
-{
-	return one->tv_sec == other->tv_sec && one->tv_nsec == other->tv_nsec;
-}
-
-static bool is_unchanged(const struct identity *one, const struct stat *st)
-{
-	return one->dev == st->st_dev && one->ino == st->st_ino && one->size == st->st_size &&
-	       is_same_time(&one->mtime, &st->st_mtim) && is_same_time(&one->ctime, &st->st_ctim);
-}
-
-static bool is_settled(const struct stat *st)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec - st->st_mtim.tv_sec > SETTLED_SECONDS && now.tv_sec - st->st_ctim.tv_sec > SETTLED_SECONDS;
-}
-
 enum presence {
 	PRESENT,
 	MISSING,
@@ -339,14 +306,14 @@ static bool look_for_module(struct search *search)
 
 static bool look(struct search *search)
 {
-	if (stat(search->folder, &search->folder_st) || !is_settled(&search->folder_st) ||
+	if (stat(search->folder, &search->folder_st) || !gorgon_file_is_settled(&search->folder_st) ||
 	    !make_path(search->own, "%s/%s", search->folder, search->name))
 		return false;
 	switch (look_at(search->own, S_IFDIR, &search->own_st)) {
 	case MISSING:
 		return look_for_module(search);
 	case PRESENT: // without __init__.py it may be part of a namespace package
-		return is_settled(&search->own_st) && look_for_package(search);
+		return gorgon_file_is_settled(&search->own_st) && look_for_package(search);
 	default:
 		return false;
 	}
@@ -367,9 +334,9 @@ static struct entry *create_found(const struct search *search, const struct key 
 	write_key(key, ret->key);
 	text = ret->key + key->size;
 	ret->bytes = size;
-	ret->first = identity_of(&search->folder_st);
+	ret->first = search->folder_st;
 	if (is_package)
-		ret->second = identity_of(&search->own_st);
+		ret->second = search->own_st;
 	ret->pyfile = (struct gorgon_pyfile){
 		.kind = search->kind,
 		.origin = has_origin ? text : NULL,
@@ -387,9 +354,9 @@ static bool is_still_there(const struct entry *entry, const char *folder)
 {
 	struct stat st;
 
-	if (stat(folder, &st) || !is_unchanged(&entry->first, &st))
+	if (stat(folder, &st) || !gorgon_file_is_untouched(&entry->first, &st))
 		return false;
-	if (entry->pyfile.folder && (stat(entry->pyfile.folder, &st) || !is_unchanged(&entry->second, &st)))
+	if (entry->pyfile.folder && (stat(entry->pyfile.folder, &st) || !gorgon_file_is_untouched(&entry->second, &st)))
 		return false;
 	return entry->pyfile.kind == GORGON_PYFILE_ABSENT || look_at_file(entry->pyfile.origin) == PRESENT;
 }
@@ -433,7 +400,7 @@ static char *read_file(const char *path, struct stat *st)
 
 	if (fd == -1)
 		return NULL;
-	if (!fstat(fd, st) && S_ISREG(st->st_mode) && st->st_size > HEADER_SIZE && is_settled(st))
+	if (!fstat(fd, st) && S_ISREG(st->st_mode) && st->st_size > HEADER_SIZE && gorgon_file_is_settled(st))
 		ret = malloc((size_t)st->st_size);
 	while (ret && done < (size_t)st->st_size && got > 0) {
 		got = read(fd, ret + done, (size_t)st->st_size - done);
@@ -467,8 +434,8 @@ static bool is_still_compiled(const struct entry *entry, const char *source)
 {
 	struct stat st;
 
-	return !stat(source, &st) && is_unchanged(&entry->first, &st) && !stat(entry->pyfile.compiled, &st) &&
-	       is_unchanged(&entry->second, &st);
+	return !stat(source, &st) && gorgon_file_is_untouched(&entry->first, &st) && !stat(entry->pyfile.compiled, &st) &&
+	       gorgon_file_is_untouched(&entry->second, &st);
 }
 
 static struct entry *create_code(const struct key *key, const char *compiled, char *contents, const struct stat *source_st,
@@ -482,8 +449,8 @@ static struct entry *create_code(const struct key *key, const char *compiled, ch
 	write_key(key, ret->key);
 	memcpy(ret->key + key->size, compiled, compiled_size);
 	ret->bytes = size + (size_t)compiled_st->st_size;
-	ret->first = identity_of(source_st);
-	ret->second = identity_of(compiled_st);
+	ret->first = *source_st;
+	ret->second = *compiled_st;
 	ret->pyfile = (struct gorgon_pyfile){
 		.kind = GORGON_PYFILE_CODE,
 		.compiled = ret->key + key->size,
@@ -502,7 +469,7 @@ static const struct gorgon_pyfile *read_and_learn(const struct key *key)
 	char compiled[PATH_MAX], *contents;
 	struct entry *entry = NULL;
 
-	if (!make_compiled_path(key->rules, source, compiled) || stat(source, &source_st) || !is_settled(&source_st) ||
+	if (!make_compiled_path(key->rules, source, compiled) || stat(source, &source_st) || !gorgon_file_is_settled(&source_st) ||
 	    !(contents = read_file(compiled, &compiled_st)))
 		return NULL;
 	if (is_compiled_from(key->rules, contents, &source_st))
