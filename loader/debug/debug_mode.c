@@ -224,7 +224,7 @@ static struct gorgon_ns *take_next(bool *ret_singly)
 		if (!mode->due && __atomic_load_n(&mode->about_to_load, __ATOMIC_RELAXED))
 			continue;
 		leave_queue(mode);
-		if (!is_packed(mode->ns))
+		if (!is_packed(mode->ns) || !mode->ns->first) // a namespace without objects comes back when it has loaded something
 			continue;
 		if (quiet)
 			mode_remember(mode->ns);

@@ -21,11 +21,13 @@
 
 // The time of the clock that the linker puts in the place of the real clock: only a case makes it pass.
 static uint64_t now = 1;
+static unsigned asked; // how often a case has had the time
 
 uint64_t __wrap_gorgon_now(void);
 
 uint64_t __wrap_gorgon_now(void)
 {
+	assert_true(++asked < 100000); // a loop that waits for time to pass would not end
 	return now;
 }
 
@@ -612,6 +614,24 @@ static void auto_many_for_a_moment_is_packed_nonetheless(void **state)
 	test_ns_destroy(ns[1]);
 }
 
+// There is nothing to pack in it, however long it is quiet: whoever loads meanwhile does not try again and again.
+static void auto_namespace_that_has_loaded_nothing_is_passed_over(void **state)
+{
+	struct gorgon_ns *empty = create(GORGON_DEBUG_AUTO), *ns[FEW];
+
+	(void)state;
+	for (size_t i = 0; i < FEW; i++) {
+		make_quiet();
+		ns[i] = create_top(GORGON_DEBUG_AUTO);
+	}
+	assert_described(ns[0], TOGETHER);
+	open_top(empty);
+	assert_described(empty, TOGETHER);
+	test_ns_destroy(empty);
+	for (size_t i = 0; i < FEW; i++)
+		test_ns_destroy(ns[i]);
+}
+
 static void auto_eight_namespaces_stay_full(void **state)
 {
 	struct gorgon_ns *ns[FEW];
@@ -735,6 +755,7 @@ int main(void)
 		fresh_unit_test(close_object_of_a_pack_leaves_the_others_packed),
 		fresh_unit_test(auto_ninth_namespace_converts_all),
 		fresh_unit_test(auto_many_for_a_moment_is_packed_nonetheless),
+		fresh_unit_test(auto_namespace_that_has_loaded_nothing_is_passed_over),
 		fresh_unit_test(auto_eight_namespaces_stay_full),
 		fresh_unit_test(auto_ninth_namespace_converts_each_object_of_those_that_load),
 		fresh_unit_test(auto_many_objects_convert_all),
