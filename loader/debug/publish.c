@@ -127,7 +127,13 @@ gorgon_debug_set_dwarf(uint64_t address, bool whole, const char **reason)
 		*reason = "a thread is loading or unloading at this moment";
 		return -EBUSY;
 	}
-	err = set_dwarf((struct gorgon_object *)(uintptr_t)address, whole, reason);
+	if (gorgon_debug_try_begin()) {
+		err = set_dwarf((struct gorgon_object *)(uintptr_t)address, whole, reason);
+		gorgon_debug_end();
+	} else {
+		*reason = "a thread is changing at this moment what debuggers read";
+		err = -EBUSY;
+	}
 	gorgon_unlock();
 	return err;
 }

@@ -212,7 +212,6 @@ static struct gorgon_error *update_objects(struct gorgon_ns *ns)
 
 	dl_iterate_phdr(linked_walk, &all);
 	gorgon_lock();
-	gorgon_debug_begin();
 	for (struct gorgon_object *object = ns->first; object && !all.no_memory; object = next) {
 		next = object->next;
 		if (has(&all, object))
@@ -225,7 +224,6 @@ static struct gorgon_error *update_objects(struct gorgon_ns *ns)
 	for (size_t i = 0; i < all.count && !err; i++)
 		if (!linked_find(ns, &all.list[i]))
 			err = linked_add(ns, &all.list[i]);
-	gorgon_debug_end();
 	gorgon_unlock();
 	found_deinit(&all);
 	return err;

@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "debug_writer.h"
 
+#include <pthread.h>
 #include <string.h>
 #include <time.h>
 
@@ -15,7 +16,9 @@
 // own references, and debuggers find it in .dynsym even when we are stripped.
 __attribute__((visibility("protected"))) struct gorgon_debug_root gorgon_debug_root;
 
-static unsigned depth;
+// Its own lock, so that what an interpreter is doing can be shown while another thread loads.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static __thread unsigned depth __attribute__((tls_model("initial-exec"))); // of changes by this thread
 
 static struct gorgon_debug_ns *ns_at(uint64_t addr)
 {
@@ -51,14 +54,31 @@ static void init_once(void)
 
 // The fences pair with a reader that loads sequence, copies, loads it again: no
 // change of the lists becomes visible outside of an odd sequence.
-void gorgon_debug_begin(void)
+static void begin_change(void)
 {
-	if (depth++)
-		return;
+	depth = 1;
 	init_once();
 	__atomic_store_n(&gorgon_debug_root.sequence, gorgon_debug_root.sequence + 1,
 			 __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+void gorgon_debug_begin(void)
+{
+	if (depth) {
+		depth++;
+		return;
+	}
+	pthread_mutex_lock(&lock);
+	begin_change();
+}
+
+bool gorgon_debug_try_begin(void)
+{
+	if (depth || pthread_mutex_trylock(&lock))
+		return false;
+	begin_change();
+	return true;
 }
 
 void gorgon_debug_end(void)
@@ -68,6 +88,17 @@ void gorgon_debug_end(void)
 	gorgon_debug_root.timestamp = root_now();
 	__atomic_store_n(&gorgon_debug_root.sequence, gorgon_debug_root.sequence + 1,
 			 __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&lock);
+}
+
+void gorgon_debug_before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void gorgon_debug_after_fork(void)
+{
+	pthread_mutex_unlock(&lock);
 }
 
 static void leave_changed(struct gorgon_debug_ns *ns)

@@ -9,8 +9,9 @@
 // (PTHREAD_DESTRUCTOR_ITERATIONS): in the last round a thread sanitizer's runtime has left the
 // thread already. What is done then is in thread_exit.c.
 //
-// The loader's lock guards the list of all records. A record's slots are grown and filled under
-// the lock by its own thread and emptied under the lock by whoever unloads; its thread reads them
+// The list of all records has a lock of its own, and is changed while that and the loader's are held: so who has either can walk
+// it. Whoever interrupts or abandons an interpreter takes the list's alone, and does not wait for other threads' loads. A record's slots are grown and filled under
+// the loader's lock by its own thread and emptied under it by whoever unloads; its thread reads them
 // without the lock, which is safe because an object that is being unloaded is not used any more.
 
 #define _GNU_SOURCE
@@ -31,13 +32,24 @@ __thread struct gorgon_thread *gorgon_thread_current __attribute__((tls_model("i
 static pthread_key_t key;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static int key_error;
-static uint64_t serials; // given so far; under the lock
-static struct gorgon_thread *threads; // the newest first; under the lock
+static uint64_t serials; // given so far; under the loader's lock
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct gorgon_thread *threads; // the newest first; changed under both locks
 static gorgon_thread_exit *exit_fn;
 
 void gorgon_thread_at_exit(gorgon_thread_exit *fn)
 {
 	exit_fn = fn;
+}
+
+void gorgon_threads_lock(void)
+{
+	pthread_mutex_lock(&list_lock);
+}
+
+void gorgon_threads_unlock(void)
+{
+	pthread_mutex_unlock(&list_lock);
 }
 
 struct gorgon_thread *gorgon_thread_next(const struct gorgon_thread *thread)
@@ -54,16 +66,20 @@ static uint64_t cpu_ns_of(uint64_t tid)
 
 uint64_t gorgon_threads_cpu_ns(const struct gorgon_ns *ns)
 {
-	uint64_t ret = ns->ended_threads_ns;
+	uint64_t ret;
 
+	gorgon_threads_lock();
+	ret = ns->ended_threads_ns;
 	for (const struct gorgon_thread *thread = threads; thread; thread = thread->next)
 		if (__atomic_load_n(&thread->ns, __ATOMIC_RELAXED) == ns)
 			ret += cpu_ns_of(thread->tid);
+	gorgon_threads_unlock();
 	return ret;
 }
 
 static void link_thread(struct gorgon_thread *thread)
 {
+	gorgon_threads_lock();
 	gorgon_debug_begin();
 	thread->next = threads;
 	if (thread->next)
@@ -72,10 +88,14 @@ static void link_thread(struct gorgon_thread *thread)
 	gorgon_debug_root.thread_head = (uintptr_t)thread;
 	gorgon_debug_root.thread_count++;
 	gorgon_debug_end();
+	gorgon_threads_unlock();
 }
 
 void gorgon_thread_unlink(struct gorgon_thread *thread)
 {
+	gorgon_threads_lock();
+	if (thread->ns && thread == gorgon_thread_current) // and not a thread of a forked child's parent, which has no clock here
+		thread->ns->ended_threads_ns += gorgon_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	gorgon_debug_begin();
 	if (thread->prev)
 		thread->prev->next = thread->next;
@@ -86,6 +106,7 @@ void gorgon_thread_unlink(struct gorgon_thread *thread)
 	gorgon_debug_root.thread_head = (uintptr_t)threads;
 	gorgon_debug_root.thread_count--;
 	gorgon_debug_end();
+	gorgon_threads_unlock();
 }
 
 static void at_thread_exit(void *arg)
@@ -98,7 +119,6 @@ static void at_thread_exit(void *arg)
 	gorgon_lock();
 	gorgon_thread_unlink(thread);
 	if (thread->ns) {
-		thread->ns->ended_threads_ns += gorgon_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		thread->ns->thread_count--;
 		gorgon_lock_broadcast();
 	}

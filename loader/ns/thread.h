@@ -35,7 +35,7 @@ struct gorgon_thread {
 	void **values; /* of keys; see tsd.c */
 	size_t value_count;
 	struct gorgon_ns *interrupt; /* whose Python is to raise an exception on this thread, or NULL; atomic. Set under the
-				      * lock; see ../process/interruption.c */
+				      * list's lock; see ../process/interruption.c */
 	unsigned exit_round;
 	void *altstack; /* its alternate signal stack, if we have made it; see altstack.c */
 	size_t altstack_size;
@@ -68,12 +68,15 @@ struct gorgon_thread *gorgon_thread_peek(void);
  * again. 0: no memory. */
 uint64_t gorgon_thread_serial(void);
 
+/* The list's own lock, for callers that must not wait for a load: nothing but signals' locks is taken under it. */
+void gorgon_threads_lock(void);
+void gorgon_threads_unlock(void);
 /* Walk all records, the newest first: returns the record after @thread, the first if @thread is
- * NULL, and NULL at the end. The lock is held. */
+ * NULL, and NULL at the end. The loader's lock is held, or the list's. */
 struct gorgon_thread *gorgon_thread_next(const struct gorgon_thread *thread);
-/* Processor time of the threads that private code of @ns has started, those that have ended too. The lock is held. */
+/* Processor time of the threads that private code of @ns has started, those that have ended too. Takes the list's lock. */
 uint64_t gorgon_threads_cpu_ns(const struct gorgon_ns *ns);
-/* Take a record out of the list. The lock is held. */
+/* Take a record out of the list. The loader's lock is held. */
 void gorgon_thread_unlink(struct gorgon_thread *thread);
 
 /* A function that is called when a thread ends, on that thread. It is called several times, because

@@ -19,14 +19,13 @@
 // Not reached: libraries that call a blocking function and repeat it after EINTR without asking Python; threads that
 // block GORGON_SIGNAL_WAKE; copies that our loader has not loaded, whose libpython calls the C library directly.
 //
-// The loader's lock guards requests and the waker; a thread takes its own request without the lock.
+// The lock of the list of threads guards requests and the waker; a thread takes its own request without the lock.
 
 #define _GNU_SOURCE
 #include "interruption.h"
 #include "parking.h"
 #include "signals.h"
 #include "base/clock.h"
-#include "base/lock.h"
 #include "ns/ns.h"
 #include "ns/thread.h"
 
@@ -47,8 +46,8 @@ struct gorgon_interruption {
 	struct gorgon_interruption_python python;
 };
 
-static bool waking;	    // the waker lives; under the lock
-static uint64_t wanted_at;  // time of the newest request; under the lock
+static bool waking;	    // the waker lives; under the list's lock
+static uint64_t wanted_at;  // time of the newest request; under the list's lock
 
 static __thread bool pretends __attribute__((tls_model("initial-exec")));
 static __thread bool ignores __attribute__((tls_model("initial-exec")));
@@ -66,13 +65,13 @@ static void interruption_end(void *state)
 	const struct gorgon_interruption *interruption = state;
 	struct gorgon_thread *thread = NULL;
 
-	gorgon_lock();
+	gorgon_threads_lock();
 	while ((thread = gorgon_thread_next(thread))) {
 		struct gorgon_ns *wanted = interruption->ns;
 
 		__atomic_compare_exchange_n(&thread->interrupt, &wanted, NULL, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 	}
-	gorgon_unlock();
+	gorgon_threads_unlock();
 }
 
 void gorgon_interruption_describe(struct gorgon_interruption *state, const struct gorgon_interruption_python *python)
@@ -158,7 +157,7 @@ static bool is_hopeless(const struct gorgon_ns *ns)
 	return gorgon_parking_is_abandoned(ns) && gorgon_now() - wanted_at > ABANDONED_MS * UINT64_C(1000000);
 }
 
-// Send a signal to each thread with a request. Under the lock. Returns how many there are.
+// Send a signal to each thread with a request. Under the list's lock. Returns how many there are.
 static size_t wake_all(void)
 {
 	struct gorgon_thread *thread = NULL;
@@ -186,11 +185,11 @@ static void *interruption_wake(void *arg)
 
 	pthread_setname_np(pthread_self(), "gorgon-waker");
 	while (more) {
-		gorgon_lock();
+		gorgon_threads_lock();
 		more = wake_all();
 		waking = more;
 		age_ms = (gorgon_now() - wanted_at) / 1000000;
-		gorgon_unlock();
+		gorgon_threads_unlock();
 		age_ms /= 8;
 		usleep(1000 * (useconds_t)(age_ms < PAUSE_MIN_MS   ? PAUSE_MIN_MS
 					   : age_ms > PAUSE_MAX_MS ? PAUSE_MAX_MS
@@ -199,7 +198,7 @@ static void *interruption_wake(void *arg)
 	return arg;
 }
 
-// Under the lock. Without a thread the signals are sent once.
+// Under the list's lock. Without a thread the signals are sent once.
 static void begin_to_wake(void)
 {
 	pthread_attr_t attr;
@@ -247,9 +246,9 @@ bool gorgon_interruption_request(struct gorgon_interruption *state, pthread_t th
 {
 	bool ret;
 
-	gorgon_lock();
+	gorgon_threads_lock();
 	ret = interruption_request(state, find_thread(thread));
-	gorgon_unlock();
+	gorgon_threads_unlock();
 	return ret;
 }
 
@@ -267,15 +266,15 @@ size_t gorgon_interruption_threads(struct gorgon_interruption *state, pthread_t 
 	struct gorgon_thread *thread = NULL;
 	size_t ret = 0;
 
-	gorgon_lock();
+	gorgon_threads_lock();
 	while ((thread = gorgon_thread_next(thread))) {
-		if (thread->ns != state->ns)
+		if (__atomic_load_n(&thread->ns, __ATOMIC_RELAXED) != state->ns)
 			continue;
 		if (ret < count)
 			list[ret] = thread->pthread;
 		ret++;
 	}
-	gorgon_unlock();
+	gorgon_threads_unlock();
 	return ret;
 }
 

@@ -67,12 +67,12 @@ static size_t list_threads_to_abandon(const struct gorgon_interp *interp, pid_t 
 {
 	size_t ret = 0;
 
-	gorgon_lock();
+	gorgon_threads_lock();
 	for (const struct gorgon_thread *thread = gorgon_thread_next(NULL); thread && ret < count;
 	     thread = gorgon_thread_next(thread))
-		if (thread->ns == interp->ns)
+		if (__atomic_load_n(&thread->ns, __ATOMIC_RELAXED) == interp->ns)
 			list[ret++] = (pid_t)thread->tid;
-	gorgon_unlock();
+	gorgon_threads_unlock();
 	return ret;
 }
 
@@ -108,12 +108,10 @@ void gorgon_abandon_name_threads(struct gorgon_interp *interp, pid_t extra, uint
 
 static void show_abandoned(struct gorgon_interp *interp)
 {
-	gorgon_lock();
 	gorgon_debug_begin();
 	interp->ns->debug.state = GORGON_DEBUG_NS_ABANDONED;
 	gorgon_debug_touch(&interp->ns->debug);
 	gorgon_debug_end();
-	gorgon_unlock();
 }
 
 // The state becomes ABANDONED. False: there is nothing to abandon.

@@ -14,7 +14,6 @@
 #include "abandon.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/lock.h"
 #include "ns/ns.h"
 #include "ns/thread.h"
 
@@ -45,12 +44,7 @@ struct gorgon_error *gorgon_cpu_limit_check(const struct gorgon_interp *interp)
 
 uint64_t gorgon_interp_cpu_ns(struct gorgon_interp *interp)
 {
-	uint64_t ret;
-
-	gorgon_lock();
-	ret = gorgon_call_cpu_ns(interp) + gorgon_threads_cpu_ns(interp->ns);
-	gorgon_unlock();
-	return ret;
+	return gorgon_call_cpu_ns(interp) + gorgon_threads_cpu_ns(interp->ns);
 }
 
 static uint64_t hard_limit_ms(const struct gorgon_cpu_limit *limit)

@@ -3,6 +3,7 @@
 
 #define _GNU_SOURCE
 #include "calls.h"
+#include "base/lock.h"
 #include "ns/debug_root.h"
 
 #include <pthread.h>
@@ -209,6 +210,40 @@ static void stop_within_a_limit_ends_or_abandons(void **state)
 	}
 	destroy(bystander);
 	alarm(0);
+}
+
+static bool loading, stopped;
+
+// As a thread that loads a large library.
+static void *load_until_stopped(void *arg)
+{
+	unsigned long begin = now_ms();
+
+	gorgon_lock();
+	__atomic_store_n(&loading, true, __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&stopped, __ATOMIC_ACQUIRE) && now_ms() < begin + 10 * ENDS_MS)
+		usleep(1000);
+	gorgon_unlock();
+	return __atomic_load_n(&stopped, __ATOMIC_ACQUIRE) ? arg : NULL;
+}
+
+static void stop_does_not_wait_for_loads_of_other_threads(void **state)
+{
+	struct gorgon_interp *interp = start();
+	pthread_t thread;
+	void *ended;
+
+	(void)state;
+	run(interp, THREAD(STUBBORN("time.sleep(1000)"), "False"));
+	assert_int_equal(pthread_create(&thread, NULL, load_until_stopped, interp), 0);
+	while (!__atomic_load_n(&loading, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	assert_error(gorgon_interp_stop(interp, LIMIT_MS), GORGON_ERROR_ABANDONED, "did not end within");
+	__atomic_store_n(&stopped, true, __ATOMIC_RELEASE);
+	assert_int_equal(pthread_join(thread, &ended), 0);
+	assert_ptr_equal(ended, interp);
+	assert_int_equal(shown_state(interp), GORGON_DEBUG_NS_ABANDONED);
+	gorgon_error_destroy(gorgon_interp_destroy(interp));
 }
 
 static struct gorgon_interp *slow_to_flush;
@@ -469,6 +504,7 @@ int main(void)
 		cmocka_unit_test(daemon_thread_that_waits_for_signals_ends_with_the_program),
 		cmocka_unit_test(stop_within_a_limit_is_an_ordinary_end),
 		cmocka_unit_test(stop_that_ends_at_the_last_moment_has_ended),
+		cmocka_unit_test(stop_does_not_wait_for_loads_of_other_threads),
 		cmocka_unit_test(stop_interrupts_calls_and_destroy_frees_all),
 		cmocka_unit_test(calls_into_an_abandoned_interpreter_come_back),
 		cmocka_unit_test(functions_of_the_host_between_two_calls_go_on),
