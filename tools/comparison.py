@@ -36,7 +36,7 @@ def rows(name, *heading):
 
 
 def ratio(cell):
-    return cell.split()[0]
+    return cell.split()[0].rstrip(":")
 
 
 def workers():
@@ -54,7 +54,7 @@ def workers():
 
 
 def loaders():
-    found = {(library, way): ratio(times) for library, way, times in rows("LOAD", "library", "loaded by", "times `dlopen`")}
+    found = {(library, way): ratio(times) for library, way, times in rows("LOAD", "library", "loaded by", "times the first")}
     libraries = list(dict.fromkeys(library for library, _ in found))
     lines = [f"| | {' | '.join(libraries)} |", "|---|" + "---|" * len(libraries)]
     for way, title in LOADERS.items():

@@ -92,8 +92,8 @@ def table(rows):
              "scripts add. `gorgon break` spares both. In lldb the scripts are those of `gorgon symbols auto`: lldb reads indexes of private",
              "code when it needs them, with `break`, and those of the system's libraries when it attaches. With 20 interpreters it has 135",
              "modules, and 33 in the ordinary host. At `attach` half of the difference goes into adding modules and giving them addresses;",
-             "the rest goes into abbreviations and names of the 20 libpythons, which are in the threads' stacks. `break` makes lldb read what",
-             "it has kept of each one's index, where libpython's is nearly all. Of a later `bt` labels of frames are a",
+             "the rest goes into abbreviations and names of the 20 libpythons, which are in the threads' stacks. `break` looks the name up in",
+             "each module's own table, and reads the units of each libpython in which the function is. Of a later `bt` labels of frames are a",
              "third, and values of Python objects another: lldb calls a function of Python for each.", "",
              f"| debugger | interpreters | {' | '.join(COLUMNS)} |", "|---" * (2 + len(COLUMNS)) + "|"]
     for one in rows:

@@ -16,6 +16,7 @@ ends the growth there."""
 import glob
 import os
 import shutil
+import signal
 import statistics
 import subprocess
 import tempfile
@@ -90,11 +91,18 @@ def ways_of(first):
     return [way for way in WAYS if way != "copy" or first == "-"]
 
 
-def load_round(name, folder):
-    """{way: figures} of a library."""
+def load_round(name, ways, folder):
+    """{way: figures} of a library. A way that cannot load it several times is taken out of @ways, into {way: reason}."""
     path, first = LIBRARIES[name]
     copies = [os.path.join(folder, f"{number}-{os.path.basename(path)}") for number in range(COPIES)]
-    return {way: medians(lines_of("loading", way, path, first, *copies), LOAD_COLUMNS) for way in ways_of(first)}
+    figures, failed = {}, {}
+    for way in list(ways):
+        try:
+            figures[way] = medians(lines_of("loading", way, path, first, *copies), LOAD_COLUMNS)
+        except subprocess.CalledProcessError as err:
+            ways.remove(way)
+            failed[way] = signal.Signals(-err.returncode).name if err.returncode < 0 else err.stderr.strip().rpartition("\n")[2] or f"status {err.returncode}"
+    return figures, failed
 
 
 def libraries(progress):
@@ -102,16 +110,21 @@ def libraries(progress):
     for name, (path, first) in LIBRARIES.items():
         if not all(os.path.exists(file) for file in (path, first) if file != "-"):
             continue
-        found = {way: [] for way in ways_of(first)}
+        ways = ways_of(first)
+        found, failed = {way: [] for way in ways}, {}
+        rounds = min(ROUNDS, 3) if name == "libtorch" else ROUNDS  # its constructors take a second
         with tempfile.TemporaryDirectory() as folder:
             for number in range(COPIES):
                 shutil.copy(path, os.path.join(folder, f"{number}-{os.path.basename(path)}"))
             os.sync()  # a page that is not on disk yet counts as dirty wherever it is mapped
-            for number in range(ROUNDS):
-                progress(f"load, {name}: {number}/{ROUNDS}")
-                for way, figures in load_round(name, folder).items():
-                    found[way].append(figures)
-        rows += [{"benchmark": "load", "what": name, "way": way, **row(found, way, "dlopen", LOAD_COLUMNS)} for way in found]
+            for number in range(rounds):
+                progress(f"load, {name}: {number}/{rounds}")
+                figures, newly_failed = load_round(name, ways, folder)
+                failed |= newly_failed
+                for way in figures:
+                    found[way].append(figures[way])
+        rows += [{"benchmark": "load", "what": name, "way": way, "failed": failed[way]} if way in failed else
+                 {"benchmark": "load", "what": name, "way": way, **row(found, way, ways[0], LOAD_COLUMNS)} for way in found]
     return rows
 
 
@@ -241,8 +254,9 @@ def table(head, rows):
 
 
 def library_table(rows):
-    head = ("library", "loaded by", "times `dlopen`", "ms", "ms of the wall", "faults", "unloading, ms", "private memory, KiB")
-    return table(head, [(one["what"], NAMES[one["way"]], ratio_cell(one), f"{one['cpu'] / 1e6:.2f}", f"{one['wall'] / 1e6:.2f}",
+    head = ("library", "loaded by", "times the first", "ms", "ms of the wall", "faults", "unloading, ms", "private memory, KiB")
+    return table(head, [(one["what"], NAMES[one["way"]], f"cannot: {one['failed']}", *[""] * 5) if "failed" in one else
+                        (one["what"], NAMES[one["way"]], ratio_cell(one), f"{one['cpu'] / 1e6:.2f}", f"{one['wall'] / 1e6:.2f}",
                          f"{one['faults']:.0f}", "stays" if one["stays"] else f"{one['unload_cpu'] / 1e6:.2f}",
                          f"{one['memory'] / 1024:.0f}") for one in rows])
 
@@ -285,8 +299,8 @@ def growth_table(rows):
 def tables(rows):
     """As in Markdown: the parts that were measured."""
     return "\n\n".join((
-        "A further copy of a library, loaded and relocated while another one is there:",
-        library_table([one for one in rows if "stays" in one]),
+        "A further copy of a library, loaded and relocated while another one is there; times are compared with the first way that can:",
+        library_table([one for one in rows if "stays" in one or "failed" in one]),
         "A further interpreter or process, from its creation to its end; times of the wall are divided by their number, too:",
         life_table([one for one in rows if "at_once" in one]),
         "Private dirty memory after the program, by interpreter from the 2nd to the 10th; the bare ones have imported `threading`:",
