@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/lock.h"
 #include "ns/ns.h"
+#include "ns/thread.h"
 #include "debug_mode.h"
 #include "process/jit_mirror.h"
 #include "ns/unwind.h"
@@ -127,11 +128,11 @@ gorgon_debug_set_dwarf(uint64_t address, bool whole, const char **reason)
 		*reason = "a thread is loading or unloading at this moment";
 		return -EBUSY;
 	}
-	if (gorgon_debug_try_begin()) {
+	if (gorgon_threads_trylock()) { // so nobody is in the middle of changing what debuggers read
 		err = set_dwarf((struct gorgon_object *)(uintptr_t)address, whole, reason);
-		gorgon_debug_end();
+		gorgon_threads_unlock();
 	} else {
-		*reason = "a thread is changing at this moment what debuggers read";
+		*reason = "a thread is being added or interrupted at this moment";
 		err = -EBUSY;
 	}
 	gorgon_unlock();

@@ -5,7 +5,7 @@
 // The order is that of the locks: the loader's lock (lock.c) comes first, and libjitreg's last. libjitreg registers
 // its own handlers in an earlier constructor; handlers for before fork() run in the opposite order of their
 // registration. The locks in between are leaves, except that of jit_mirror.c, which has only libjitreg's below it, and that of the
-// list of threads. The debug root's is taken under libjitreg's elsewhere, but with the loader's held, so never during a fork().
+// list of threads. The debug root's need not be taken (../ns/debug_root.c).
 
 #define _GNU_SOURCE
 #include "atfork.h"
@@ -13,7 +13,6 @@
 #include "base/lock.h"
 #include "debug/debug_mode.h"
 #include "process/heap.h"
-#include "ns/debug_writer.h"
 #include "ns/ns.h"
 #include "process/signals.h"
 #include "ns/thread.h"
@@ -43,7 +42,6 @@ void gorgon_before_fork(void)
 {
 	gorgon_lock_before_fork();
 	gorgon_threads_lock();
-	gorgon_debug_before_fork();
 	before_fork_of_namespaces();
 	gorgon_signals_before_fork();
 	gorgon_parts_before_fork();
@@ -62,7 +60,6 @@ static void reset_namespaces(void)
 
 void gorgon_after_fork(bool child)
 {
-	gorgon_debug_after_fork();
 	gorgon_threads_unlock();
 	gorgon_parts_after_fork(child);
 	gorgon_signals_after_fork(child);

@@ -39,22 +39,18 @@ static uint64_t zones; // address of the first; 0 before first use
 static size_t zone_count;
 static struct gorgon_image *placed; // by offset
 
-// Addresses below this one are a program's. The first thread's stack, which has the bytes of AT_RANDOM, is
-// near the end of them: processors and kernels have 2^47, 2^48, 2^39 or another number.
-static uint64_t address_space(void)
-{
-	return UINT64_C(1) << (64 - __builtin_clzll(getauxval(AT_RANDOM) | GORGON_ZONE_SIZE));
-}
-
-// Between a quarter and five eighths of the addresses; programs that may lie anywhere begin behind that.
+// Between a quarter and five eighths of the addresses of a program; programs that may lie anywhere begin behind that. The first thread's
+// stack, which has the bytes of AT_RANDOM, is near the end of the addresses: processors and kernels have 2^47, 2^48, 2^39 or another number.
 static void find_room(uint64_t *low, uint64_t *high)
 {
 #ifdef __SANITIZE_THREAD__ // its runtime ends a process that maps something elsewhere
 	*low = UINT64_C(0x1000000000);
 	*high = UINT64_C(0x8000000000);
 #else
-	*low = address_space() / 4;
-	*high = address_space() / 8 * 5;
+	const uint64_t end = UINT64_C(1) << (64 - __builtin_clzll(getauxval(AT_RANDOM) | GORGON_ZONE_SIZE));
+
+	*low = end / 4;
+	*high = end / 8 * 5;
 #endif
 }
 

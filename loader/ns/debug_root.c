@@ -16,7 +16,8 @@
 // own references, and debuggers find it in .dynsym even when we are stripped.
 __attribute__((visibility("protected"))) struct gorgon_debug_root gorgon_debug_root;
 
-// Its own lock, so that what an interpreter is doing can be shown while another thread loads.
+// Its own lock, so that what an interpreter is doing can be shown while another thread loads. Who has it has the loader's lock, too,
+// or that of the list of threads. fork() takes both, and then nobody has this one.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread unsigned depth __attribute__((tls_model("initial-exec"))); // of changes by this thread
 
@@ -54,31 +55,15 @@ static void init_once(void)
 
 // The fences pair with a reader that loads sequence, copies, loads it again: no
 // change of the lists becomes visible outside of an odd sequence.
-static void begin_change(void)
+void gorgon_debug_begin(void)
 {
-	depth = 1;
+	if (depth++)
+		return;
+	pthread_mutex_lock(&lock);
 	init_once();
 	__atomic_store_n(&gorgon_debug_root.sequence, gorgon_debug_root.sequence + 1,
 			 __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-}
-
-void gorgon_debug_begin(void)
-{
-	if (depth) {
-		depth++;
-		return;
-	}
-	pthread_mutex_lock(&lock);
-	begin_change();
-}
-
-bool gorgon_debug_try_begin(void)
-{
-	if (depth || pthread_mutex_trylock(&lock))
-		return false;
-	begin_change();
-	return true;
 }
 
 void gorgon_debug_end(void)
@@ -88,16 +73,6 @@ void gorgon_debug_end(void)
 	gorgon_debug_root.timestamp = root_now();
 	__atomic_store_n(&gorgon_debug_root.sequence, gorgon_debug_root.sequence + 1,
 			 __ATOMIC_RELEASE);
-	pthread_mutex_unlock(&lock);
-}
-
-void gorgon_debug_before_fork(void)
-{
-	pthread_mutex_lock(&lock);
-}
-
-void gorgon_debug_after_fork(void)
-{
 	pthread_mutex_unlock(&lock);
 }
 

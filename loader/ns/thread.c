@@ -47,6 +47,11 @@ void gorgon_threads_lock(void)
 	pthread_mutex_lock(&list_lock);
 }
 
+bool gorgon_threads_trylock(void)
+{
+	return !pthread_mutex_trylock(&list_lock);
+}
+
 void gorgon_threads_unlock(void)
 {
 	pthread_mutex_unlock(&list_lock);

@@ -70,6 +70,7 @@ uint64_t gorgon_thread_serial(void);
 
 /* The list's own lock, for callers that must not wait for a load: nothing but signals' locks is taken under it. */
 void gorgon_threads_lock(void);
+bool gorgon_threads_trylock(void);
 void gorgon_threads_unlock(void);
 /* Walk all records, the newest first: returns the record after @thread, the first if @thread is
  * NULL, and NULL at the end. The loader's lock is held, or the list's. */

@@ -108,10 +108,12 @@ void gorgon_abandon_name_threads(struct gorgon_interp *interp, pid_t extra, uint
 
 static void show_abandoned(struct gorgon_interp *interp)
 {
+	gorgon_threads_lock();
 	gorgon_debug_begin();
 	interp->ns->debug.state = GORGON_DEBUG_NS_ABANDONED;
 	gorgon_debug_touch(&interp->ns->debug);
 	gorgon_debug_end();
+	gorgon_threads_unlock();
 }
 
 // The state becomes ABANDONED. False: there is nothing to abandon.

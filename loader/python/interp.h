@@ -49,12 +49,13 @@ struct gorgon_call {
 	bool on_main_thread;
 	bool first;	  /* the thread has no older entry into this interpreter */
 	bool entered;	  /* signals reach it */
-	bool left;	  /* its code has come back */
 	bool closed;	  /* it cannot be interrupted any more */
 	bool interrupted;
 	bool thrown;	  /* it was interrupted by an asynchronous exception */
+	/* Its own thread alone has these. */
 	jmp_buf exit_env; /* where exit() on this thread goes */
 	int exit_status;
+	bool left; /* its code has come back */
 };
 
 /* The entries into an interpreter, and its state; see call.c. */

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/lock.h"
 #include "ns/ns.h"
+#include "ns/thread.h"
 #include "image/symbol.h"
 #include "process/files.h"
 
@@ -27,10 +28,12 @@ void gorgon_interp_stamp(uint64_t *time_ns)
 
 void gorgon_interp_show_thread(struct gorgon_interp *interp, uint64_t tid)
 {
+	gorgon_threads_lock();
 	gorgon_debug_begin();
 	interp->ns->debug.thread = tid;
 	gorgon_debug_touch(&interp->ns->debug);
 	gorgon_debug_end();
+	gorgon_threads_unlock();
 }
 
 struct gorgon_error *gorgon_interp_take_files(struct gorgon_interp *interp)
