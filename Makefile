@@ -302,6 +302,7 @@ $(BUILD)/tests/test_jitreg_damage: private WRAP := malloc calloc realloc realloc
 $(BUILD)/tests/test_jitreg_group_damage: private WRAP := malloc calloc realloc reallocarray strdup mmap mprotect \
 	memfd_create pread write flock link mkostemps open_memstream
 $(BUILD)/tests/test_jitreg_folder: private WRAP := open flock link
+$(BUILD)/tests/test_files: private WRAP := sendmsg
 # What fails in test_failures; tests/python/failing.c has a function for each.
 $(BUILD)/tests/test_failures: private WRAP := asprintf open openat gorgon_now \
 	$(shell sed -n 's/^WRAP.[A-Z]*, \([a-z0-9_]*\),.*/\1/p' tests/python/failing.c)

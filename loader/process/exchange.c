@@ -7,8 +7,9 @@
 // its own, the keeper, which is started when the first descriptor is sent. It has one socket, at
 // an address in the abstract namespace that the kernel chooses, and listens to this process only.
 //
-// A thread that sends or receives makes a socket for its question and the answer, and closes it. So
-// nothing stays open in a program's table.
+// A thread that sends or receives makes a pair of sockets for the answer, sends one of them along with
+// its question, and closes what it has made: nothing stays open in a program's table. The keeper closes
+// its socket whether it could answer or not, so nobody waits for an answer that does not come.
 //
 // A forked child has no keeper, and starts its own. Descriptors that were held stay with the parent's.
 //
@@ -37,6 +38,9 @@
 
 enum request { SEND, RECEIVE };
 
+// Answers beside 0 and the system's error numbers.
+enum { NOT_SENT = -1, NOT_RECEIVED = -2 };
+
 struct question {
 	enum request request;
 	char name[NAME_MAX_SIZE];
@@ -56,31 +60,34 @@ static void after_fork(bool child)
 		keeper.size = 0;
 }
 
-// --- messages with a descriptor, or without (-1) ----------------------------------------------
+// --- messages with descriptors ------------------------------------------------------------------
 
-// Room for a descriptor and for the sender's credentials, each aligned.
+#define FDS_MAX 2 // of a message
+
+// Room for descriptors and for the sender's credentials, each aligned.
 union control {
 	struct cmsghdr header;
-	char bytes[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
+	char bytes[CMSG_SPACE(FDS_MAX * sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
 };
 
-static bool exchange_post(int at, const struct address *to, const void *data, size_t size, int fd)
+// @to is NULL for a socket that has a peer.
+static bool exchange_post(int at, const struct address *to, const void *data, size_t size, const int *fds, size_t count)
 {
 	struct iovec part = {(void *)data, size};
 	union control control = {.header = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
 	struct msghdr message = {
-		.msg_name = (void *)&to->un,
-		.msg_namelen = to->size,
+		.msg_name = to ? (void *)&to->un : NULL,
+		.msg_namelen = to ? to->size : 0,
 		.msg_iov = &part,
 		.msg_iovlen = 1,
 	};
 	ssize_t sent;
 
-	if (fd >= 0) {
-		control.header.cmsg_len = CMSG_LEN(sizeof(fd));
-		memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+	if (count) {
+		control.header.cmsg_len = CMSG_LEN(count * sizeof(*fds));
+		memcpy(CMSG_DATA(&control.header), fds, count * sizeof(*fds));
 		message.msg_control = &control;
-		message.msg_controllen = CMSG_SPACE(sizeof(fd));
+		message.msg_controllen = CMSG_SPACE(count * sizeof(*fds));
 	}
 	do
 		sent = sendmsg(at, &message, MSG_NOSIGNAL);
@@ -88,58 +95,42 @@ static bool exchange_post(int at, const struct address *to, const void *data, si
 	return sent == (ssize_t)size;
 }
 
-// Returns false with errno set. @pid may be NULL.
-static bool exchange_take(int at, struct address *from, void *data, size_t size, int *fd,
-			  pid_t *pid)
+// Returns false with errno set. A descriptor that did not come, or for which the table has no room, is -1. @pid
+// may be NULL.
+static bool exchange_take(int at, void *data, size_t size, int fds[static FDS_MAX], pid_t *pid)
 {
 	struct iovec part = {data, size};
 	union control control;
 	struct msghdr message = {
-		.msg_name = &from->un,
-		.msg_namelen = sizeof(from->un),
 		.msg_iov = &part,
 		.msg_iovlen = 1,
 		.msg_control = &control,
 		.msg_controllen = sizeof(control),
 	};
 	ssize_t got;
+	int fd;
 
-	*fd = -1;
+	fds[0] = fds[1] = -1;
 	do
 		got = recvmsg(at, &message, MSG_CMSG_CLOEXEC);
 	while (got < 0 && errno == EINTR);
 	if (got < 0)
 		return false;
-	from->size = message.msg_namelen;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
 		if (c->cmsg_level != SOL_SOCKET)
 			continue;
-		if (c->cmsg_type == SCM_RIGHTS)
-			memcpy(fd, CMSG_DATA(c), sizeof(*fd));
 		if (c->cmsg_type == SCM_CREDENTIALS && pid)
 			*pid = ((const struct ucred *)CMSG_DATA(c))->pid;
+		for (size_t i = 0; c->cmsg_type == SCM_RIGHTS && CMSG_LEN((i + 1) * sizeof(fd)) <= c->cmsg_len; i++) {
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(fd), sizeof(fd));
+			if (i < FDS_MAX)
+				fds[i] = fd;
+			else
+				close(fd); // a stranger may send any number
+		}
 	}
-	errno = EBADMSG;
+	errno = got ? EBADMSG : ECONNRESET;
 	return got == (ssize_t)size;
-}
-
-// A socket at an address that the kernel chooses, or -1. @address may be NULL.
-static int make_socket(struct address *address)
-{
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), saved;
-	struct sockaddr_un un = {.sun_family = AF_UNIX};
-	bool done = fd >= 0 && !bind(fd, (struct sockaddr *)&un, sizeof(un.sun_family));
-
-	if (done && address) {
-		address->size = sizeof(address->un);
-		done = !getsockname(fd, (struct sockaddr *)&address->un, &address->size);
-	}
-	if (done || fd < 0)
-		return fd;
-	saved = errno;
-	close(fd);
-	errno = saved;
-	return -1;
 }
 
 // --- the keeper -----------------------------------------------------------------------------
@@ -157,15 +148,15 @@ static struct kept **exchange_find(struct kept **list, const char *name)
 	return list;
 }
 
-// Returns an error number. Takes @fd on success.
+// Returns an answer. Takes @fd on success.
 static int exchange_keep(struct kept **list, const char *name, int fd)
 {
 	struct kept *kept;
 
 	if (fd < 0)
-		return EBADF;
+		return EMFILE; // it was sent, and there was no room for it
 	if (*exchange_find(list, name))
-		return EEXIST;
+		return NOT_RECEIVED;
 	kept = malloc(sizeof(*kept) + strlen(name) + 1);
 	if (!kept)
 		return ENOMEM;
@@ -176,54 +167,84 @@ static int exchange_keep(struct kept **list, const char *name, int fd)
 	return 0;
 }
 
-// Returns whether the asking thread has the answer: it may be gone. It waits, so when the kernel has no memory for
-// the message the keeper tries again.
-static bool exchange_answer(int at, const struct address *to, int err, int fd)
+static void exchange_drop(struct kept **place)
 {
-	const struct timespec pause = {.tv_nsec = 10000000};
-	bool sent;
+	struct kept *kept = *place;
 
-	while (!(sent = exchange_post(at, to, &err, sizeof(err), fd)) && (errno == ENOBUFS || errno == ENOMEM))
-		nanosleep(&pause, NULL);
-	return sent;
-}
-
-static void answer_receive(struct kept **list, int at, const struct address *to, const char *name)
-{
-	struct kept **place = exchange_find(list, name), *kept = *place;
-
-	if (!exchange_answer(at, to, kept ? 0 : ENOENT, kept ? kept->fd : -1) || !kept)
-		return; // the descriptor stays for the next
 	*place = kept->next;
 	close(kept->fd);
 	free(kept);
 }
 
-// Nobody can close the socket, which is in the keeper's own table.
+// Returns whether the answer goes to the asking thread as it is. If not, it gets the reason, which needs less of the kernel, or none.
+static bool exchange_answer(int reply, int answer, const int *fd)
+{
+	if (exchange_post(reply, NULL, &answer, sizeof(answer), fd, fd ? 1 : 0))
+		return true;
+	answer = errno;
+	exchange_post(reply, NULL, &answer, sizeof(answer), NULL, 0);
+	return false;
+}
+
+static void answer_send(struct kept **list, int reply, const char *name, int fd)
+{
+	int answer = exchange_keep(list, name, fd);
+
+	if (answer && fd >= 0)
+		close(fd);
+	if (!exchange_answer(reply, answer, NULL) && !answer)
+		exchange_drop(exchange_find(list, name)); // the asking thread takes it for not sent
+}
+
+static void answer_receive(struct kept **list, int reply, const char *name)
+{
+	struct kept **place = exchange_find(list, name);
+
+	if (!*place)
+		exchange_answer(reply, NOT_SENT, NULL);
+	else if (exchange_answer(reply, 0, &(*place)->fd))
+		exchange_drop(place);
+}
+
+// Nobody can close the socket, which is in the keeper's own table. That has room for another socket for an answer at all times: a
+// descriptor comes behind the one for the answer to its question, and stays only if there was room for both.
 static __attribute__((noreturn)) void keep_descriptors(int at)
 {
 	struct kept *list = NULL;
 	struct question question;
-	struct address from;
 	pid_t pid = 0;
-	int fd, err;
+	int fds[FDS_MAX];
 
 	for (;;) {
-		bool whole = exchange_take(at, &from, &question, sizeof(question), &fd, &pid);
+		bool whole = exchange_take(at, &question, sizeof(question), fds, &pid);
 
 		question.name[NAME_MAX_SIZE - 1] = '\0';
 		// Any process may write to the address.
 		if (whole && pid == getpid() && question.request == SEND) {
-			err = exchange_keep(&list, question.name, fd);
-			if (!err)
-				fd = -1;
-			exchange_answer(at, &from, err, -1);
+			answer_send(&list, fds[0], question.name, fds[1]);
+			fds[1] = -1;
 		} else if (whole && pid == getpid()) {
-			answer_receive(&list, at, &from, question.name);
+			answer_receive(&list, fds[0], question.name);
 		}
-		if (fd >= 0)
-			close(fd);
+		shutdown(fds[0], SHUT_RDWR); // a child forked meanwhile may have it, too
+		for (size_t i = 0; i < FDS_MAX; i++)
+			if (fds[i] >= 0)
+				close(fds[i]);
 	}
+}
+
+// A socket at an address that the kernel chooses, and which tells who sends, or -1; then the thread's end closes what it has made.
+static int make_socket(struct address *address)
+{
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), on = 1;
+	struct sockaddr_un un = {.sun_family = AF_UNIX};
+
+	address->size = sizeof(address->un);
+	return fd >= 0 && !bind(fd, (struct sockaddr *)&un, sizeof(un.sun_family)) &&
+			       !getsockname(fd, (struct sockaddr *)&address->un, &address->size) &&
+			       !setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on))
+		       ? fd
+		       : -1;
 }
 
 // A new keeper's answer to the thread that has started it.
@@ -238,7 +259,7 @@ static struct {
 static void *begin_to_keep(void *arg)
 {
 	struct address address = {.size = 0};
-	int err = -gorgon_files_unshare(), at = -1, on = 1;
+	int err = -gorgon_files_unshare(), at = -1;
 
 	(void)arg;
 	pthread_setname_np(pthread_self(), "gorgon-keeper");
@@ -247,7 +268,7 @@ static void *begin_to_keep(void *arg)
 		gorgon_files_close_from(0);
 		at = make_socket(&address);
 	}
-	if (!err && (at < 0 || setsockopt(at, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on))))
+	if (!err && at < 0)
 		err = errno;
 	pthread_mutex_lock(&begun.lock);
 	begun.address = address;
@@ -298,30 +319,28 @@ static int find_keeper(struct address *ret)
 	return err;
 }
 
-// Returns an error number; the answer's descriptor in @ret.
+// Returns an answer; its descriptor in @ret. @fd is -1 if none goes with the question.
 static int exchange_ask(const struct question *question, int fd, int *ret)
 {
-	struct address to, from;
-	int err = find_keeper(&to), at, spare, answer = 0;
+	struct address to;
+	int err = find_keeper(&to), at, ends[2], fds[FDS_MAX] = {-1, -1}, answer = 0;
 
 	*ret = -1;
 	if (err)
 		return err;
-	at = make_socket(NULL);
-	if (at < 0)
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return errno;
-	// Without room for a descriptor the message would come without it, and it would be lost.
-	spare = fcntl(at, F_DUPFD_CLOEXEC, 0);
-	if (spare < 0 || !exchange_post(at, &to, question, sizeof(*question), fd))
+	at = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (at < 0 || !exchange_post(at, &to, question, sizeof(*question), (int[]){ends[1], fd}, fd < 0 ? 1 : 2))
 		err = errno;
-	if (spare >= 0)
-		close(spare);
-	do {
-		if (!err && !exchange_take(at, &from, &answer, sizeof(answer), ret, NULL))
-			err = errno;
-		// A message from another process is not the answer.
-	} while (!err && (from.size != to.size || memcmp(&from.un, &to.un, to.size)));
-	close(at);
+	if (at >= 0)
+		close(at);
+	// The answer's descriptor has room now. Without, the message would come without it, and it would be lost.
+	close(ends[1]);
+	if (!err && !exchange_take(ends[0], &answer, sizeof(answer), fds, NULL))
+		err = errno;
+	close(ends[0]);
+	*ret = fds[0];
 	return err ?: answer;
 }
 
@@ -346,7 +365,7 @@ struct gorgon_error *gorgon_descriptor_send(const char *name, int fd)
 	if (err)
 		return err;
 	number = fd < 0 ? EBADF : exchange_ask(&question, fd, &none);
-	if (number == EEXIST)
+	if (number == NOT_RECEIVED)
 		return gorgon_error_create(
 			GORGON_ERROR_BUSY,
 			"descriptor '%s': nobody has received the one that was sent before", name);
@@ -362,7 +381,7 @@ struct gorgon_error *gorgon_descriptor_receive(const char *name, int *fd)
 	if (err)
 		return err;
 	number = exchange_ask(&question, -1, &received);
-	if (number == ENOENT)
+	if (number == NOT_SENT)
 		return gorgon_error_create(GORGON_ERROR_MISSING,
 					   "descriptor '%s': nobody has sent it", name);
 	// When the table has no room, the message comes without its descriptor.

@@ -7,14 +7,20 @@
 
 #include "process/files.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -352,6 +358,146 @@ static void descriptor_of_a_parent_is_not_a_childs(void **state)
 	close(fd);
 }
 
+// --- the thread that keeps descriptors ------------------------------------------------------------
+
+static pthread_t tester;
+static atomic_int failures, reason; // so many calls of sendmsg() on other threads fail
+
+ssize_t __real_sendmsg(int fd, const struct msghdr *message, int flags);
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags);
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
+{
+	if (pthread_equal(pthread_self(), tester) || failures == 0)
+		return __real_sendmsg(fd, message, flags);
+	failures--;
+	errno = reason;
+	return -1;
+}
+
+static void assert_os_error(struct gorgon_error *err, int expected)
+{
+	assert_int_equal(gorgon_error_code(err), GORGON_ERROR_OS);
+	assert_int_equal(gorgon_error_errno(err), expected);
+	gorgon_error_destroy(err);
+}
+
+// The keeper's answer fails for every reason: once, so that it can say why, or as often as it tries.
+static void descriptor_whose_answer_cannot_be_sent_is_an_error(void **state)
+{
+	int fd = open("/dev/null", O_RDONLY), got;
+
+	(void)state;
+	assert_ok(gorgon_descriptor_send("kept", fd));
+	for (int number = 1; number <= EHWPOISON; number++) {
+		if (number == EINTR)
+			continue; // the call is made again
+		for (int times = 1; times <= 2; times++) {
+			reason = number;
+			failures = times;
+			assert_os_error(gorgon_descriptor_receive("kept", &got), times == 1 ? number : ECONNRESET);
+			failures = times;
+			assert_os_error(gorgon_descriptor_send("lost", fd), times == 1 ? number : ECONNRESET);
+			assert_int_equal(failures, 0);
+			assert_error(gorgon_descriptor_receive("lost", &got), GORGON_ERROR_MISSING, "'lost'");
+		}
+	}
+	reason = EINTR;
+	failures = 3;
+	assert_ok(gorgon_descriptor_receive("kept", &got));
+	close(got);
+	close(fd);
+}
+
+// The keeper's descriptors; returns how many there are. @name gets the name of its socket.
+static size_t look_at_keeper(char name[static 64])
+{
+	char path[300], text[256], inode[32] = "";
+	DIR *tasks = opendir("/proc/self/task"), *fds = NULL;
+	FILE *sockets = fopen("/proc/net/unix", "re");
+	struct dirent *entry;
+	size_t ret = 0;
+
+	assert_non_null(tasks);
+	assert_non_null(sockets);
+	while (!fds && (entry = readdir(tasks))) {
+		FILE *in;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
+		in = fopen(path, "re");
+		if (in && fgets(text, sizeof(text), in) && !strcmp(text, "gorgon-keeper\n")) {
+			snprintf(path, sizeof(path), "/proc/self/task/%s/fd", entry->d_name);
+			fds = opendir(path);
+		}
+		if (in)
+			fclose(in);
+	}
+	assert_non_null(fds);
+	while ((entry = readdir(fds)))
+		ret += *entry->d_name != '.';
+	strcat(path, "/0");
+	assert_true(readlink(path, text, sizeof(text)) > 0);
+	assert_int_equal(sscanf(text, "socket:[%31[0-9]]", inode), 1);
+	*name = '\0';
+	while (!*name && fgets(text, sizeof(text), sockets)) {
+		char seen[32] = "", address[64] = "";
+
+		if (sscanf(text, "%*s %*s %*s %*s %*s %*s %31s @%63s", seen, address) == 2 && !strcmp(seen, inode))
+			strcpy(name, address);
+	}
+	assert_true(*name);
+	closedir(fds);
+	closedir(tasks);
+	fclose(sockets);
+	return ret;
+}
+
+static void send_descriptors_to(const char *name, size_t count)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	char room[CMSG_SPACE(16 * sizeof(int))] = "";
+	int fds[16] = {0}, at = socket(AF_UNIX, SOCK_DGRAM, 0);
+	struct iovec part = {(void *)"", 1};
+	struct msghdr message = {
+		.msg_name = &to,
+		.msg_namelen = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name)),
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = room,
+		.msg_controllen = CMSG_SPACE(count * sizeof(int)),
+	};
+
+	strcpy(to.sun_path + 1, name);
+	*CMSG_FIRSTHDR(&message) = (struct cmsghdr){CMSG_LEN(count * sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+	memcpy(CMSG_DATA(CMSG_FIRSTHDR(&message)), fds, count * sizeof(int));
+	if (sendmsg(at, &message, 0) != 1)
+		_exit(1);
+}
+
+static void descriptors_of_strangers_do_not_stay(void **state)
+{
+	int fd = open("/dev/null", O_RDONLY), got, status;
+	char name[64], same[64];
+	size_t before;
+	pid_t child;
+
+	(void)state;
+	assert_ok(gorgon_descriptor_send("kept", fd));
+	before = look_at_keeper(name);
+	child = fork();
+	if (!child) {
+		for (size_t count = 1; count <= 16; count++)
+			send_descriptors_to(name, count);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_error(gorgon_descriptor_receive("none", &got), GORGON_ERROR_MISSING, "'none'"); // what came before has been read now
+	assert_int_equal(look_at_keeper(same), before);
+	assert_ok(gorgon_descriptor_receive("kept", &got));
+	close(got);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -367,8 +513,11 @@ int main(void)
 		cmocka_unit_test(descriptor_goes_from_host_to_program_and_back),
 		cmocka_unit_test(descriptor_waits_while_there_is_no_room),
 		cmocka_unit_test(descriptor_of_a_parent_is_not_a_childs),
+		cmocka_unit_test(descriptor_whose_answer_cannot_be_sent_is_an_error),
+		cmocka_unit_test(descriptors_of_strangers_do_not_stay),
 	};
 
+	tester = pthread_self();
 	if (!getcwd(here, sizeof(here)))
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);

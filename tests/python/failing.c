@@ -210,6 +210,7 @@ WRAP(THREAD, pthread_key_create, EAGAIN, EAGAIN, int, (pthread_key_t *key, void 
 WRAP(THREAD, pthread_attr_init, ENOMEM, ENOMEM, int, (pthread_attr_t *attr), attr)
 WRAP(THREAD, pthread_getattr_np, ENOMEM, ENOMEM, int, (pthread_t thread, pthread_attr_t *attr), thread, attr)
 WRAP(FILE, socket, -1, EMFILE, int, (int family, int type, int protocol), family, type, protocol)
+WRAP(FILE, socketpair, -1, EMFILE, int, (int family, int type, int protocol, int ends[2]), family, type, protocol, ends)
 WRAP(FILE, bind, -1, EADDRINUSE, int, (int fd, const struct sockaddr *address, socklen_t size), fd, address, size)
 WRAP(FILE, sendmsg, -1, ENOBUFS, ssize_t, (int fd, const struct msghdr *message, int flags), fd, message, flags)
 WRAP(THREAD, unshare, -1, EPERM, int, (int flags), flags)

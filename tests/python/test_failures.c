@@ -704,7 +704,7 @@ static void step_survives_each_failure(void **state)
 			if (!first && (all || !every_call))
 				continue;
 			if (all && !strcmp(step->file, KEEPER))
-				continue; // the thread that keeps descriptors waits for memory
+				continue; // a thread that cannot send anything cannot say why: process/test_files.c
 			status = in_child(step, n, all);
 			failures++;
 			if (record->count < n && result->ended)
