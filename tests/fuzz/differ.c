@@ -5,7 +5,7 @@
 //
 // usage: differ COUNT SEED FILE...      COUNT damages of the files in turn; a line of counts at the end
 //        differ FILE...                 the files as they are; prints the name of each file that the system's linker refuses
-//                                       and that crashes under ours, and name and reason of those that ours accepts
+//                                       and that crashes under ours, and name and reason of those that one alone refuses
 //
 // differ: 5000 damages: both accept 812, both refuse 2901, ours alone accepts 10, the system's alone 400, crashes: both 700,
 // the system's alone 174, ours where the system accepts 0, where it refuses 0
@@ -57,25 +57,39 @@ static bool open_by_system(const char *name)
 	return dlopen(name, RTLD_NOW | RTLD_LOCAL);
 }
 
-static bool open_by_ours(const char *name)
+static struct gorgon_error *load(const char *name)
 {
 	struct gorgon_object *object;
-	struct gorgon_error *error;
 	struct gorgon_ns *ns;
-	bool ret;
 
 	if (gorgon_ns_create(NULL, &ns))
 		_exit(99);
-	error = gorgon_object_open(ns, name, 0, &object);
-	ret = !error;
+	return gorgon_object_open(ns, name, 0, &object);
+}
+
+static bool open_by_ours(const char *name)
+{
+	struct gorgon_error *error = load(name);
+	bool ret = !error;
+
 	gorgon_error_destroy(error);
 	return ret;
 }
 
 // Says why the system's linker refuses what ours has accepted.
-static bool tell_reason(const char *name)
+static bool tell_system_reason(const char *name)
 {
 	fprintf(stderr, "accepted by ours alone: %s\n", dlopen(name, RTLD_NOW | RTLD_LOCAL) ? "-" : dlerror());
+	return true;
+}
+
+// Says why ours refuses what the system's linker has accepted.
+static bool tell_our_reason(const char *name)
+{
+	struct gorgon_error *error = load(name);
+
+	fprintf(stderr, "accepted by the system's alone: %s\n", error ? gorgon_error_message(error) : "-");
+	gorgon_error_destroy(error);
 	return true;
 }
 
@@ -137,9 +151,9 @@ static bool compare(const uint8_t *bytes, size_t size, const char *path)
 
 	theirs = outcome_of(open_by_system, name);
 	ours = outcome_of(open_by_ours, name);
-	if (path && theirs == REFUSES && ours == ACCEPTS) {
+	if (path && theirs != ours && theirs != CRASHES && ours != CRASHES) {
 		fprintf(stderr, "%s: ", path);
-		outcome_of(tell_reason, name);
+		outcome_of(theirs == REFUSES ? tell_system_reason : tell_our_reason, name);
 	}
 	close(fd);
 	counts[theirs][ours]++;
