@@ -28,10 +28,11 @@ def read(target, paths, folder):
 
 def compare(paths, folder):
     """Opens the files under the system's linker and ours, each in a child. Returns tests/fuzz/differ.c's line of counts, the
-    files that the system's linker refuses and that crash under ours, and [(path, why)] of those that it refuses and ours accepts."""
+    files that the system's linker refuses and that crash under ours, and [(path, who, why)] of those that one accepts and the other
+    refuses: who accepts, "ours" or "the system's", and why the other does not."""
     result = harness.run(os.path.join(harness.BUILD, "differ"), *paths, cwd=folder, timeout=3600)
     counts = re.search(r"^differ: (.*)$", result.stderr, re.M)
     if not counts:
         raise RuntimeError(f"differ: status {result.returncode}\n{result.stderr}")
-    alone = re.findall(r"^(.*): accepted by ours alone: (.*)$", result.stderr, re.M)
+    alone = re.findall(r"^(.*): accepted by (.*) alone: (.*)$", result.stderr, re.M)
     return counts[1], sorted(set(result.stderr.splitlines()) & set(paths)), alone
