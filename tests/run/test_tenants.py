@@ -29,8 +29,10 @@ class Tenants(unittest.TestCase):
 
     def test_computing_tenants_are_right_while_others_have_faults(self):
         _, _, wrong, abandoned, kept, _ = self.run_host("faults", "20")
-        self.assertEqual((wrong, kept), (0, 0))
-        self.assertGreaterEqual(abandoned, 20)  # on a busy machine, ends of interpreters may also be late
+        # On a busy machine, or under sanitizers, ends of interpreters may also be late; they are abandoned, too, and may be kept.
+        self.assertEqual(wrong, 0)
+        self.assertGreaterEqual(abandoned, 20)
+        self.assertLessEqual(kept, abandoned - 20)
 
 
 if __name__ == "__main__":
