@@ -3,7 +3,7 @@
 
 import unittest
 
-from harness import GORGON, run
+from harness import GORGON, SANITIZED, run
 
 # Each program counts the signals of its interval timer, which differs from program to program.
 INTERVALS = """
@@ -190,6 +190,7 @@ class Loader(unittest.TestCase):
     def test_watchers_of_asyncio(self):
         self.check(2, WATCHERS, ["all"] * 2)
 
+    @unittest.skipIf(SANITIZED, "the sanitizer's allocator does not survive a fork among threads")
     def test_pools(self):
         self.check(2, POOL, ["9"] * 2)
 
