@@ -120,12 +120,23 @@ struct gorgon_error *gorgon_ns_create(const struct gorgon_ns_opts *opts, struct 
 	return gorgon_ns_create_with(opts, NULL, 0, ret);
 }
 
+// A daemon thread ends when it asks for the GIL of a Python that has ended. In a blocking call it never would.
+static void wake_threads(const struct gorgon_ns *ns)
+{
+	for (const struct gorgon_thread *thread = gorgon_thread_next(NULL); thread; thread = gorgon_thread_next(thread))
+		if (thread->ns == ns)
+			gorgon_signals_wake((pid_t)thread->tid);
+}
+
 struct gorgon_error *gorgon_ns_wait_for_threads(struct gorgon_ns *ns)
 {
 	uint64_t until = gorgon_now() + THREAD_WAIT_MS * 1000000ull;
 
-	while (ns->thread_count && gorgon_now() < until)
+	while (ns->thread_count && gorgon_now() < until) {
+		if (ns->debug.interp != GORGON_DEBUG_NO_INTERP)
+			wake_threads(ns);
 		gorgon_lock_wait(10);
+	}
 	if (!ns->thread_count)
 		return NULL;
 	return gorgon_error_create(GORGON_ERROR_BUSY,

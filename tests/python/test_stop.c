@@ -498,10 +498,31 @@ static void daemon_thread_that_waits_for_signals_ends_with_the_program(void **st
 	destroy(interp);
 }
 
+// At the end of python3 the process ends with them. Here they would keep their interpreter's memory for good.
+static void daemon_threads_in_blocking_calls_end_with_the_program(void **state)
+{
+	struct gorgon_interp *interp = start();
+
+	(void)state;
+	run(interp, "import os, queue, select, threading, time\n"
+		    "calls = [threading.Event().wait, lambda: threading.Event().wait(1000), lambda: time.sleep(1000),\n"
+		    "         queue.SimpleQueue().get, lambda: os.read(os.pipe()[0], 1), lambda: select.select([], [], [])]\n"
+		    "begun = threading.Barrier(len(calls) + 1)\n"
+		    "def block(call):\n"
+		    "  begun.wait()\n"
+		    "  call()\n"
+		    "for call in calls: threading.Thread(target=block, args=(call,), daemon=True).start()\n"
+		    "begun.wait()\n"
+		    "time.sleep(0.1)\n");
+	assert_ok(gorgon_interp_stop(interp, ENDS_MS));
+	destroy(interp);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(daemon_thread_that_waits_for_signals_ends_with_the_program),
+		cmocka_unit_test(daemon_threads_in_blocking_calls_end_with_the_program),
 		cmocka_unit_test(stop_within_a_limit_is_an_ordinary_end),
 		cmocka_unit_test(stop_that_ends_at_the_last_moment_has_ended),
 		cmocka_unit_test(stop_does_not_wait_for_loads_of_other_threads),

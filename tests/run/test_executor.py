@@ -511,9 +511,15 @@ print((pages() - size) / 8 < 8000)
     def test_interpreter_with_a_thread_stays_until_it_can_go(self):
         self.check("""
 import warnings
-def stay():
-    import threading, time
-    threading.Thread(target=time.sleep, args=(3,), daemon=True).start()
+def stay():  # by a thread that nothing wakes up
+    import signal, threading, time
+    def block(begun):
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGURG])
+        begun.set()
+        time.sleep(3)
+    begun = threading.Event()
+    threading.Thread(target=block, args=(begun,), daemon=True).start()
+    begun.wait()
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     with Pool(1) as pool:
@@ -531,9 +537,15 @@ import warnings
 from gorgon import _executor
 warnings.simplefilter("ignore")
 _executor.MOST_STAYING = 2
-def stay():
-    import threading, time
-    threading.Thread(target=time.sleep, args=(30,), daemon=True).start()
+def stay():  # by a thread that nothing wakes up
+    import signal, threading, time
+    def block(begun):
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGURG])
+        begun.set()
+        time.sleep(30)
+    begun = threading.Event()
+    threading.Thread(target=block, args=(begun,), daemon=True).start()
+    begun.wait()
 for i in range(3):
     with Pool(1) as pool:
         print(fails(pool.submit(stay).result), gorgon.count())
