@@ -9,8 +9,9 @@
 // mmap() and mremap() have no argument register left for a namespace (thunk.c): the namespace is
 // that of the calling code, found by the return address.
 //
-// Only private anonymous mappings are listed. Shared mappings and mappings of files may be meant to
-// outlive the interpreter, and cost no heap. Memory from malloc() is the process's.
+// Only anonymous mappings are listed, private and shared ones: Python's module mmap makes shared ones, which nobody but forked
+// children can get. Mappings of files may be meant to outlive the interpreter, and cost no heap. Memory from malloc() is
+// the process's.
 //
 // Arenas of CPython's object allocator are 1 MiB each, and nearly all of their pages are written
 // to. With the option `large_arenas` two of them share a large page, from the third one on, so that
@@ -213,8 +214,8 @@ static void *map(void *addr, size_t size, int prot, int flags, int fd, off_t off
 	struct gorgon_memory *memory;
 	void *ret = NULL;
 
-	if (!ns || (flags & (MAP_ANONYMOUS | MAP_PRIVATE)) != (MAP_ANONYMOUS | MAP_PRIVATE)) {
-		if (ns && !(flags & MAP_ANONYMOUS) && prot & PROT_EXEC)
+	if (!ns || !(flags & MAP_ANONYMOUS)) {
+		if (ns && prot & PROT_EXEC)
 			return map_code(caller, addr, size, prot, flags, fd, off);
 		return mmap(addr, size, prot, flags, fd, off);
 	}
@@ -267,6 +268,12 @@ static void *remap(void *addr, size_t size, size_t new_size, int flags, void *ne
 	pthread_mutex_lock(&lock);
 	i = find_range(memory, start);
 	listed = i < memory->count && memory->ranges[i].start <= start;
+	pthread_mutex_unlock(&lock);
+	if (listed && new_size > size && new_size <= PTRDIFF_MAX && !gorgon_usage_allow(&ns->usage, new_size - size)) {
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	pthread_mutex_lock(&lock);
 	ret = mremap(addr, size, new_size, flags, new_addr);
 	if (ret != MAP_FAILED && listed) {
 		memory_forget(memory, start, start + page_up(size));

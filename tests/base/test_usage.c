@@ -290,6 +290,28 @@ static void limit_near_collects_although_the_collector_is_off(void **state)
 	destroy(interp);
 }
 
+// The module mmap makes shared mappings by default.
+static void limit_counts_shared_mappings_and_mappings_that_grow(void **state)
+{
+	struct gorgon_interp *interp = start_limited(64 * MIB);
+
+	(void)state;
+	run(interp, "import errno, mmap\n"
+		    "def refused(function, *args):\n"
+		    "    try: function(*args)\n"
+		    "    except OSError as e: return e.errno == errno.ENOMEM\n"
+		    "x = mmap.mmap(-1, 16 << 20)\n"
+		    "assert refused(mmap.mmap, -1, 1 << 30)\n"
+		    "assert refused(x.resize, 1 << 30)\n"
+		    "y = mmap.mmap(-1, 16 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+		    "assert refused(y.resize, 1 << 30)\n"
+		    "y.resize(32 << 20)\n"
+		    "assert refused(mmap.mmap, -1, 32 << 20)\n"
+		    "x.close(); y.close()\n"
+		    "mmap.mmap(-1, 32 << 20).close()\n");
+	destroy(interp);
+}
+
 static void limit_counts_what_extensions_allocate(void **state)
 {
 	struct gorgon_interp *interp = start_limited(64 * MIB);
@@ -440,6 +462,7 @@ int main(void)
 		cmocka_unit_test(limit_passed_for_good_leaves_room_to_clean_up),
 		cmocka_unit_test(limit_passed_on_another_thread_is_a_memory_error),
 		cmocka_unit_test(limit_near_collects_although_the_collector_is_off),
+		cmocka_unit_test(limit_counts_shared_mappings_and_mappings_that_grow),
 		cmocka_unit_test(limit_counts_what_extensions_allocate),
 		cmocka_unit_test(limit_counts_arrays_of_numpy_by_either_handler),
 		cmocka_unit_test(host_is_asked_first_and_may_raise_the_limit),
