@@ -26,6 +26,11 @@ struct gorgon_error *gorgon_permissions_check(const struct gorgon_ns_opts *opts)
 	if (opts->deny & ~known)
 		return gorgon_error_create(GORGON_ERROR_ARGUMENT, "gorgon_ns_opts: deny is 0x%x, expected flags of 0x%x",
 					   opts->deny, known);
+	// A host that gives a list means it to hold.
+	if (opts->extensions && *opts->extensions && !(opts->deny & GORGON_DENY_EXTENSIONS))
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					   "gorgon_ns_opts: extensions is a list, and deny is 0x%x, expected GORGON_DENY_EXTENSIONS in it",
+					   opts->deny);
 	return NULL;
 }
 

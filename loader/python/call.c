@@ -108,7 +108,7 @@ static struct gorgon_error *refuse_call(const struct gorgon_interp *interp,
 		[GORGON_INTERP_STARTED] = "is started",
 		[GORGON_INTERP_STOPPING] = "is being stopped",
 		[GORGON_INTERP_FINALISING] = "is being stopped",
-		[GORGON_INTERP_ENDED] = "has run its program; one program per interpreter",
+		[GORGON_INTERP_ENDED] = "has ended, and cannot be started again",
 	};
 
 	if (state == GORGON_INTERP_ABANDONED) // the reason does not change any more
@@ -685,25 +685,22 @@ static struct gorgon_call *find_unthrown_call(struct gorgon_interp *interp)
 // that waits for the GIL has no state in Python yet; it looks whether it was interrupted when it has the GIL.
 static struct gorgon_error *throw_into_threads(struct gorgon_interp *interp, void *ctx)
 {
-	struct gorgon_error *err = NULL;
-
 	(void)ctx;
-	while (!err) {
+	for (;;) {
 		struct gorgon_call *call;
-		unsigned long thread = 0;
+		pthread_t thread = 0;
 
 		lock_calls(interp);
 		call = find_unthrown_call(interp);
 		if (call) {
 			call->thrown = true;
-			thread = (unsigned long)call->thread;
+			thread = call->thread;
 		}
 		unlock_calls(interp);
 		if (!call)
 			return NULL;
-		err = gorgon_interrupt_thread(interp, (pthread_t)thread);
+		gorgon_interrupt_thread(interp, thread);
 	}
-	return err;
 }
 
 static struct gorgon_error *throw_into_all(struct gorgon_interp *interp, void *ctx)
@@ -718,6 +715,11 @@ static struct gorgon_error *interrupt_call_entries(struct gorgon_interp *interp,
 	bool on_main = false, sent = true;
 
 	lock_calls(interp);
+	if (interp->calls.state == GORGON_INTERP_STARTING) { // Python has no handlers yet
+		unlock_calls(interp);
+		*others = false;
+		return refuse_call(interp, GORGON_INTERP_STARTING);
+	}
 	interp->calls.interrupt_next |= or_next && !interp->calls.newest;
 	for (struct gorgon_call *call = interp->calls.newest; call; call = call->next) {
 		call->interrupted |= !call->closed;

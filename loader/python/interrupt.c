@@ -16,7 +16,6 @@
 #include "api.h"
 #include "exception.h"
 #include "base/error.h"
-#include "base/usage.h"
 #include "image/symbol.h"
 #include "ns/ns.h"
 #include "ns/unwind.h"
@@ -104,7 +103,7 @@ static void *make_interrupt_type(struct gorgon_interp *interp)
 	return make ? make(&spec, *interp->api->PyExc_KeyboardInterrupt) : NULL;
 }
 
-// Python lets only its main thread set handlers.
+// On the main thread, which alone may set handlers.
 static bool set_interrupt_handler(struct gorgon_interp *interp)
 {
 	static PyMethodDef method = {"interrupt", handle_interrupt, METH_VARARGS, NULL};
@@ -114,12 +113,9 @@ static bool set_interrupt_handler(struct gorgon_interp *interp)
 	PyObject *function = make ? make(&method, (PyObject *)api->_Py_NoneStruct, NULL) : NULL;
 
 	if (module && function) {
-		bool before = gorgon_interruption_pretend(interruption_of(interp), true);
-
 		gorgon_signals_reserve(true);
 		result = api->PyObject_CallMethod(module, "signal", "iO", GORGON_SIGNAL_RESERVED, function);
 		gorgon_signals_reserve(false);
-		gorgon_interruption_pretend(interruption_of(interp), before);
 	}
 	api->Py_DecRef(result);
 	api->Py_DecRef(function);
@@ -129,11 +125,8 @@ static bool set_interrupt_handler(struct gorgon_interp *interp)
 
 struct gorgon_error *gorgon_interrupt_prepare(struct gorgon_interp *interp)
 {
-	PyObject *type;
+	PyObject *type = make_interrupt_type(interp);
 
-	if (interp->interrupt_type)
-		return NULL;
-	type = make_interrupt_type(interp);
 	if (type && set_interrupt_handler(interp)) {
 		interp->interrupt_type = type;
 		return NULL;
@@ -144,21 +137,12 @@ struct gorgon_error *gorgon_interrupt_prepare(struct gorgon_interp *interp)
 				   interp->number);
 }
 
-struct gorgon_error *gorgon_interrupt_thread(struct gorgon_interp *interp, pthread_t thread)
+void gorgon_interrupt_thread(struct gorgon_interp *interp, pthread_t thread)
 {
-	bool exempt;
-	struct gorgon_error *err;
-
-	if (!interp->isolation->counts_memory) {
+	if (!interp->isolation->counts_memory)
 		interp->api->PyThreadState_SetAsyncExc((unsigned long)thread, *interp->api->PyExc_KeyboardInterrupt);
-		return NULL;
-	}
-	exempt = gorgon_usage_exempt(true);
-	err = gorgon_interrupt_prepare(interp);
-	if (!err && interp->api->PyThreadState_SetAsyncExc((unsigned long)thread, interp->interrupt_type) == 1)
+	else if (interp->api->PyThreadState_SetAsyncExc((unsigned long)thread, interp->interrupt_type) == 1)
 		gorgon_interruption_request(interruption_of(interp), thread);
-	gorgon_usage_exempt(exempt);
-	return err;
 }
 
 bool gorgon_interrupt_has_own_threads(const struct gorgon_interp *interp)
@@ -171,17 +155,16 @@ struct gorgon_error *gorgon_interrupt_own_threads(struct gorgon_interp *interp)
 	struct gorgon_interruption *state = interruption_of(interp);
 	size_t count = gorgon_interruption_threads(state, NULL, 0), found;
 	pthread_t *list = count ? malloc(count * sizeof(*list)) : NULL;
-	struct gorgon_error *err = NULL;
 
 	if (!count)
 		return NULL;
 	if (!list)
 		return &gorgon_error_nomem;
 	found = gorgon_interruption_threads(state, list, count);
-	for (size_t i = 0; i < found && i < count && !err; i++)
-		err = gorgon_interrupt_thread(interp, list[i]);
+	for (size_t i = 0; i < found && i < count; i++)
+		gorgon_interrupt_thread(interp, list[i]);
 	free(list);
-	return err;
+	return NULL;
 }
 
 void gorgon_interrupt_take_back(struct gorgon_interp *interp)

@@ -7,6 +7,7 @@
 #include "config.h"
 #include "ending.h"
 #include "imports.h"
+#include "interrupt.h"
 #include "limits.h"
 #include "state.h"
 #include "traceback.h"
@@ -158,6 +159,8 @@ static struct gorgon_error *start_python(struct gorgon_interp *interp, void *ctx
 	err = gorgon_ending_prepare(interp);
 	if (!err && !(err = set_up_sys_at_start(interp, &start->opts)))
 		err = import_threading(interp);
+	if (!err && interp->isolation->counts_memory)
+		err = gorgon_interrupt_prepare(interp);
 	state = interp->api->PyEval_SaveThread();
 	if (interp->python.minor >= GORGON_STATE_MINOR)
 		gorgon_state_remember(interp, state);

@@ -224,8 +224,7 @@ static struct gorgon_error *close_program(struct gorgon_interp *interp, void *ct
 	gorgon_state_tell_stack(interp, NULL);
 	gorgon_held_end(interp, true);
 	call_at_stop(interp, "threading", "_shutdown");
-	gorgon_error_destroy(gorgon_interrupt_prepare(interp));
-	if (interp->interrupt_type && prepare_close_pending(interp))
+	if (prepare_close_pending(interp))
 		__atomic_store_n(&finisher->phase, EXITING, __ATOMIC_RELEASE);
 	call_at_stop(interp, "atexit", "_run_exitfuncs");
 	return NULL;

@@ -41,11 +41,23 @@ static void unknown_flag_is_refused(void **state)
 	assert_error(gorgon_ns_create(&opts, &ns), GORGON_ERROR_ARGUMENT, "gorgon_ns_opts: deny is 0x40");
 }
 
+// A host that gives a list of extensions and forgets the flag would believe that the others are denied.
+static void list_of_extensions_without_the_flag_is_refused(void **state)
+{
+	const struct gorgon_ns_opts opts = {.size = sizeof(opts), .extensions = (const char *const[]){"_json.*", NULL}};
+	struct gorgon_ns *ns;
+
+	(void)state;
+	assert_error(gorgon_ns_create(&opts, &ns), GORGON_ERROR_ARGUMENT,
+		     "extensions is a list, and deny is 0x0, expected GORGON_DENY_EXTENSIONS in it");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_denied_is_each_interpreters_own),
 		cmocka_unit_test(unknown_flag_is_refused),
+		cmocka_unit_test(list_of_extensions_without_the_flag_is_refused),
 	};
 
 	return cmocka_run_group_tests_name("permissions", tests, test_warm_up, NULL);

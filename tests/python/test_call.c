@@ -77,7 +77,7 @@ static void stop_that_waits_lets_calls_end_and_refuses_new_ones(void **state)
 	}
 	pthread_join(poster, NULL);
 	assert_error(gorgon_interp_run_string(interp, "pass", NULL), GORGON_ERROR_BUSY,
-		     "one program per interpreter");
+		     "has ended, and cannot be started again");
 	destroy(interp);
 }
 
@@ -142,7 +142,7 @@ static void call_exit_ends_the_interpreter_not_the_host(void **state)
 	sem_post(&go_on);
 	assert_ok(join(&thread));
 	assert_error(gorgon_interp_run_string(interp, "pass", NULL), GORGON_ERROR_BUSY,
-		     "one program per interpreter");
+		     "has ended, and cannot be started again");
 	run(other, "assert True");
 	destroy(interp);
 	destroy(other);

@@ -177,7 +177,7 @@ static void interp_main_second_program_is_busy(void **state)
 	(void)state;
 	assert_int_equal(run_code(interp, "pass", NULL, NULL), 0);
 	assert_error(gorgon_interp_main(interp, 0, NULL, &status), GORGON_ERROR_BUSY,
-		     "one program per interpreter");
+		     "has ended, and cannot be started again");
 	assert_int_equal(status, -1);
 	destroy(interp);
 }

@@ -172,6 +172,66 @@ static void interrupt_reaches_threads_of_one_interpreter_only(void **state)
 	alarm(0);
 }
 
+// C code on the main thread, without the GIL, which ends when a thread of the program has been interrupted.
+TEST_EXPORT void test_interrupt_compute(void);
+TEST_EXPORT void test_interrupt_compute(void)
+{
+	sem_post(&reached);
+	while (sem_wait(&go_on))
+		continue;
+}
+
+TEST_EXPORT void test_interrupt_go_on(void);
+TEST_EXPORT void test_interrupt_go_on(void)
+{
+	sem_post(&go_on);
+}
+
+static void *interrupt_when_reached(void *interp)
+{
+	sem_wait(&reached);
+	return gorgon_interp_interrupt(interp);
+}
+
+// Python handles signals on its main thread. While a thread is interrupted it passes for that, or code of ours does: the SIGINT
+// for the call that runs on the main thread must wait for it all the same.
+static void interrupt_main_and_others(const char *what)
+{
+	struct gorgon_interp *interp = start();
+	struct gorgon_error *err;
+	char source[512];
+	pthread_t thread;
+	void *refused;
+
+	alarm(60);
+	init_waiting();
+	snprintf(source, sizeof(source),
+		 "import ctypes, threading, time\n"
+		 "def body(begun):\n"
+		 "  try:\n"
+		 "    begun.set()\n"
+		 "    while True: %s\n"
+		 "  except KeyboardInterrupt: ctypes.CDLL(None).test_interrupt_go_on()\n"
+		 "begun = threading.Event()\n"
+		 "t = threading.Thread(target=body, args=(begun,)); t.start(); begun.wait(); time.sleep(0.05)\n",
+		 what);
+	run(interp, source);
+	assert_int_equal(pthread_create(&thread, NULL, interrupt_when_reached, interp), 0);
+	err = gorgon_interp_run_string(interp, "ctypes.CDLL(None).test_interrupt_compute()\nfor i in range(10): pass\n", NULL);
+	pthread_join(thread, &refused);
+	assert_ok(refused);
+	assert_raised(err, "KeyboardInterrupt", "");
+	run(interp, "t.join(20); assert not t.is_alive()\n");
+	destroy(interp);
+	alarm(0);
+}
+
+static void interrupt_main_thread_and_one_in_bytecode(void **state)
+{
+	(void)state;
+	interrupt_main_and_others("pass");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -179,6 +239,7 @@ int main(void)
 		cmocka_unit_test(interrupt_calls_of_the_host_on_other_threads),
 		cmocka_unit_test(interrupt_of_a_thread_leaves_handlers_of_signals_alone),
 		cmocka_unit_test(interrupt_reaches_threads_of_one_interpreter_only),
+		cmocka_unit_test(interrupt_main_thread_and_one_in_bytecode),
 	};
 
 	return cmocka_run_group_tests_name("interrupt_threads", tests, test_warm_up, NULL);

@@ -405,7 +405,7 @@ static void release_by_a_destructor_and_exit_in_it(void **state)
 	run(interp, "del c");
 	gorgon_pyobject_release(object);
 	assert_error(gorgon_interp_run_string(interp, "pass", NULL), GORGON_ERROR_PYTHON, "exit(4)");
-	assert_error(gorgon_pyobject_has_attr(kept, "x", &(bool){false}), GORGON_ERROR_BUSY, "has run its program");
+	assert_error(gorgon_pyobject_has_attr(kept, "x", &(bool){false}), GORGON_ERROR_BUSY, "has ended");
 	gorgon_pyobject_release(kept);
 	assert_ok(gorgon_interp_destroy(interp));
 }

@@ -138,7 +138,7 @@ static void start_refused_options_say_why(void **state)
 	assert_error(gorgon_interp_start(interp, &opts), GORGON_ERROR_PYTHON,
 		     "Python ended with status 2 instead of starting");
 	assert_error(gorgon_interp_start(interp, NULL), GORGON_ERROR_BUSY,
-		     "one program per interpreter");
+		     "has ended, and cannot be started again");
 	destroy(interp);
 	interp = test_interp_create(NULL);
 	opts.options = version;
@@ -168,8 +168,8 @@ static void call_wrong_state_is_refused(void **state)
 	assert_error(gorgon_interp_main(interp, 2, argv, &status), GORGON_ERROR_BUSY, "is started");
 	assert_ok(gorgon_interp_stop(interp, 0));
 	assert_error(gorgon_interp_run_string(interp, "pass", NULL), GORGON_ERROR_BUSY,
-		     "one program per interpreter");
-	assert_error(gorgon_interp_stop(interp, 0), GORGON_ERROR_BUSY, "one program per interpreter");
+		     "has ended, and cannot be started again");
+	assert_error(gorgon_interp_stop(interp, 0), GORGON_ERROR_BUSY, "has ended, and cannot be started again");
 	destroy(interp);
 }
 

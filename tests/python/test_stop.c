@@ -481,7 +481,7 @@ static void stop_within_a_limit_is_an_ordinary_end(void **state)
 	assert_ok(gorgon_interp_stop(interp, 60000));
 	assert_true(read(fd, text, sizeof(text) - 1) > 0);
 	assert_string_equal(text, "thread\nsecond\nfirst\nfinaliser\n");
-	assert_error(gorgon_interp_run_string(interp, "pass", NULL), GORGON_ERROR_BUSY, "one program per interpreter");
+	assert_error(gorgon_interp_run_string(interp, "pass", NULL), GORGON_ERROR_BUSY, "has ended, and cannot be started again");
 	destroy(interp);
 	close(fd);
 	unlink(path);
