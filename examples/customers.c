@@ -81,7 +81,7 @@ static void tell(const struct customer *customer)
 		printf("%s: %s: %s\n", customer->name, !strcmp(exception->type, "MemoryError") ? "refused" : "stopped", exception->type);
 }
 
-// Whatever the plug-in has started: this takes 600 ms at most.
+// Whatever the plug-in has started, this takes the limit and 100 ms at most if there is a processor for this thread.
 static void end(struct customer *customer)
 {
 	struct gorgon_interp_stats stats = {.size = sizeof(stats)};
