@@ -28,6 +28,7 @@ try {
 	} catch (const gorgon::error &error) {
 		std::printf("runaway: %s\n", error.exception()->type);
 	}
+	pool.close();
 	return 0;
 } catch (const gorgon::error &error) {
 	std::fprintf(stderr, "%s\n", error.what());

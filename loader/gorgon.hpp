@@ -649,15 +649,33 @@ public:
 		check(gorgon_pool_create(opts, &made));
 		pool_.reset(made);
 	}
+	/** A function of `__main__`. */
 	job submit(const std::string &function, list args = {}, int timeout_ms = -1)
 	{
-		const value owned_args(std::move(args));
-		detail::tree c_args(owned_args);
+		return submit_in(nullptr, function, std::move(args), {}, timeout_ms);
+	}
+	/** A function of a module. */
+	job submit_in(const char *module, const std::string &function, list args = {},
+		      dict kwargs = {}, int timeout_ms = -1)
+	{
+		const value owned_args(std::move(args)), owned_kwargs(std::move(kwargs));
+		detail::tree c_args(owned_args), c_kwargs(owned_kwargs);
 		gorgon_job *submitted;
 
-		check(gorgon_pool_submit(pool_.get(), nullptr, function.c_str(), &c_args.root,
-					 nullptr, timeout_ms, &submitted));
+		check(gorgon_pool_submit(pool_.get(), module, function.c_str(), &c_args.root,
+					 &c_kwargs.root, timeout_ms, &submitted));
 		return job(submitted);
+	}
+	/** How many interpreters have been replaced so far. */
+	uint64_t replaced_count() const
+	{
+		return gorgon_pool_replaced_count(pool_.get());
+	}
+	/** End it, as gorgon_pool_destroy() says, which a destructor does without a word. */
+	void close()
+	{
+		check(gorgon_pool_destroy(pool_.get()));
+		pool_.release();
 	}
 
 private:
