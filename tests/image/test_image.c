@@ -112,11 +112,12 @@ static void image_open_rich_object_reads_every_table(void **state)
 {
 	struct test_snapshot before = test_snapshot();
 	struct gorgon_image *image = open_built(&rich);
+	uint64_t page = (uint64_t)getpagesize();
 
 	(void)state;
 	assert_int_equal(image->segment_count, 3);
 	assert_int_equal(image->vaddr_start, 0);
-	assert_int_equal(image->vaddr_end, 0x4000);
+	assert_int_equal(image->vaddr_end, (ELF_BUILDER_BSS + 0x1000 + page - 1) & -page);
 	assert_string_equal(image->soname, "librich.so.1");
 	assert_string_equal(image->runpath, "$ORIGIN/here");
 	assert_null(image->rpath);
@@ -394,15 +395,13 @@ static const struct damage damages[] = {
 	{"load_memsz_huge", LOAD(2, p_memsz, UINT64_MAX), F, "segment 2: address"},
 	{"load_align_odd", LOAD(1, p_align, 3), F, "segment 1: p_align 0x3 is no power of two"},
 	{"load_align_huge", LOAD(1, p_align, UINT64_C(1) << 62), F, "p_align 0x4000000000000000"},
-	{"load_offset_not_congruent", LOAD(1, p_vaddr, 0x1010), F, "differ within a page"},
+	{"load_offset_not_congruent", LOAD(1, p_vaddr, ELF_BUILDER_TEXT + 16), F, "differ within a page"},
 	{"load_write_exec", LOAD(2, p_flags, PF_R | PF_W | PF_X), F,
 	 "segment 2: writable and executable"},
 	{"load_exec_write", LOAD(1, p_flags, PF_W | PF_X), F, "segment 1: writable and executable"},
 	{"load_zeros_in_text", LOAD(1, p_memsz, 0x800), F,
 	 "zero-filled memory in a segment that is not"},
-	{"load_overlap", LOAD(1, p_vaddr, 0), F, "segment 1: shares a page with the one before"},
-	{"load_out_of_order", LOAD(0, p_vaddr, 0x10000), F, "segment 1: shares a page"},
-	{"load_same_page", LOAD(1, p_vaddr, 0x2000), F, "segment 2: shares a page"},
+	{"load_out_of_order", LOAD(0, p_vaddr, 0x40000), F, "segment 1: shares a page"},
 	{"load_none_first", LOAD(0, p_type, PT_NULL), F, "in no segment"},
 	{"stack_executable", PHDR(PT_GNU_STACK, p_flags, PF_R | PF_W | PF_X), U,
 	 "executable stack"},
@@ -410,8 +409,8 @@ static const struct damage damages[] = {
 	 "no PT_DYNAMIC: not a shared object"},
 	{"dynamic_size_0", PHDR(PT_DYNAMIC, p_filesz, 0), F, "no PT_DYNAMIC"},
 	{"dynamic_outside", PHDR(PT_DYNAMIC, p_vaddr, 0x9000), F, "PT_DYNAMIC: 0x9000"},
-	{"dynamic_in_bss", PHDR(PT_DYNAMIC, p_vaddr, ELF_BUILDER_BSS), F, "PT_DYNAMIC: 0x3000"},
-	{"dynamic_misaligned", PHDR(PT_DYNAMIC, p_vaddr, 0x2004), F, "PT_DYNAMIC: 0x2004"},
+	{"dynamic_in_bss", PHDR(PT_DYNAMIC, p_vaddr, ELF_BUILDER_BSS), F, "PT_DYNAMIC: 0x23000"},
+	{"dynamic_misaligned", PHDR(PT_DYNAMIC, p_vaddr, ELF_BUILDER_RW + 4), F, "PT_DYNAMIC: 0x22004"},
 	{"dynamic_size_huge", PHDR(PT_DYNAMIC, p_filesz, UINT64_MAX), F, "PT_DYNAMIC"},
 	{"dynamic_not_terminated", PHDR(PT_DYNAMIC, p_filesz, 32), F,
 	 "no DT_NULL within 2 entries"},
@@ -508,13 +507,13 @@ static const struct damage damages[] = {
 	{"rela_target_read_only", FIELD(ELF_RELA, 1, Elf64_Rela, r_offset, 0x100), F,
 	 "DT_RELA entry 1: 0x100 is in no writable segment"},
 	{"rela_target_code", FIELD(ELF_RELA, 1, Elf64_Rela, r_offset, ELF_BUILDER_TEXT), F,
-	 "DT_RELA entry 1: 0x1000 is in no writable segment"},
-	{"rela_target_across_the_end", FIELD(ELF_RELA, 0, Elf64_Rela, r_offset, 0x3ffc), F,
-	 "0x3ffc is in no writable segment"},
+	 "DT_RELA entry 1: 0x11000 is in no writable segment"},
+	{"rela_target_across_the_end", FIELD(ELF_RELA, 0, Elf64_Rela, r_offset, ELF_BUILDER_BSS + 0xffc), F,
+	 "0x23ffc is in no writable segment"},
 	{"rela_target_huge", FIELD(ELF_RELA, 0, Elf64_Rela, r_offset, UINT64_MAX - 3), F,
 	 "is in no writable segment"},
 	{"jmprel_target_code", FIELD(ELF_JMPREL, 0, Elf64_Rela, r_offset, ELF_BUILDER_TEXT), F,
-	 "DT_JMPREL entry 0: 0x1000"},
+	 "DT_JMPREL entry 0: 0x11000"},
 	{"rela_symbol", FIELD(ELF_RELA, 1, Elf64_Rela, r_info, ELF64_R_INFO(5, TEST_R_64)), F,
 	 "DT_RELA entry 1: symbol 5 of 5"},
 	{"rela_type_copy", FIELD(ELF_RELA, 1, Elf64_Rela, r_info, ELF64_R_INFO(1, TEST_R_COPY)),
@@ -524,7 +523,7 @@ static const struct damage damages[] = {
 	 "relocation type 200 is not supported"},
 	{"irelative_resolver_in_data",
 	 FIELD(ELF_RELA, 0, Elf64_Rela, r_info, ELF64_R_INFO(0, TEST_R_IRELATIVE)), F,
-	 "DT_RELA entry 0: resolver 0x2800 is in no executable segment"},
+	 "DT_RELA entry 0: resolver 0x22800 is in no executable segment"},
 	{"relasz_within_an_entry", DYN(DT_RELASZ, 47), F, "DT_RELA: size 0x2f is no multiple of 24"},
 	{"pltrelsz_within_an_entry", DYN(DT_PLTRELSZ, 25), F, "DT_JMPREL: size 0x19 is no multiple of 24"},
 	{"relrsz_within_an_entry", DYN(DT_RELRSZ, 15), F, "DT_RELR: size 0xf is no multiple of 8"},
@@ -537,13 +536,13 @@ static const struct damage damages[] = {
 	{"relr_starts_with_bitmap", {ELF_RELR, false, 0, 0, 8, 3}, F,
 	 "DT_RELR entry 0: a bitmap, expected an address first"},
 	{"relr_address_huge", {ELF_RELR, false, 0, 0, 8, UINT64_MAX - 7}, F, "DT_RELR entry 0"},
-	{"relr_bitmap_leaves", {ELF_RELR, false, 0, 0, 8, 0x3ff0}, F, "DT_RELR entry 1: 0x3ff8"},
+	{"relr_bitmap_leaves", {ELF_RELR, false, 0, 0, 8, ELF_BUILDER_BSS + 0xff0}, F, "DT_RELR entry 1: 0x23ff8"},
 	// constructors and destructors
 	{"init_outside", DYN(DT_INIT, 0x9000), F, "DT_INIT: 0x9000 is in no executable segment"},
-	{"init_in_data", DYN(DT_INIT, ELF_BUILDER_DATA), F, "DT_INIT: 0x2800"},
-	{"fini_in_data", DYN(DT_FINI, ELF_BUILDER_DATA), F, "DT_FINI: 0x2800"},
+	{"init_in_data", DYN(DT_INIT, ELF_BUILDER_DATA), F, "DT_INIT: 0x22800"},
+	{"fini_in_data", DYN(DT_FINI, ELF_BUILDER_DATA), F, "DT_FINI: 0x22800"},
 	{"init_array_outside", DYN(DT_INIT_ARRAY, 0x9000), F, "DT_INIT_ARRAY: 0x9000"},
-	{"init_array_misaligned", DYN(DT_INIT_ARRAY, 0x2604), F, "DT_INIT_ARRAY: 0x2604"},
+	{"init_array_misaligned", DYN(DT_INIT_ARRAY, ELF_BUILDER_RW + 0x604), F, "DT_INIT_ARRAY: 0x22604"},
 	{"init_arraysz_huge", DYN(DT_INIT_ARRAYSZ, UINT64_MAX), F, "DT_INIT_ARRAY"},
 	{"fini_array_outside", DYN(DT_FINI_ARRAY, 0x9000), F, "DT_FINI_ARRAY: 0x9000"},
 	{"fini_array_across_the_end", DYN(DT_FINI_ARRAYSZ, 0x2000), F, "DT_FINI_ARRAY"},
@@ -566,6 +565,27 @@ static void image_open_damaged_is_refused(void **state)
 		close_image(image);
 	assert_error(err, damage->code, damage->text);
 	assert_unchanged(&before);
+}
+
+// The code's segment moves to the page of the one before or behind it, in the file, too, as whatever the size of a page is.
+static void image_open_segments_in_one_page_are_refused(void **state)
+{
+	static const struct {
+		uint64_t vaddr, off;
+		const char *text;
+	} places[] = {{0, 0, "segment 1: shares a page with the one before"},
+		      {ELF_BUILDER_RW, ELF_BUILDER_RW % ELF_BUILDER_ALIGN, "segment 2: shares a page with the one before"}};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct elf_file file = elf_build(&rich);
+		struct gorgon_image *image;
+
+		elf_apply(&file, &(struct elf_change)LOAD(1, p_vaddr, places[i].vaddr));
+		elf_apply(&file, &(struct elf_change)LOAD(1, p_offset, places[i].off));
+		assert_error(open_bytes(file.data, file.size, &image), F, places[i].text);
+		elf_file_deinit(&file);
+	}
 }
 
 static void image_open_without_any_hash_is_refused(void **state)
@@ -776,6 +796,7 @@ int main(void)
 		cmocka_unit_test(image_open_archive_is_refused),
 		cmocka_unit_test(image_open_executable_is_refused),
 		cmocka_unit_test(image_open_text_relocations_of_compiler_are_refused),
+		cmocka_unit_test(image_open_segments_in_one_page_are_refused),
 		cmocka_unit_test(image_open_without_any_hash_is_refused),
 		cmocka_unit_test(image_open_damaged_message_starts_with_the_path),
 		cmocka_unit_test(image_open_truncated_anywhere_never_crashes),

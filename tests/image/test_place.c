@@ -96,7 +96,7 @@ static void open_place_taken_goes_anywhere(void **state)
 	(void)state;
 	a = test_open(first, "libbasic.so");
 	test_open(second, "libthrow.so"); // so that it has a zone
-	taken = mmap((void *)(second->zone + offset_of(a) + 0x1000), 1, PROT_NONE,
+	taken = mmap((void *)(second->zone + offset_of(a) + (size_t)getpagesize()), 1, PROT_NONE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	assert_ptr_not_equal(taken, MAP_FAILED);
 	b = test_open(second, "libbasic.so");
@@ -204,7 +204,7 @@ static void close_place_is_free_for_others(void **state)
 static void find_no_zone_left_is_anywhere(void **state)
 {
 	struct gorgon_ns *ns = calloc(ZONE_COUNT + 1, sizeof(*ns));
-	struct gorgon_image image = {.vaddr_end = 0x5000, .align = 0x1000};
+	struct gorgon_image image = {.vaddr_end = 5 * (uint64_t)getpagesize(), .align = (uint64_t)getpagesize()};
 	uint64_t first, address, low = UINT64_MAX, high = 0;
 	size_t count;
 
@@ -234,16 +234,16 @@ static void find_no_zone_left_is_anywhere(void **state)
 
 static void find_no_room_in_the_zone_is_anywhere(void **state)
 {
-	const uint64_t page = 0x1000, half = ZONE_SIZE / 2;
+	const uint64_t page = (uint64_t)getpagesize(), half = ZONE_SIZE / 2;
 	struct gorgon_ns ns = {0};
 	struct gorgon_image images[] = {
 		{.vaddr_end = half, .align = page},
 		{.vaddr_end = half, .align = page}, // with the first one a bit too much for a zone
 		{.vaddr_end = half / 2, .align = half / 4},
-		{.vaddr_start = 0x400000, .vaddr_end = 0x402000, .align = 0x200000},
+		{.vaddr_start = 0x400000, .vaddr_end = 0x400000 + 2 * page, .align = 0x200000},
 		{.vaddr_end = page, .align = 2 * ZONE_SIZE},
 		{.vaddr_end = UINT64_C(1) << 46, .align = page},
-		{.vaddr_start = 0x3000, .vaddr_end = 0x5000, .align = page},
+		{.vaddr_start = 3 * page, .vaddr_end = 5 * page, .align = page},
 	};
 	uint64_t addresses[7];
 

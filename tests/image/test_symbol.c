@@ -51,16 +51,16 @@ static const Elf64_Sym *find(const struct gorgon_image *image, const char *name,
 
 static const struct elf_builder_symbol kinds[] = {
 	{.name = "imported", .undefined = true},
-	{.name = "function", .value = 0x1000, .size = 16},
-	{.name = "weak", .info = INFO(WEAK, FUNC), .value = 0x1010, .size = 16},
-	{.name = "unique", .info = INFO(GNU_UNIQUE, OBJECT), .value = 0x2800, .size = 4},
-	{.name = "file_local", .info = INFO(LOCAL, FUNC), .value = 0x1020, .size = 16},
-	{.name = "hidden", .other = STV_HIDDEN, .value = 0x1030, .size = 16},
-	{.name = "internal", .other = STV_INTERNAL, .value = 0x1030, .size = 16},
-	{.name = "protected", .other = STV_PROTECTED, .value = 0x1040, .size = 16},
+	{.name = "function", .value = 0x11000, .size = 16},
+	{.name = "weak", .info = INFO(WEAK, FUNC), .value = 0x11010, .size = 16},
+	{.name = "unique", .info = INFO(GNU_UNIQUE, OBJECT), .value = 0x22800, .size = 4},
+	{.name = "file_local", .info = INFO(LOCAL, FUNC), .value = 0x11020, .size = 16},
+	{.name = "hidden", .other = STV_HIDDEN, .value = 0x11030, .size = 16},
+	{.name = "internal", .other = STV_INTERNAL, .value = 0x11030, .size = 16},
+	{.name = "protected", .other = STV_PROTECTED, .value = 0x11040, .size = 16},
 	{.name = "at_zero", .value = 0},
 	{.name = "tls_at_zero", .info = INFO(GLOBAL, TLS), .value = 0, .size = 4},
-	{.name = "unsized", .value = 0x1080},
+	{.name = "unsized", .value = 0x11080},
 	{0},
 };
 
@@ -103,7 +103,7 @@ static void symbol_find_sysv_hash_finds_definitions_only(void **state)
 // A chain of a hash table leads back to itself.
 static void symbol_find_sysv_chain_loop_ends(void **state)
 {
-	static const struct elf_builder_symbol one[] = {{.name = "function", .value = 0x1000}, {0}};
+	static const struct elf_builder_symbol one[] = {{.name = "function", .value = 0x11000}, {0}};
 	struct elf_file file = elf_build(&(struct elf_builder){
 		.symbols = one, .no_gnu_hash = true, .sysv_hash = true});
 	const char *path = test_temp("symbol.so");
@@ -198,13 +198,13 @@ static void symbol_at_address_gives_containing(void **state)
 	struct gorgon_image *image = open_built(&(struct elf_builder){.symbols = kinds});
 
 	(void)state;
-	assert_string_equal(name_at(image, 0x1000), "function");
-	assert_string_equal(name_at(image, 0x100f), "function");
-	assert_string_equal(name_at(image, 0x1010), "weak");
-	assert_string_equal(name_at(image, 0x1048), "protected");
+	assert_string_equal(name_at(image, 0x11000), "function");
+	assert_string_equal(name_at(image, 0x1100f), "function");
+	assert_string_equal(name_at(image, 0x11010), "weak");
+	assert_string_equal(name_at(image, 0x11048), "protected");
 	// A symbol without a size contains only its own address.
-	assert_string_equal(name_at(image, 0x1080), "unsized");
-	assert_string_equal(name_at(image, 0x1090), "");
+	assert_string_equal(name_at(image, 0x11080), "unsized");
+	assert_string_equal(name_at(image, 0x11090), "");
 	close_image(image);
 }
 

@@ -12,6 +12,7 @@
 
 #define FILE_SIZE  0x3000
 #define PHDR_COUNT 8
+#define OFF(vaddr) ((vaddr) % ELF_BUILDER_ALIGN)
 
 struct layout {
 	const struct elf_builder *builder;
@@ -35,7 +36,7 @@ static void *place(struct layout *l, enum elf_part part, size_t count, size_t en
 {
 	size_t off = (l->end + 7) & ~(size_t)7;
 
-	check(off + count * entry_size <= ELF_BUILDER_TEXT, "read-only segment is full");
+	check(off + count * entry_size <= OFF(ELF_BUILDER_TEXT), "read-only segment is full");
 	l->file->part[part].off = off;
 	l->file->part[part].count = count;
 	l->file->part[part].entry_size = entry_size;
@@ -55,7 +56,7 @@ static uint32_t add_string(struct layout *l, const char *s)
 
 static void add_dyn(struct layout *l, int64_t tag, uint64_t value)
 {
-	Elf64_Dyn *dyn = (Elf64_Dyn *)(l->file->data + ELF_BUILDER_RW);
+	Elf64_Dyn *dyn = (Elf64_Dyn *)(l->file->data + OFF(ELF_BUILDER_RW));
 
 	check(l->dyn_count < 64, "dynamic section is full");
 	dyn[l->dyn_count++] = (Elf64_Dyn){.d_tag = tag, .d_un.d_val = value};
@@ -216,7 +217,7 @@ static void write_relocations(struct layout *l)
 static void write_code(struct layout *l)
 {
 	for (uint8_t i = 0; i < ELF_BUILDER_FUNCTIONS; i++) {
-		uint8_t *at = l->file->data + ELF_BUILDER_TEXT + 16 * i;
+		uint8_t *at = l->file->data + OFF(ELF_BUILDER_TEXT) + 16 * i;
 
 		test_write_function(at, (uint8_t)(i + 1));
 	}
@@ -285,7 +286,7 @@ static void write_dynamic(struct layout *l)
 	for (size_t i = 0; i < b->extra_count; i++)
 		add_dyn(l, b->extra[i].d_tag, b->extra[i].d_un.d_val);
 	add_dyn(l, DT_NULL, 0);
-	l->file->part[ELF_DYN].off = ELF_BUILDER_RW;
+	l->file->part[ELF_DYN].off = OFF(ELF_BUILDER_RW);
 	l->file->part[ELF_DYN].count = l->dyn_count;
 	l->file->part[ELF_DYN].entry_size = sizeof(Elf64_Dyn);
 }
@@ -295,12 +296,12 @@ static Elf64_Phdr load(uint32_t flags, uint64_t at, uint64_t file_size, uint64_t
 	return (Elf64_Phdr){
 		.p_type = PT_LOAD,
 		.p_flags = flags,
-		.p_offset = at,
+		.p_offset = OFF(at),
 		.p_vaddr = at,
 		.p_paddr = at,
 		.p_filesz = file_size,
 		.p_memsz = mem_size,
-		.p_align = 0x1000,
+		.p_align = ELF_BUILDER_ALIGN,
 	};
 }
 
@@ -313,7 +314,7 @@ static size_t write_phdrs(struct layout *l)
 	ph[n++] = load(PF_R, 0, l->end, l->end);
 	ph[n++] = load(PF_R | PF_X, ELF_BUILDER_TEXT, 16 * ELF_BUILDER_FUNCTIONS,
 		       16 * ELF_BUILDER_FUNCTIONS);
-	ph[n++] = load(PF_R | PF_W, ELF_BUILDER_RW, FILE_SIZE - ELF_BUILDER_RW, 0x2000);
+	ph[n++] = load(PF_R | PF_W, ELF_BUILDER_RW, FILE_SIZE - OFF(ELF_BUILDER_RW), 0x2000);
 	ph[n] = load(PF_R | PF_W, ELF_BUILDER_RW, dyn_size, dyn_size);
 	ph[n].p_align = 8;
 	ph[n++].p_type = PT_DYNAMIC;

@@ -7,9 +7,11 @@
  *	off    vaddr
  *	0      0        R    ELF header, program headers, hash tables, symbols, strings,
  *	                     versions, relocations
- *	0x1000 0x1000   RX   16 bytes of code per function: returns 1, 2, 3, ...
- *	0x2000 0x2000   RW   dynamic section, arrays of functions, TLS image, data
- *	0x3000 0x3000   RW   zero-filled memory, not in the file
+ *	0x1000 0x11000  RX   16 bytes of code per function: returns 1, 2, 3, ...
+ *	0x2000 0x22000  RW   dynamic section, arrays of functions, TLS image, data
+ *	       0x23000  RW   zero-filled memory, not in the file
+ *
+ * Segments share no page of 64 KiB, so that kernels with such pages can map the file, too.
  *
  * Tests then change one field of it by part, entry and offset; the rest stays right,
  * so that the error they expect can have no other cause.
@@ -23,11 +25,12 @@
 #include <stdint.h>
 
 enum {
-	ELF_BUILDER_TEXT = 0x1000,   /* vaddr of code; function n is at + 16 * n */
-	ELF_BUILDER_RW = 0x2000,     /* vaddr of the dynamic section */
-	ELF_BUILDER_DATA = 0x2800,   /* vaddr of 0x400 bytes of data */
-	ELF_BUILDER_TLS = 0x2c00,    /* vaddr of the TLS image */
-	ELF_BUILDER_BSS = 0x3000,    /* vaddr of a page of zeros */
+	ELF_BUILDER_ALIGN = 0x10000, /* of segments; an offset in the file is the vaddr modulo this */
+	ELF_BUILDER_TEXT = 0x11000,  /* vaddr of code; function n is at + 16 * n */
+	ELF_BUILDER_RW = 0x22000,    /* vaddr of the dynamic section */
+	ELF_BUILDER_DATA = 0x22800,  /* vaddr of 0x400 bytes of data */
+	ELF_BUILDER_TLS = 0x22c00,   /* vaddr of the TLS image */
+	ELF_BUILDER_BSS = 0x23000,   /* vaddr of 0x1000 bytes of zeros */
 	ELF_BUILDER_FUNCTIONS = 16,
 };
 

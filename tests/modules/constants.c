@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Writable data of which most is not relocated, and zeros that begin in the middle of a page.
+// Writable data of which most is not relocated, also with pages of 64 KiB, and zeros that begin in the middle of a page.
 
 #define EXPORT __attribute__((visibility("default")))
 
 #define EIGHT(x)   x, x, x, x, x, x, x, x
-#define MANY(x)	   EIGHT(EIGHT(EIGHT(EIGHT(x))))
+#define MANY(x)	   EIGHT(EIGHT(EIGHT(EIGHT(EIGHT(x)))))
 #define ODD_NUMBER 77
 
-EXPORT long constants_table[2 * 4096] = {MANY(1), MANY(2)};
+EXPORT long constants_table[2 * 32768] = {MANY(1), MANY(2)};
 EXPORT long *constants_pointer = constants_table;
 EXPORT char constants_last[ODD_NUMBER] = "last";
-EXPORT char constants_zeros[3 * 4096];
+EXPORT char constants_zeros[3 * 65536];

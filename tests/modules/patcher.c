@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 int patcher_calls(void);
 int patcher_jump(void *function);
@@ -41,18 +42,18 @@ void *patcher_own_table(void)
 
 static void *page_of(void *addr)
 {
-	return (void *)((uintptr_t)addr & -(uintptr_t)4096);
+	return (void *)((uintptr_t)addr & -(uintptr_t)getpagesize());
 }
 
 // Returns 0 or errno.
 int patcher_protect(void *addr, int prot)
 {
-	return mprotect(page_of(addr), 4096, prot) ? errno : 0;
+	return mprotect(page_of(addr), (size_t)getpagesize(), prot) ? errno : 0;
 }
 
 int patcher_protect_with_key(void *addr, int prot)
 {
-	return pkey_mprotect(page_of(addr), 4096, prot, -1) ? errno : 0;
+	return pkey_mprotect(page_of(addr), (size_t)getpagesize(), prot, -1) ? errno : 0;
 }
 
 // Makes a function jump to ours. Returns 0, or errno without a change. Two pages are made writable, because the

@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
-#define PAGE  4096
+#define PAGE  ((size_t)getpagesize())
 #define ARENA ((size_t)1 << 20)
 
 struct memory {

@@ -49,6 +49,9 @@
 			"9/0 refused 255/0 refused padding refused", \
 	.why = "absolute symbols are absolute on each machine"
 
+/* Of a library that is mapped: code, a hole, what is protected after relocation, data. */
+#define TEST_BASIC_MAPPINGS 4
+
 /* The types of relocations that messages have. */
 #define TEST_NUMBER_32 "258"
 

@@ -55,6 +55,9 @@
 #define TEST_ABI_SAYS "3/3 loaded"
 #define TEST_ABI_OURS
 
+/* Of a library that is mapped: constants, code, constants, what is protected after relocation, data. */
+#define TEST_BASIC_MAPPINGS 5
+
 /* The types of relocations that messages have. */
 #define TEST_NUMBER_32 "10"
 
