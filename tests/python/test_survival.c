@@ -130,9 +130,12 @@ static void thread_of_the_program_with_a_fault_is_parked(void **state)
 	before = stats.count;
 	threads = stats.thread_count;
 	init_waiting();
+	// The fault must not come before the call has said where it is.
 	spawn(&sleeper, interp, "import threading, time\n"
-				"def fault():\n  time.sleep(0.05); " NULL_WRITE
+				"sleeps = threading.Event()\n"
+				"def fault():\n  sleeps.wait(); time.sleep(0.05); " NULL_WRITE
 				"threading.Thread(target=fault).start()\n" REACHED
+				"sleeps.set()\n"
 				"while True: time.sleep(1000)\n");
 	sem_wait(&reached);
 	assert_error(join(&sleeper), GORGON_ERROR_ABANDONED, "SIGSEGV");
