@@ -71,7 +71,7 @@ packages="
 	clang-$lldb libclang-rt-$lldb-dev llvm-$lldb zzuf
 "
 [ "${2:-}" != arm ] || packages="$packages
-	gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static debootstrap gdb-multiarch
+	gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static qemu-system-arm debootstrap gdb-multiarch
 "
 [ "${2:-}" != analyze ] || packages="$packages clang-tidy-$lldb"
 [ "${2:-}" != lint ] || packages="$packages clang-format-$lldb"
