@@ -53,9 +53,11 @@ gold=""
 # The tests of numpy 2 build their extensions with meson.
 meson=""
 case $(version python3-numpy) in 1.*) ;; *) meson=meson ;; esac
+# On aarch64 the compiler itself has the cross compiler's name, and there is no package of that name.
+cross=""
+[ "$(dpkg --print-architecture)" = arm64 ] || cross="gcc-aarch64-linux-gnu g++-aarch64-linux-gnu"
 packages="
-	gcc g++ $gold make pkg-config git
-	gcc-aarch64-linux-gnu g++-aarch64-linux-gnu
+	gcc g++ $gold make pkg-config git $cross
 	libelf-dev zlib1g-dev libdw-dev libcmocka-dev libjson-c-dev
 	lib$python lib$python-dev lib$python-dbg $python-dbg
 	python3 python3-pip python3-setuptools python3-wheel python3-numpy $meson python3-venv python3-cffi python3-pytest python3-pytest-xdist python3-hypothesis
@@ -71,7 +73,7 @@ packages="
 	clang-$lldb libclang-rt-$lldb-dev llvm-$lldb zzuf
 "
 [ "${2:-}" != arm ] || packages="$packages
-	gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static qemu-system-arm debootstrap gdb-multiarch
+	libc6-dev-arm64-cross qemu-user-static qemu-system-arm debootstrap gdb-multiarch
 "
 [ "${2:-}" != analyze ] || packages="$packages clang-tidy-$lldb"
 [ "${2:-}" != lint ] || packages="$packages clang-format-$lldb"

@@ -102,6 +102,18 @@ class NewMachine(unittest.TestCase):
                 self.assertEqual((result.stderr, result.returncode), ("", 0))
                 self.assertEqual(result.stdout.splitlines()[0], "tools/setup.sh yes")
 
+    def test_the_cross_compiler_is_a_package_on_other_machines_only(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, script in (("dpkg", 'echo "$MACHINE"'),
+                                 ("dpkg-query", 'case "$*" in *-aarch64-linux-gnu) exit 1 ;; esac\nexec /usr/bin/dpkg-query "$@"')):
+                with open(os.path.join(folder, name), "w") as file:
+                    file.write(f"#!/bin/sh\n{script}\n")
+                os.chmod(file.name, 0o755)
+            for machine, missing in ("amd64", True), ("arm64", False):
+                result = subprocess.run([os.path.join(ROOT, "tools", "setup.sh"), "no"], capture_output=True, text=True, check=False,
+                                        env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "MACHINE": machine})
+                self.assertEqual("gcc-aarch64-linux-gnu" in result.stderr, missing, result.stderr)
+
 
 class Installed(unittest.TestCase):
     @classmethod
