@@ -55,6 +55,7 @@ struct companion {
 	size_t known_count;
 	struct jitreg_lines lines;
 	bool with_lines;
+	bool has_lines; // the current member
 	const uint8_t *id; // the build-id; NULL: it has none
 };
 
@@ -63,12 +64,21 @@ static bool is_function(unsigned type)
 	return type == STT_FUNC || type == STT_GNU_IFUNC;
 }
 
+/*
+ * Whether a name is that of code which the compiler has moved away from a C++ function: _Z1fi.cold. GDB takes f for its name,
+ * so that "break f" would stop there, too. Where there are lines, this code has a name in them.
+ */
+static bool is_moved_part(const char *text, size_t text_size)
+{
+	return text_size > 2 && !strncmp(text, "_Z", 2) && memmem(text, text_size, ".cold", 5);
+}
+
 static int add_name(struct companion *c, const char *text, size_t text_size, uint64_t vaddr,
 		    uint64_t size, uint8_t info)
 {
 	uint8_t type = ELF64_ST_TYPE(info);
 
-	if (!is_function(type))
+	if (!is_function(type) || (c->has_lines && is_moved_part(text, text_size)))
 		return 0;
 	return jitreg_members_add_name(&c->symtab, c->texts, c->member_count, text, text_size,
 				    vaddr + c->current->delta, false, size, ELF64_ST_INFO(STB_GLOBAL, type));
@@ -163,12 +173,27 @@ static int add_names_of(struct companion *c, const struct jitreg_member *member)
 	return r ? r : add_missing_names(c, first);
 }
 
+/* Find the lines of a member, and keep them if they are wanted. */
+static int find_lines_of(struct companion *c, const struct jitreg_member *member)
+{
+	struct jitreg_lines lines;
+	int r = jitreg_library_lines_find(member->template, &lines);
+
+	c->has_lines = !r && lines.sections[JITREG_LINES_INFO].size;
+	if (!r && c->with_lines)
+		r = jitreg_lines_append(&c->lines, &lines, member->delta);
+	jitreg_lines_deinit(&lines);
+	return r;
+}
+
+/* Add the names of all members, and find their lines. */
 static int add_names(struct companion *c)
 {
 	int r = 0;
 
 	for (size_t i = 0; !r && i < c->member_count; i++)
-		r = add_names_of(c, &c->members[i]);
+		if (!(r = find_lines_of(c, &c->members[i])))
+			r = add_names_of(c, &c->members[i]);
 	return r ? r : jitreg_writer_add_symtab(&c->file, &c->symtab);
 }
 
@@ -192,25 +217,10 @@ static int add_key(struct companion *c)
 	return jitreg_writer_add(&c->file, JITREG_CACHE_KEY, &shdr, c->key, ELF_T_BYTE) ? 0 : -ENOMEM;
 }
 
-static int add_lines_of(struct companion *c, const struct jitreg_member *member)
-{
-	struct jitreg_lines lines;
-	int r = jitreg_library_lines_find(member->template, &lines);
-
-	if (!r)
-		r = jitreg_lines_append(&c->lines, &lines, member->delta);
-	jitreg_lines_deinit(&lines);
-	return r;
-}
-
 static int add_lines(struct companion *c)
 {
-	int r = 0;
-
-	for (size_t i = 0; !r && c->with_lines && i < c->member_count; i++)
-		r = add_lines_of(c, &c->members[i]);
 	// Small, since GDB and this process compute the checksum of the whole file.
-	return r || !c->lines.sections[JITREG_LINES_INFO].size ? r : jitreg_lines_write(&c->file, &c->lines, 1);
+	return c->lines.sections[JITREG_LINES_INFO].size ? jitreg_lines_write(&c->file, &c->lines, 1) : 0;
 }
 
 static int companion_build(void *ctx, uint8_t **bytes, size_t *size)
@@ -235,7 +245,7 @@ static int make_key(struct companion *c)
 
 	if (!out)
 		return -ENOMEM;
-	fprintf(out, "companion 11%s\n", c->with_lines ? " with lines" : "");
+	fprintf(out, "companion 12%s\n", c->with_lines ? " with lines" : "");
 	for (size_t i = 0; i < c->member_count; i++) {
 		const struct jitreg_member *m = &c->members[i];
 		const struct jitreg_template *t = m->template;

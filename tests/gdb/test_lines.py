@@ -32,6 +32,23 @@ int many_entry(int n)
 """
 
 
+# GCC moves the throw away from the function, into split_work(int) [clone .cold].
+SPLIT = """
+#include <stdexcept>
+extern "C" int split_call(int n);
+static __attribute__((noinline)) int split_work(int n)
+{
+	if (n < 0)
+		throw std::runtime_error("negative");
+	return 3 * n;
+}
+int split_call(int n)
+{
+	return split_work(n) + 1;
+}
+"""
+
+
 class Case(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -211,6 +228,27 @@ class Attached(Case):
 
     def test_a_condition_is_taken_in_each(self):
         self.assertRegex(self.answers["condition"], rf"(?m)^Breakpoint 3 at 0x\w+: many_entry\. \({MANY} locations\)")
+
+
+@harness.needs_gdb
+class Split(unittest.TestCase):
+    """A C++ function of which the compiler has moved a part away, in copies of which gdb has lines only."""
+
+    def test_a_breakpoint_is_at_the_functions_beginning_only(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source, library = os.path.join(folder, "split.cc"), os.path.join(folder, "libsplit.so")
+            with open(source, "w") as file:
+                file.write(SPLIT)
+            made = harness.run("g++", "-g", "-O2", "-shared", "-fPIC", "-o", library, source)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            self.assertIn(".cold", harness.run("nm", library).stdout)
+            code = f"import ctypes, time; split = ctypes.CDLL('{library}'); split.split_call(1); time.sleep(0); split.split_call(2)"
+            for script in (False, True):
+                with self.subTest(script=script):
+                    output = harness.gdb(["break time_sleep", "run", "delete", "break split_work", "info breakpoints", "continue"],
+                                         harness.GORGON, "run", "--debug", "lazy", "-n", "1", "-c", code, script=script)
+                    self.assertRegex(output, r"(?m)^Breakpoint 2 at 0x\w+: (?:file \S*split\.cc, line \d+\.|split_work\.)$")
+                    self.assertRegex(output, r"Breakpoint 2, split_work")
 
 
 if __name__ == "__main__":
