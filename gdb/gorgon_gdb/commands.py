@@ -33,8 +33,8 @@ class Gorgon(gdb.Command):
     and conditions: $gorgon_interp(ADDRESS) and $gorgon_interp(); see "help function".
     The commands read memory only, so they work in core files.
 
-    In a frame of private code "print", "set variable", "watch", "rwatch" and "awatch" mean that
-    copy's variables and functions. So do "x", "display", "printf", "output" and "call" when you
+    In a frame of private code "print", "printf", "set variable", "watch", "rwatch" and "awatch" mean
+    that copy's variables and functions. So do "x", "display", "output" and "call" when you
     type them; in scripts they take the first copy's: use $gorgon("NAME") there, see "help function"."""
 
     name = "gorgon"

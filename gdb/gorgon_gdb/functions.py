@@ -45,7 +45,7 @@ class Gorgon(gdb.Function):
 
     NAME is a string. The copy is that of the selected frame; with N, of interpreter N. The value can be
     assigned to, called, watched, and its address taken. It is for expressions that gdb evaluates
-    by itself: conditions, "display", "x", "printf", expressions of editors. "print", "set variable"
+    by itself: conditions, "display", "x", expressions of editors. "print", "printf", "set variable"
     and "watch" do not need it. "sizeof" and "ptype" do not look into what functions return.
 
     Example:

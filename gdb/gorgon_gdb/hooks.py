@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""call, output, printf, display, x, jump and "set EXPRESSION" act on the frame's copy when they are typed.
+"""call, output, display, x, jump and "set EXPRESSION" act on the frame's copy when they are typed.
 
 ordinary.py cannot help with these commands, because gdb has no second command to run in their place. But gdb runs a hook before
 each of them (a user-defined command "hook-NAME"), and an error in the hook keeps the command from running. The hook gets no
@@ -18,7 +18,7 @@ import gdb
 from . import conditions, execute, ordinary, process, root, symbols, values
 
 HISTORY = re.compile(r"^\s*(\d+)  (.*)\n\Z", re.M)
-ACTING = ("call", "output", "printf", "display", "x", "set", "jump")
+ACTING = ("call", "output", "display", "x", "set", "jump")
 COMMANDS = (*ACTING, *conditions.COMMANDS)
 HARDWARE, HARDWARE_MAX = ("hbreak", "thbreak"), 4
 AT_PLACE = re.compile(r"(.*?)(\s+(?:if|thread|task)\b.*)?", re.S)  # LOCATION and what follows
@@ -113,13 +113,15 @@ class Check(gdb.Command):
         try:
             copy = ordinary.selected_copy()
             newest = newest_command() if copy else None
+            line = dprintf_line() if copy and arg == "call" else None
+            newest = (0, line) if line else newest
             instead = advice(arg, newest[1], copy) if newest else None
             unknown = copy and arg == "call" and not (newest and arguments(arg, newest[1]))
         except (gdb.error, values.NoType):
             return  # gdb says what is wrong
         except (root.RootError, root.MemoryProblem) as error:
             raise gdb.GdbError(f"gorgon: {error}") from None
-        if instead and is_alone(arg, newest[1]):
+        if instead and not line and is_alone(arg, newest[1]):
             try:
                 text = do(arg, newest[1], instead)
             except gdb.error as error:
@@ -130,6 +132,18 @@ class Check(gdb.Command):
         if unknown:
             raise gdb.GdbError(f'gorgon: in code of {copy.namespace.label} "call" may run another copy\'s function. '
                                'Say "print"')
+
+
+def dprintf_line():
+    """The command that gdb runs for a dprintf breakpoint where the thread has stopped, with "set dprintf-style call"; or None."""
+    if gdb.parameter("dprintf-style") != "call":
+        return None
+    place = f"{gdb.selected_frame().pc():#018x}"
+    for row in re.split(r"^(?=\d+ )", ordinary.run("info breakpoints", to_string=True), flags=re.M):
+        found = re.search(r"^ +(call .*)", row, re.M)
+        if found and place in row and re.match(r"\d+ +dprintf ", row):
+            return found[1]
+    return None
 
 
 def addresses(location):

@@ -41,7 +41,7 @@ def describe(address):
     obj = process.find_object(address)
     if not obj or obj.link_map:
         return None
-    named = NAMED.search(ordinary.run(f"output/a {address:#x}", to_string=True))
+    named = NAMED.search(ordinary.run(f"with print asm-demangle on -- output/a {address:#x}", to_string=True))
     section = section_of(obj, address - obj.bias)
     if not named or not section:
         return None

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""print, set variable, watch, rwatch, awatch: in a frame of private code, names mean that copy's variables and functions.
+"""print, printf, set variable, watch, rwatch, awatch: in a frame of private code, names mean that copy's variables and functions.
 
 gdb takes a function or an external variable from the first copy of a library, whichever copy the frame is in, and shows
 other memory for thread-local variables. These commands are replaced by commands in Python. A replaced command of gdb's cannot be
 called any more, so the new command does its work through another one:
 
     print           call, which differs only in that it does not show "void"
+    printf          eval, which runs a command with the text: a command of ours, which writes it
     set variable    set (EXPRESSION)
     watch ...       gdb.Breakpoint(), which has no -location: place() does that
 
@@ -22,6 +23,10 @@ from . import execute, process, root, values
 PRINT = re.compile(r"(\s*-.*?(?<!\S)--(?=\s)|)(\s*/\S*|)(.*)", re.S)
 WATCH = re.compile(r"(\s*-l(?:o|oc|oca|ocat|ocati|ocatio|ocation|)(?=\s)|)(?:\s*--(?=\s))?\s*(.*?)(\s+if\b.*?)?"
                    r"((?:\s+(?:thread|task|mask)\s+\S+)*)", re.S)
+
+FORMAT = re.compile(r'\s*"((?:\\.|[^"\\])*)"(.*)', re.S)  # the format of printf, and the values
+WRITE = "maintenance gorgon-write"
+NOT_UTF8 = "Could not convert arguments"  # gdb's error when the argument of a command in Python has other bytes
 
 _help = {}        # name of a command -> what gdb says of it
 _commands = {}    # name -> ours, once it is there
@@ -129,6 +134,49 @@ class Print(Ordinary):
             return False
 
 
+class Write(gdb.Command):
+    """Part of "printf" of Gorgon's scripts: write the text between the first and the last character.
+
+    Usage: maintenance gorgon-write |TEXT|"""
+
+    is_latin1 = False  # while gdb takes each byte for a character
+
+    def __init__(self):
+        super().__init__(WRITE, gdb.COMMAND_MAINTENANCE)
+
+    def invoke(self, arg, from_tty):
+        text = arg.encode("latin-1").decode("utf-8", "backslashreplace") if Write.is_latin1 else arg
+        gdb.write(text[1:-1])
+
+
+class Printf(Ordinary):
+    """gdb runs printf for a dprintf breakpoint, too."""
+
+    name = "printf"
+
+    def act(self, arg, from_tty):
+        found = FORMAT.fullmatch(own(arg))
+        if not found:
+            raise gdb.GdbError(self.mistake(arg))
+        command = f'eval "{WRITE} |{found[1]}|"{found[2]}'
+        try:
+            run(f"with python print-stack none -- {command}")
+        except gdb.error as error:
+            if not str(error).startswith(NOT_UTF8):
+                raise
+            Write.is_latin1 = True
+            try:
+                run(f"with host-charset ISO-8859-1 -- {command}")
+            finally:
+                Write.is_latin1 = False
+
+    @staticmethod
+    def mistake(arg):
+        if not arg:
+            return "Argument required (format-control string and values to print)."
+        return "Bad format string" + (", non-terminated '\"'." if arg.lstrip().startswith('"') else ", missing '\"'.")
+
+
 class SetVariable(Ordinary):
     name = "set variable"
 
@@ -196,7 +244,9 @@ def read_help(name):
 
 def install():
     """Replace gdb's commands. If that is not possible yet, the next prompt does it."""
-    for command in (Print, SetVariable, Watch, ReadWatch, AccessWatch):
+    if not _commands:
+        Write()
+    for command in (Print, Printf, SetVariable, Watch, ReadWatch, AccessWatch):
         if command.name not in _help:
             text = read_help(command.name)
             if text is None:

@@ -30,7 +30,9 @@ COMMANDS = (*EXPRESSIONS, "target variable", "watchpoint set variable", "process
 PREFIX = "target.expr-prefix"
 # A string, a character, a member, or a name.
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|(?:\.|->|::)\s*[A-Za-z_]\w*|(?<![\w$.])[A-Za-z_]\w*(?!\w|\s*::)')
+QUALIFIED = re.compile(r"(?<![\w.>:])[A-Za-z_]\w*(?:::[A-Za-z_]\w*)+(?!\w|\s*(?:::|\())")
 PROGRAM = re.compile(r"(lldb|python)[-\d.]*$")  # not lldb-dap
+UNNAMED = r"unnamed|anonymous"  # in lldb's names of types that have none
 COPIES_MAX = 1000
 FULL = re.compile(r"(-s|--style)[ =]?full\b")
 
@@ -111,11 +113,14 @@ def expression_of(words):
 
 def definitions(target, frame, objects, expression):
     """[(name, expression with the name's address)] of the names for which lldb might look in another copy."""
+    for name in QUALIFIED.findall(expression):
+        refuse_qualified(target, objects, name)
     tokens = TOKEN.findall(expression)
     members = {re.sub(r"^\W+", "", token) for token in tokens if token[0] in ".-:"}
     found = []
     for name in dict.fromkeys(token for token in tokens if re.match(r"[A-Za-z_]", token)):
-        place = None if is_near(target, frame, name) else find(target, frame, objects, name)
+        near = variable_near(target, frame, name)
+        place = in_namespace(frame, name, near) if near else find(target, frame, objects, name)
         if place and name in members:
             raise root.RootError(f'{name} is a member and a global name here; "gorgon print &{name}" has its address')
         if place:
@@ -123,13 +128,31 @@ def definitions(target, frame, objects, expression):
     return found
 
 
-def is_near(target, frame, name):
-    """Whether a name is that of a variable of the function or of its source file."""
+def variable_near(target, frame, name):
+    """The variable of the function or of its source file that has this name, or None."""
     value = frame.GetValueForVariablePath(name)
     if not value.IsValid() or value.GetError().Fail():
-        return False
+        return None
     o = process.object_of_address(target, value.GetLoadAddress())
-    return not o or o is process.object_of_frame(frame)
+    return value if not o or o is process.object_of_frame(frame) else None
+
+
+def in_namespace(frame, name, near):
+    """A variable of the frame's source file as an expression with its address if it is in a namespace of C++, perhaps one
+    without a name: lldb looks for names in namespaces in all modules, even for those of the frame's source file. None: lldb
+    finds the right variable."""
+    if "::" not in (near.GetName() or "") or frame.GetValueForVariablePath(f"this->{name}").IsValid():
+        return None
+    kind = near.GetType().GetName() or "anonymous"
+    return f"(*({f'__typeof__({name})' if re.search(UNNAMED, kind) else kind} *){near.GetLoadAddress():#x})"
+
+
+def refuse_qualified(target, objects, name):
+    """Refuse a name with namespaces or classes where lldb would take another copy's variable: a qualified name cannot be defined."""
+    found = [process.object_of_address(target, value.GetLoadAddress()) for value in target.FindGlobalVariables(name, COPIES_MAX)]
+    if any(o in objects for o in found) and any(o and o not in objects for o in found):
+        raise root.RootError(f'lldb may take another copy\'s {name}; "gorgon print {name}" shows the frame\'s, and "gorgon print '
+                             f'&{name}" its address')
 
 
 def find(target, frame, objects, name):
@@ -152,7 +175,7 @@ def find(target, frame, objects, name):
 def at(target, name, address, variable_type, size, command):
     """A variable as an expression. Raises root.RootError."""
     kind = (variable_type or values.raw_type(target, size)).GetPointerType().GetName()
-    if not kind or re.search(r"unnamed|anonymous", kind):
+    if not kind or re.search(UNNAMED, kind):
         raise root.RootError(f'the type of {name} has no name; "gorgon {command} {name}" shows it')
     return f"(*({kind}){address:#x})"
 
@@ -207,7 +230,7 @@ def refuse_other_copy(target, frame, objects, words):
     variables of the frame's source file itself."""
     name = words.split()[-1] if words else ""
     variable = re.match(r"[\w:]*", name)[0]
-    if not variable or is_near(target, frame, variable):
+    if not variable or variable_near(target, frame, variable):
         return
     o, found = values.find_global(frame, objects, variable)
     if found:

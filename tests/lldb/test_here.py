@@ -21,6 +21,22 @@ PROGRAM = ("import sys, os, time; sys.path.insert(0, {folder!r}); import gorgon,
            "while sum(name.endswith('.loaded') for name in os.listdir({folder!r})) < gorgon.count(): time.sleep(0.01)\n"
            "if me == 1: work.count(12, 'name'); open(os.path.join({folder!r}, 'done'), 'w').close()\n"
            "while not os.path.exists(os.path.join({folder!r}, 'done')): time.sleep(0.01)")
+SHOP = """
+namespace shop { int sold = 1; }
+namespace { int hidden = 20; }
+extern "C" int shop_sell(int n);
+int shop_sell(int n)
+{
+	shop::sold += n;
+	hidden += n;
+	return shop::sold + hidden; /* sold */
+}
+"""
+# Each interpreter sells once, and the last waits for the others.
+SELL = ("import ctypes, gorgon, os, time; me = gorgon.interpreter; shop = ctypes.CDLL({library!r})\n"
+        "open({library!r} + f'.{{me}}', 'w').close()\n"
+        "while not all(os.path.exists({library!r} + f'.{{i}}') for i in range(gorgon.count())): time.sleep(0.01)\n"
+        "if me == 2: shop.shop_sell(7)\n")
 COMMANDS = ["expression work_calls", "expression work_calls = 7", "expression -- PyList_New(3)", "p PyObject_Repr(name)",
             "p/x n", "call helper(self, 4)", "print doubled_total", "expression -- &_PyRuntime", "gorgon print &_PyRuntime",
             "p &PyList_Type", "gorgon whose &PyList_Type", "p \"PyList_New\"", "p self->ob_refcnt > 0",
@@ -155,6 +171,32 @@ class Here(session.Case):
         output = harness.lldb(["breakpoint set -n host_created", "run", f"process save-core {os.path.join(self.folder.name, 'none')}"],
                               harness.HOST, "-n", "1", "pass", script=True)
         self.assertIn('lldb cannot write its modules JIT(...) into a core; after "gorgon symbols all" it has none.\n', output)
+
+
+@harness.needs_lldb
+@unittest.skipIf(harness.LLDB and harness.lldb_version() <= 16, "lldb 16 has its own commands: it takes no functions of Python for them")
+class Namespaces(unittest.TestCase):
+    """lldb looks for names in namespaces in all modules."""
+
+    def test_a_variable_is_the_frames_or_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source, library = os.path.join(folder, "shop.cc"), os.path.join(folder, "libshop.so")
+            with open(source, "w") as file:
+                file.write(SHOP)
+            made = harness.run("g++", "-g", "-O0", "-shared", "-fPIC", "-o", library, source)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            code = SELL.format(library=library).replace("\n", "\\n")
+            output = harness.lldb(
+                ["gorgon symbols auto", f"breakpoint set -f shop.cc -l {harness.source_line(source, '/* sold */')}", "run",
+                 "p hidden", "expression hidden = 30", "frame variable hidden", "p shop::sold", "gorgon print shop::sold",
+                 "p n + 1"], harness.HOST, "-n", "3", f'exec("""{code}""")', script=True)
+        said = dict(part.partition("\n")[::2] for part in output.split("(lldb) ")[1:])
+        self.assertRegex(said["p hidden"], r"^\(int\) 27\n")
+        self.assertRegex(said["frame variable hidden"], r"hidden = 30\n")
+        self.assertNotIn("(int)", said["p shop::sold"])
+        self.assertIn("""error: lldb may take another copy's shop::sold; "gorgon print shop::sold" shows the frame's""", output)
+        self.assertRegex(said["gorgon print shop::sold"], r"shop::sold = 8\n")
+        self.assertRegex(said["p n + 1"], r"^\(int\) 8\n")
 
 
 if __name__ == "__main__":

@@ -48,6 +48,10 @@ thread_local int level = 1;
 
 } // namespace geometry
 
+namespace {
+int unnamed = 0;
+}
+
 template <typename T> T biggest(T a, T b)
 {
 	T result = a > b ? a : b; // in biggest
@@ -110,10 +114,11 @@ static PyObject *cxx_work(PyObject *, PyObject *args)
 		return nullptr;
 	geometry::Shape::made = n;
 	geometry::level = 300 + n;
+	unnamed = 400 + n;
 	result = collect(n);
 	result += biggest(n, 3) + static_cast<int>(biggest(2.5, 1.5));
 	result += overloaded(n) + overloaded(std::string("abc"));
-	result += inlined(n) + catcher(n) + geometry::hidden;
+	result += inlined(n) + catcher(n) + geometry::hidden + unnamed;
 	return PyLong_FromLong(result);
 }
 

@@ -132,6 +132,13 @@ HABITS = [
     H("print a static", LOOP + """
         print calls
         print names[1]""", DATA),
+    H("a variable of a namespace without a name", """
+        b cxxext.cc:[end of collect]
+        continue
+        print unnamed
+        expression unnamed = 70
+        next
+        frame variable unnamed""", DATA),
     H("target variable", LOOP + """
         target variable counter
         target variable calls""", DATA, excuses=("a variable each",)),
