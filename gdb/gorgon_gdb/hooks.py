@@ -113,15 +113,13 @@ class Check(gdb.Command):
         try:
             copy = ordinary.selected_copy()
             newest = newest_command() if copy else None
-            line = dprintf_line() if copy and arg == "call" else None
-            newest = (0, line) if line else newest
             instead = advice(arg, newest[1], copy) if newest else None
             unknown = copy and arg == "call" and not (newest and arguments(arg, newest[1]))
         except (gdb.error, values.NoType):
             return  # gdb says what is wrong
         except (root.RootError, root.MemoryProblem) as error:
             raise gdb.GdbError(f"gorgon: {error}") from None
-        if instead and not line and is_alone(arg, newest[1]):
+        if instead and is_alone(arg, newest[1]):
             try:
                 text = do(arg, newest[1], instead)
             except gdb.error as error:
@@ -132,18 +130,6 @@ class Check(gdb.Command):
         if unknown:
             raise gdb.GdbError(f'gorgon: in code of {copy.namespace.label} "call" may run another copy\'s function. '
                                'Say "print"')
-
-
-def dprintf_line():
-    """The command that gdb runs for a dprintf breakpoint where the thread has stopped, with "set dprintf-style call"; or None."""
-    if gdb.parameter("dprintf-style") != "call":
-        return None
-    place = f"{gdb.selected_frame().pc():#018x}"
-    for row in re.split(r"^(?=\d+ )", ordinary.run("info breakpoints", to_string=True), flags=re.M):
-        found = re.search(r"^ +(call .*)", row, re.M)
-        if found and place in row and re.match(r"\d+ +dprintf ", row):
-            return found[1]
-    return None
 
 
 def addresses(location):

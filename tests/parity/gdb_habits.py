@@ -214,11 +214,6 @@ HABITS = [
     H("dprintf of a global and a static variable", """
         dprintf cext.c:[in the loop],"counter=%d calls=%d ratio=%g\\n", counter, calls, ratio
         continue""", BREAK),
-    H("dprintf, set dprintf-style call", """
-        set dprintf-style call
-        dprintf cext.c:[in the loop],"i=%d\\n", i
-        continue
-        set dprintf-style gdb""", BREAK),
     H("printf of a global variable in commands", """
         break cext_twice
         commands

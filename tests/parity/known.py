@@ -25,6 +25,8 @@ PLAIN = {
     "gdb": {
         "break *ADDRESS of a function": FIRST,
         "break ... if a global variable": FIRST,
+        "dprintf of a global and a static variable": FIRST,
+        "printf of a global variable in commands": FIRST,
         "catch load": SHARED,
         "set stop-on-solib-events, sharedlibrary": SHARED,
         "print a global, in each thread": FIRST,
@@ -46,6 +48,7 @@ PLAIN = {
     },
     "lldb": {
         "breakpoint set -s LIBRARY -n": NO_MODULE, "image list": NO_MODULE,
+        "a variable of a namespace without a name": UNTYPED,
         "image lookup -t": UNTYPED, "print a global": UNTYPED, "print a static": UNTYPED, "print a thread-local variable": UNTYPED,
         "expression sets a local": UNTYPED, "expression sets a global": UNTYPED, "expression sets a static": UNTYPED,
         "watchpoint set variable of a global": UNTYPED, "watchpoint of a local": UNTYPED,

@@ -18,7 +18,7 @@ MENDED = ["commands ... continue ... end", "break *ADDRESS of a function", "brea
           "set stop-on-solib-events, sharedlibrary", "display", "x of memory", "output, printf, echo", "info sharedlibrary",
           "info symbol", "disassemble names the PLT", "stepi into the PLT", "jump LINE", "info line FUNCTION",
           "call a function with an effect on its copy", "call a function of CPython", "call PyObject_Repr, PyUnicode_AsUTF8", "catch load",
-          "dprintf of a global and a static variable", "dprintf, set dprintf-style call"]
+          "dprintf of a global and a static variable"]
 OTHERS = ["break FUNCTION, in each thread", "break FILE:LINE", "break of a template, every instance", "tbreak, in each thread",
           "print locals", "print a global, in each thread", "print a thread-local variable", "set var of a global", "watch of a global",
           "ptype, whatis", "list FUNCTION", "disassemble", "info source", "bt into CPython", "up, down, frame", "thread apply all bt 2",
