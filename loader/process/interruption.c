@@ -10,7 +10,8 @@
 // signal that no program can have, and answers that this is the main thread. Python calls the handler of that signal
 // (../python/interrupt.c), which raises the exception on this thread, within the blocking call: what Python does after
 // a KeyboardInterrupt is what happens, and nothing believes that it got a lock or a value. The GIL is held from the
-// answer to the handler, so the main thread cannot take the signal. Who asks is told by the unwinder; that costs
+// answer to the handler, so the main thread cannot take the signal. A SIGINT that waits at that time is for a call on the main
+// thread: it is taken away before, and made known again when the request has been taken. Who asks is told by the unwinder; that costs
 // microseconds, and only threads with a request pay it.
 //
 // A signal that comes just before the system call begins is lost, and functions may wait again: so a thread of
@@ -43,6 +44,7 @@
 struct gorgon_interruption {
 	struct gorgon_ns *ns;
 	bool wanted; // some thread has a request, or pretends; atomic
+	bool keeps;  // a SIGINT that the main thread is to get once a request was taken; atomic
 	struct gorgon_interruption_python python;
 };
 
@@ -52,6 +54,7 @@ static uint64_t wanted_at;  // time of the newest request; under the list's lock
 static __thread bool pretends __attribute__((tls_model("initial-exec")));
 static __thread bool ignores __attribute__((tls_model("initial-exec")));
 static __thread bool asked __attribute__((tls_model("initial-exec")));
+static __thread bool looks __attribute__((tls_model("initial-exec"))); // for a SIGINT, as the main thread
 
 static bool interruption_begin(void *state, struct gorgon_ns *ns)
 {
@@ -117,11 +120,17 @@ static __attribute__((noinline)) pthread_t interruption_answer(struct gorgon_int
 {
 	const struct gorgon_thread *thread = gorgon_thread_peek();
 
+	if (looks)
+		return state->python.main;
 	// Making the signal known asks which thread this is, too.
 	if (asked || ignores || !thread || request_of(thread) != state->ns || !state->python.trip ||
 	    !is_look_for_signals(state))
 		return pretends && !asked ? state->python.main : pthread_self();
-	asked = true;
+	// Python is about to handle all signals that wait. A SIGINT is for the call on the main thread.
+	asked = looks = true;
+	if (state->python.take_interrupt())
+		__atomic_store_n(&state->keeps, true, __ATOMIC_RELEASE);
+	looks = false;
 	state->python.trip(GORGON_SIGNAL_RESERVED);
 	asked = false;
 	return state->python.main;
@@ -256,9 +265,11 @@ bool gorgon_interruption_take(struct gorgon_interruption *state)
 {
 	struct gorgon_thread *thread = gorgon_thread_peek();
 	struct gorgon_ns *wanted = state->ns;
+	bool ret = thread && __atomic_compare_exchange_n(&thread->interrupt, &wanted, NULL, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 
-	return thread && __atomic_compare_exchange_n(&thread->interrupt, &wanted, NULL, false, __ATOMIC_ACQ_REL,
-						     __ATOMIC_ACQUIRE);
+	if (ret && __atomic_exchange_n(&state->keeps, false, __ATOMIC_ACQ_REL))
+		state->python.trip(SIGINT);
+	return ret;
 }
 
 size_t gorgon_interruption_threads(struct gorgon_interruption *state, pthread_t *list, size_t count)

@@ -55,6 +55,7 @@ void gorgon_interrupt_set_main(struct gorgon_interp *interp)
 			   interruptible_range_of(interp, "Py_MakePendingCalls"),
 			   interruptible_range_of(interp, "_PyEval_MakePendingCalls")},
 		.trip = (int (*)(int))gorgon_interp_find_symbol(interp, "PyErr_SetInterruptEx"),
+		.take_interrupt = (int (*)(void))gorgon_interp_find_symbol(interp, "PyOS_InterruptOccurred"),
 	};
 
 	gorgon_interruption_describe(interruption_of(interp), &python);

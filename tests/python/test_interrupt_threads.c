@@ -232,6 +232,12 @@ static void interrupt_main_thread_and_one_in_bytecode(void **state)
 	interrupt_main_and_others("pass");
 }
 
+static void interrupt_main_thread_and_one_in_a_blocking_call(void **state)
+{
+	(void)state;
+	interrupt_main_and_others("time.sleep(1000)");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +246,7 @@ int main(void)
 		cmocka_unit_test(interrupt_of_a_thread_leaves_handlers_of_signals_alone),
 		cmocka_unit_test(interrupt_reaches_threads_of_one_interpreter_only),
 		cmocka_unit_test(interrupt_main_thread_and_one_in_bytecode),
+		cmocka_unit_test(interrupt_main_thread_and_one_in_a_blocking_call),
 	};
 
 	return cmocka_run_group_tests_name("interrupt_threads", tests, test_warm_up, NULL);
