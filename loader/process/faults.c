@@ -51,8 +51,7 @@ struct report {
 static struct gorgon_fault_opts opts;
 static struct report report; // of the thread `reporter`
 static pid_t reporter;	     // atomic; 0: none
-static sigjmp_buf recovery;
-static volatile bool recoverable;
+static __thread sigjmp_buf *recovery __attribute__((tls_model("initial-exec"))); // where this thread goes on after a fault
 
 // --- text ----------------------------------------------------------------------------------------------
 
@@ -374,31 +373,29 @@ static void tell_host(void)
 	opts.report(opts.ctx, &fault);
 }
 
-// A part of the report. False: it had a fault itself, and has ended there.
-static bool guarded(void (*part)(void))
+bool gorgon_fault_guard(void (*part)(void))
 {
-	bool ret = true;
+	sigjmp_buf here, *outer = recovery;
+	bool faulty = sigsetjmp(here, 1);
 
-	if (sigsetjmp(recovery, 1)) {
-		ret = false;
-	} else {
-		recoverable = true;
+	if (!faulty) {
+		recovery = &here;
 		part();
 	}
-	recoverable = false;
-	return ret;
+	recovery = outer;
+	return !faulty;
 }
 
 static void put_guarded(void (*part)(void))
 {
-	if (!guarded(part))
+	if (!gorgon_fault_guard(part))
 		faults_put("\n  (the rest cannot be read)\n");
 }
 
 void gorgon_fault_recover(void)
 {
-	if (__atomic_load_n(&reporter, __ATOMIC_ACQUIRE) == gettid() && recoverable)
-		siglongjmp(recovery, 1);
+	if (recovery)
+		siglongjmp(*recovery, 1);
 }
 
 // Of the signals that a part of the report may cause.
@@ -442,7 +439,7 @@ static bool may_survive(void)
 {
 	survives = false;
 	return opts.abandon && has_interp(report.ns) && !report.ns->linked && report.ns->user.on_fault &&
-	       guarded(look_at_locks) && survives;
+	       gorgon_fault_guard(look_at_locks) && survives;
 }
 
 void gorgon_fault_report(int number, const siginfo_t *info, const void *context, const struct gorgon_signals *view)
@@ -461,15 +458,15 @@ void gorgon_fault_report(int number, const siginfo_t *info, const void *context,
 	report.frame_count = report.size = 0;
 	memset(&report.place, 0, sizeof(report.place));
 	allow_faults(&saved);
-	guarded(find_ns_of_view);
-	guarded(faults_walk);
-	guarded(find_ns_of_frames);
+	gorgon_fault_guard(find_ns_of_view);
+	gorgon_fault_guard(faults_walk);
+	gorgon_fault_guard(find_ns_of_frames);
 	put_head();
-	guarded(find_place);
+	gorgon_fault_guard(find_place);
 	put_guarded(put_frames);
 	put_guarded(put_python);
 	put_guarded(put_others);
-	guarded(opts.report ? tell_host : write_text);
+	gorgon_fault_guard(opts.report ? tell_host : write_text);
 	pthread_sigmask(SIG_SETMASK, &saved, NULL);
 	survivor = may_survive() ? (struct gorgon_ns *)report.ns : NULL;
 	if (survivor)

@@ -20,4 +20,8 @@ void gorgon_fault_report(int number, const siginfo_t *info, const void *context,
 /* A fault of the code that makes the report: this does not return when the fault is on the thread that reports. */
 void gorgon_fault_recover(void);
 
+/* Call a function that may read what is damaged. False: it had a fault, and has ended there. Only while faults are reported; without
+ * that a fault ends the process. Safe in signal handlers. */
+bool gorgon_fault_guard(void (*part)(void));
+
 #endif

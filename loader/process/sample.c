@@ -6,11 +6,15 @@
 // not answer in time (it blocks the signal, or the kernel does not let it go) is not waited for; if it is in the
 // middle of its answer when time is up, nobody is asked any more before it has finished. There is no lock, only `asked`,
 // so that fork() needs to know nothing of this.
+//
+// The signal may meet the thread in the middle of changing what its answer is read from. A fault in reading it, while faults
+// are reported, ends the answer with what has been read so far.
 
 #define _GNU_SOURCE
 #include "sample.h"
 #include "backtrace.h"
 #include "fault_place.h"
+#include "faults.h"
 #include "signals.h"
 #include "base/clock.h"
 #include "ns/ns.h"
@@ -32,23 +36,22 @@ static pid_t asking; // the process; atomic
 static struct gorgon_frame frames[FRAMES_MAX];
 static volatile size_t frame_count;
 static char lines[4096]; // of Python
-static size_t lines_size;
+static volatile size_t lines_size;
+static volatile int lines_fd;
+static const void *interrupted; // the context of the signal
 
 // --- the thread that was asked ----------------------------------------------------------------
 
 static void read_lines(const struct gorgon_ns *ns)
 {
 	ssize_t count;
-	int fd;
 
 	if (!ns || !ns->user.write_python)
 		return;
-	fd = memfd_create("gorgon-sample", MFD_CLOEXEC);
-	if (fd < 0)
-		return;
-	if (ns->user.write_python(ns->user.ctx, fd) && (count = pread(fd, lines, sizeof(lines) - 1, 0)) > 0)
+	lines_fd = memfd_create("gorgon-sample", MFD_CLOEXEC);
+	if (lines_fd >= 0 && ns->user.write_python(ns->user.ctx, lines_fd) &&
+	    (count = pread(lines_fd, lines, sizeof(lines) - 1, 0)) > 0)
 		lines_size = (size_t)count;
-	close(fd);
 }
 
 static const struct gorgon_ns *ns_of_frames(void)
@@ -60,6 +63,12 @@ static const struct gorgon_ns *ns_of_frames(void)
 	return place.ns;
 }
 
+static void read_answer(void)
+{
+	gorgon_backtrace(interrupted, frames, FRAMES_MAX, &frame_count);
+	read_lines(ns_of_frames());
+}
+
 static void sample_answer(const void *context)
 {
 	pid_t me = __atomic_load_n(&asked, __ATOMIC_ACQUIRE);
@@ -68,8 +77,11 @@ static void sample_answer(const void *context)
 	    !__atomic_compare_exchange_n(&asked, &me, ANSWERING, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return;
 	frame_count = lines_size = 0;
-	gorgon_backtrace(context, frames, FRAMES_MAX, &frame_count);
-	read_lines(ns_of_frames());
+	lines_fd = -1;
+	interrupted = context;
+	gorgon_fault_guard(read_answer);
+	if (lines_fd >= 0)
+		close(lines_fd);
 	__atomic_store_n(&asked, ANSWERED, __ATOMIC_RELEASE);
 }
 

@@ -3,7 +3,10 @@
 
 #define _GNU_SOURCE
 #include "helpers.h"
+#include "ns/ns.h"
+#include "process/sample.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -190,6 +193,69 @@ static void fault_in_a_call_is_the_interpreters(void **state)
 	assert_string_equal(seen->function, "fault_recurse");
 }
 
+// --- a thread that tells where it is ----------------------------------------------------------------
+
+struct sleeper {
+	struct gorgon_interp *interp;
+	pid_t tid; // atomic
+};
+
+static void *sleep_in_python(void *arg)
+{
+	struct sleeper *sleeper = arg;
+
+	__atomic_store_n(&sleeper->tid, gettid(), __ATOMIC_RELEASE);
+	gorgon_error_destroy(gorgon_interp_run_string(sleeper->interp, "import time\nwhile True: time.sleep(1000)", NULL));
+	return NULL;
+}
+
+static bool write_with_a_fault(void *ctx, int fd)
+{
+	(void)ctx;
+	(void)fd;
+	*(volatile int *)NULL = 1;
+	return true;
+}
+
+// Until it sleeps.
+static void sample_sleeper(const struct sleeper *sleeper, struct gorgon_sample *ret)
+{
+	do {
+		gorgon_sample_thread(__atomic_load_n(&sleeper->tid, __ATOMIC_ACQUIRE), 1000, ret);
+	} while (!strstr(ret->native, "nanosleep"));
+}
+
+static int sample_with_a_fault(void *arg)
+{
+	struct sleeper sleeper = {.interp = test_interp_start(NULL, NULL)};
+	struct gorgon_ns_user *user = &gorgon_interp_ns(sleeper.interp)->user;
+	bool (*write_python)(void *, int) = user->write_python;
+	struct gorgon_sample sample;
+	pthread_t thread;
+
+	report_to(arg);
+	assert_int_equal(pthread_create(&thread, NULL, sleep_in_python, &sleeper), 0);
+	while (!__atomic_load_n(&sleeper.tid, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	sample_sleeper(&sleeper, &sample);
+	assert_non_null(strstr(sample.python, "line 2"));
+	user->write_python = write_with_a_fault;
+	sample_sleeper(&sleeper, &sample);
+	assert_string_equal(sample.python, "");
+	user->write_python = write_python;
+	sample_sleeper(&sleeper, &sample);
+	assert_non_null(strstr(sample.python, "line 2"));
+	return 7;
+}
+
+static void fault_of_a_thread_that_tells_where_it_is_ends_its_answer(void **state)
+{
+	(void)state;
+	memset(seen, 0, sizeof(*seen));
+	assert_int_equal(test_in_child(sample_with_a_fault, note), 7);
+	assert_int_equal(seen->reports, 0);
+}
+
 static void options_of_a_wrong_size_are_refused(void **state)
 {
 	const struct gorgon_fault_opts opts = {.size = 3};
@@ -209,6 +275,7 @@ int main(void)
 		cmocka_unit_test(ignore_puts_back_what_was_there),
 		cmocka_unit_test(fault_of_the_host_is_of_no_interpreter),
 		cmocka_unit_test(fault_in_a_call_is_the_interpreters),
+		cmocka_unit_test(fault_of_a_thread_that_tells_where_it_is_ends_its_answer),
 #endif
 	};
 
