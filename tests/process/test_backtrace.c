@@ -5,6 +5,7 @@
 #include "helpers.h"
 #include "skip.h"
 
+#include "ns/unwind.h"
 #include "process/backtrace.h"
 
 #include <setjmp.h>
@@ -63,6 +64,10 @@ static void look(int number, siginfo_t *info, void *context)
 
 static void interrupt(void (*function)(void))
 {
+	struct dl_find_object found;
+
+	// The first call finds the C library's function with dlvsym(), which a handler may not call.
+	gorgon_unwind_find_object((void *)(uintptr_t)interrupt, &found);
 	struct sigaction action = {.sa_sigaction = look, .sa_flags = SA_SIGINFO}, illegal, fault;
 
 	memset(frames, 0, sizeof(frames));
@@ -96,6 +101,9 @@ static void backtrace_any_rule_finds_the_caller_or_ends(void **state)
 	size_t wrong = 0;
 
 	(void)state;
+#ifdef __SANITIZE_THREAD__
+	skip_because("the thread sanitizer takes what runs behind a jump out of a handler for the handler");
+#endif
 	capacity = CAPACITY;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		interrupt(cases[i].function);
