@@ -48,7 +48,6 @@ PLAIN = {
     },
     "lldb": {
         "breakpoint set -s LIBRARY -n": NO_MODULE, "image list": NO_MODULE,
-        "a variable of a namespace without a name": UNTYPED,
         "image lookup -t": UNTYPED, "print a global": UNTYPED, "print a static": UNTYPED, "print a thread-local variable": UNTYPED,
         "expression sets a local": UNTYPED, "expression sets a global": UNTYPED, "expression sets a static": UNTYPED,
         "watchpoint set variable of a global": UNTYPED, "watchpoint of a local": UNTYPED,
