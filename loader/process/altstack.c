@@ -19,8 +19,9 @@
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
-#define SIZE_FOR_REPORTS (64u << 10)
+#define SIZE_FOR_REPORTS ((size_t)64 << 10)
 
 static bool wanted; // atomic
 
@@ -45,6 +46,7 @@ int gorgon_altstack_set(const stack_t *stack, stack_t *old)
 	struct gorgon_thread *thread;
 	stack_t now;
 	void *memory;
+	size_t size;
 
 	if (sigaltstack(NULL, &now))
 		return -1;
@@ -53,22 +55,26 @@ int gorgon_altstack_set(const stack_t *stack, stack_t *old)
 	if (!stack || stack->ss_flags & SS_DISABLE || !(now.ss_flags & SS_DISABLE))
 		return 0;
 	thread = gorgon_thread_get();
-	memory = thread ? mmap(NULL, stack->ss_size, PROT_READ | PROT_WRITE,
+	// Handlers of this library come to run on it, too. A stack that is too small for any handler is refused by the kernel.
+	size = stack->ss_size;
+	if (size >= (size_t)sysconf(_SC_MINSIGSTKSZ) && size < SIZE_FOR_REPORTS)
+		size = SIZE_FOR_REPORTS;
+	memory = thread ? mmap(NULL, size, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0)
 			: MAP_FAILED;
 	if (memory == MAP_FAILED) {
 		errno = ENOMEM;
 		return -1;
 	}
-	now = (stack_t){.ss_sp = memory, .ss_size = stack->ss_size};
+	now = (stack_t){.ss_sp = memory, .ss_size = size};
 	if (sigaltstack(&now, NULL)) {
-		munmap(memory, stack->ss_size);
+		munmap(memory, size);
 		errno = ENOMEM; // the stack asked for is too small
 		return -1;
 	}
 	gorgon_altstack_free(thread); // the kernel says that it is not in use any more
 	thread->altstack = memory;
-	thread->altstack_size = stack->ss_size;
+	thread->altstack_size = size;
 	return 0;
 }
 
