@@ -41,8 +41,8 @@ static void after_fork_of_namespaces(bool child)
 void gorgon_before_fork(void)
 {
 	gorgon_lock_before_fork();
-	gorgon_threads_lock();
 	before_fork_of_namespaces();
+	gorgon_threads_lock();
 	gorgon_signals_before_fork();
 	gorgon_parts_before_fork();
 }
@@ -60,9 +60,9 @@ static void reset_namespaces(void)
 
 void gorgon_after_fork(bool child)
 {
-	gorgon_threads_unlock();
 	gorgon_parts_after_fork(child);
 	gorgon_signals_after_fork(child);
+	gorgon_threads_unlock();
 	after_fork_of_namespaces(child);
 	if (child) {
 		gorgon_unwind_after_fork();

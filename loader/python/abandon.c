@@ -189,16 +189,13 @@ static bool take_gil(struct gorgon_interp *interp)
 static void wake_entries(struct gorgon_interp *interp)
 {
 	struct gorgon_interruption *state = gorgon_parts_state(interp->ns->parts, &gorgon_interruption_part);
-	pthread_t list[64];
-	size_t count = 0;
 
+	// A thread leaves under the lock, and takes its request back then: otherwise blocking calls of the host's would end on it.
 	pthread_mutex_lock(&interp->calls.lock);
-	for (const struct gorgon_call *call = interp->calls.newest; call && count < sizeof(list) / sizeof(*list); call = call->next)
+	for (const struct gorgon_call *call = interp->calls.newest; call; call = call->next)
 		if (call->first)
-			list[count++] = call->thread;
+			gorgon_interruption_request(state, call->thread);
 	pthread_mutex_unlock(&interp->calls.lock);
-	for (size_t i = 0; i < count; i++)
-		gorgon_interruption_request(state, list[i]);
 }
 
 static void finish_abandoning(struct gorgon_interp *interp, enum gorgon_interp_state before)

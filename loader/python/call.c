@@ -18,7 +18,7 @@
 // as interrupt.c says. An interrupt is meant for an entry and not for its thread: an interrupt that would
 // arrive after the end of the entry is taken back, see gorgon_call_close().
 //
-// Lock: the interpreter's own, a leaf. CPython's locks are never taken under it.
+// Lock: the interpreter's own. Under it only the lock of the list of threads is taken, and never one of CPython's.
 
 #define _GNU_SOURCE
 #include "api.h"
@@ -29,6 +29,7 @@
 #include "base/error.h"
 #include "process/altstack.h"
 #include "process/process.h"
+#include "process/interruption.h"
 #include "process/locales.h"
 #include "process/parking.h"
 #include "ns/ns.h"
@@ -290,7 +291,9 @@ static void pop_call(struct gorgon_call *call, enum gorgon_interp_state during,
 	if (call->first)
 		__atomic_add_fetch(&interp->calls.cpu_ns, gorgon_clock_ns(CLOCK_THREAD_CPUTIME_ID) - call->cpu_ns,
 				   __ATOMIC_RELAXED);
-	if (interp->calls.state != GORGON_INTERP_ABANDONED && (interp->calls.state == during || to == GORGON_INTERP_ENDED))
+	if (call->first && interp->calls.state == GORGON_INTERP_ABANDONED)
+		gorgon_interruption_take(gorgon_parts_state(interp->ns->parts, &gorgon_interruption_part));
+	else if (interp->calls.state != GORGON_INTERP_ABANDONED && (interp->calls.state == during || to == GORGON_INTERP_ENDED))
 		interp->calls.state = to;
 	pthread_cond_broadcast(&interp->calls.ended);
 	unlock_calls(interp);

@@ -60,7 +60,7 @@ struct gorgon_call {
 
 /* The entries into an interpreter, and its state; see call.c. */
 struct gorgon_calls {
-	pthread_mutex_t lock; /* a leaf; guards all that follows */
+	pthread_mutex_t lock; /* guards all that follows; see call.c */
 	pthread_cond_t ended; /* an entry has ended, or nobody sends a signal any more */
 	/* These seven are a struct gorgon_debug_activity; they are read without the lock. */
 	enum gorgon_interp_state state;
