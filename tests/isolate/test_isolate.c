@@ -143,19 +143,29 @@ static void interp_interrupt_ends_a_blocking_call_of_one(void **state)
 		assert_ok(gorgon_interp_destroy(interp[i]));
 }
 
+// C code that goes on after a signal has ended its sleep.
+static void sleep_on(void *microseconds)
+{
+	struct timespec now, left = {.tv_nsec = (long)(uintptr_t)microseconds * 1000};
+
+	do {
+		now = left;
+	} while (nanosleep(&now, &left));
+}
+
 static void interp_destroy_waits_for_threads_of_its_libraries(void **state)
 {
 	struct gorgon_interp *interp = start(state);
+	char source[512];
 
-	// A thread that Python does not know, in C code that sleeps for a second.
-	assert_ok(gorgon_interp_run_string(
-		interp,
-		"import ctypes\n"
-		"start = ctypes.cast(ctypes.pythonapi.PyThread_start_new_thread, ctypes.c_void_p).value\n"
-		"call = ctypes.CFUNCTYPE(ctypes.c_ulong, ctypes.c_void_p, ctypes.c_void_p)(start)\n"
-		"sleep = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p).value\n"
-		"assert call(sleep, 900000)\n",
-		NULL));
+	// A thread that Python does not know.
+	snprintf(source, sizeof(source),
+		 "import ctypes\n"
+		 "start = ctypes.cast(ctypes.pythonapi.PyThread_start_new_thread, ctypes.c_void_p).value\n"
+		 "call = ctypes.CFUNCTYPE(ctypes.c_ulong, ctypes.c_void_p, ctypes.c_void_p)(start)\n"
+		 "assert call(%lu, 900000)\n",
+		 (unsigned long)(uintptr_t)sleep_on);
+	assert_ok(gorgon_interp_run_string(interp, source, NULL));
 	assert_error(gorgon_interp_destroy(interp), GORGON_ERROR_BUSY, "1 threads");
 	usleep(900000);
 	assert_ok(gorgon_interp_destroy(interp));
