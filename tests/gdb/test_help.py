@@ -45,7 +45,7 @@ class Help(unittest.TestCase):
                 self.assertRegex(text, rf"^[A-Z].*\.\n\n *Usage: gorgon {word}\b")
 
     def test_help_says_what_gdbs_own_commands_mean(self):
-        self.assertIn('"print", "set variable", "watch"', self.answers["help gorgon"])
+        self.assertIn('"print", "printf", "set variable", "watch"', self.answers["help gorgon"])
 
     def test_completion_of_words(self):
         self.assertEqual(self.answers["complete gorgon "].split("\n")[:len(WORDS)], [f"gorgon {word}" for word in WORDS])

@@ -59,7 +59,7 @@ class Solibs(unittest.TestCase):
         self.assertRegex(listed, rf"^From +To +Syms Read +Shared Object Library\n{row}{WALK} \[interp 0\]\n{row}{WALK} \[interp 1\]\n$")
         self.assertRegex(everything, rf"libc\.so\.6\n(?s:.*){WALK} \[interp 1\]\n")
         self.assertEqual(loaded, f"Symbols already loaded for {WALK}\n")
-        self.assertEqual(none, "No shared libraries matched.\ngorgon: and " + none.partition("and ")[2])
+        self.assertEqual(none.strip(), "No shared libraries matched.")
         self.assertIn("Invalid regexp", wrong)
 
 
