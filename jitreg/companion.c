@@ -173,7 +173,7 @@ static int add_names_of(struct companion *c, const struct jitreg_member *member)
 	return r ? r : add_missing_names(c, first);
 }
 
-/* Find the lines of a member, and keep them if they are wanted. */
+/* Find out whether a member has lines. A companion with lines gets them. */
 static int find_lines_of(struct companion *c, const struct jitreg_member *member)
 {
 	struct jitreg_lines lines;

@@ -291,7 +291,7 @@ GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_interp_stop(struct gorg
  * Unload the interpreter's namespace and free everything. A started interpreter is stopped first,
  * as gorgon_interp_stop() with a time of 0 does; to wait for calls of other threads, call that
  * function before. Debuggers drop its breakpoint locations. NULL is ignored.
- * Daemon threads of the program that are in a blocking call are woken up (by SIGURG), and end.
+ * The signal SIGURG wakes up daemon threads of the program that are in a blocking call; they end then.
  *
  * Of an abandoned interpreter the memory is given back without running any of its code, when no call and no thread of
  * it is left.

@@ -92,8 +92,8 @@ struct gorgon_ns_opts {
 	unsigned deny;
 	/** Extension modules that may be imported with GORGON_DENY_EXTENSIONS: shell patterns, of their files'
 	 * names (`_json.*`) or, with a slash, of whole paths (`/usr/lib/python3.11/lib-dynload/?*`), ended by NULL.
-	 * NULL for none. Libraries that an allowed module needs may be anything. A list without
-	 * GORGON_DENY_EXTENSIONS is GORGON_ERROR_ARGUMENT. Copied. */
+	 * NULL is an empty list. An allowed module may need any libraries. A list without
+	 * GORGON_DENY_EXTENSIONS is refused with GORGON_ERROR_ARGUMENT. The list is copied. */
 	const char *const *extensions;
 	/** How many threads that its code has started may be there at a time: pthread_create() fails with EAGAIN beyond, which
 	 * is RuntimeError in Python. 0 for no limit. Threads of the host do not count. */

@@ -16,8 +16,9 @@
 // own references, and debuggers find it in .dynsym even when we are stripped.
 __attribute__((visibility("protected"))) struct gorgon_debug_root gorgon_debug_root;
 
-// Its own lock, so that what an interpreter is doing can be shown while another thread loads. Who has it has the loader's lock, too,
-// or that of the list of threads. fork() takes both, and then nobody has this one.
+// The root has a lock of its own, so that a thread can show what an interpreter is doing while another thread loads. A thread that
+// takes it holds the loader's lock already, or the lock of the list of threads. fork() takes these two, so nobody holds the root's
+// lock while a process is forked.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread unsigned depth __attribute__((tls_model("initial-exec"))); // of changes by this thread
 

@@ -15,7 +15,7 @@
  *   changed_head first, until `sequence` of one is not greater than the root's was: only
  *   these are others than before. Namespaces that have gone show in ns_count.
  * - Readers that do not stop the process read `sequence` before and after: odd,
- *   or changed, means try again. Writers hold a lock.
+ *   or changed, means try again. Writers hold the root's lock.
  * - Everything lies in anonymous memory or in written data pages, which the
  *   kernel's default core filter keeps.
  * - An object is linked before a debugger hears of its symfile and unlinked after

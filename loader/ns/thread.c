@@ -9,8 +9,9 @@
 // (PTHREAD_DESTRUCTOR_ITERATIONS): in the last round a thread sanitizer's runtime has left the
 // thread already. What is done then is in thread_exit.c.
 //
-// The list of all records has a lock of its own, and is changed while that and the loader's are held: so who has either can walk
-// it. Whoever interrupts or abandons an interpreter takes the list's alone, and does not wait for other threads' loads. A record's slots are grown and filled under
+// The list of all records has a lock of its own. A thread that changes the list holds this lock and the loader's, so a thread that
+// holds either can walk the list. A thread that interrupts or abandons an interpreter takes the list's lock alone, and does not wait
+// for other threads' loads. A record's slots are grown and filled under
 // the loader's lock by its own thread and emptied under it by whoever unloads; its thread reads them
 // without the lock, which is safe because an object that is being unloaded is not used any more.
 

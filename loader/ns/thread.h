@@ -68,7 +68,7 @@ struct gorgon_thread *gorgon_thread_peek(void);
  * again. 0: no memory. */
 uint64_t gorgon_thread_serial(void);
 
-/* The list's own lock, for callers that must not wait for a load: nothing but signals' locks is taken under it. */
+/* The list's own lock, for callers that must not wait for a load. Under it only the locks of signals and of the debug root are taken. */
 void gorgon_threads_lock(void);
 bool gorgon_threads_trylock(void);
 void gorgon_threads_unlock(void);

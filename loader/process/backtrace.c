@@ -114,8 +114,8 @@ static uint64_t read_encoded(struct reader *r, uint8_t encoding)
 	}
 }
 
-// What an address of the stack holds. Unwind tables may name any address, NULL too: then this is a fault, which the walk's caller
-// catches and a sanitizer must not report.
+// Read what is at an address of the stack. Damaged unwind tables may name any address, even NULL. Reading it is a fault then: the
+// caller of the walk catches the fault, and a sanitizer must not report it.
 static __attribute__((no_sanitize("address", "undefined"))) uint64_t backtrace_load(uint64_t addr)
 {
 	uint64_t ret;

@@ -18,7 +18,8 @@
 // as interrupt.c says. An interrupt is meant for an entry and not for its thread: an interrupt that would
 // arrive after the end of the entry is taken back, see gorgon_call_close().
 //
-// Lock: the interpreter's own. Under it only the lock of the list of threads is taken, and never one of CPython's.
+// Each interpreter has a lock for its calls. A thread that holds it may take the lock of the list of threads (../ns/thread.c), and
+// never takes a lock of CPython's.
 
 #define _GNU_SOURCE
 #include "api.h"

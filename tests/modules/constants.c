@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writable data of which most is not relocated, also with pages of 64 KiB, and zeros that begin in the middle of a page.
+// This library has writable data, and most pages of the data have no relocations, whether pages have 4 or 64 KiB. Its zeros begin in the
+// middle of a page.
 
 #define EXPORT __attribute__((visibility("default")))
 

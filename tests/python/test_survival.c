@@ -130,7 +130,7 @@ static void thread_of_the_program_with_a_fault_is_parked(void **state)
 	before = stats.count;
 	threads = stats.thread_count;
 	init_waiting();
-	// The fault must not come before the call has said where it is.
+	// Importing may take long. So the thread that has the fault waits until this call has imported what it needs and is about to sleep.
 	spawn(&sleeper, interp, "import threading, time\n"
 				"sleeps = threading.Event()\n"
 				"def fault():\n  sleeps.wait(); time.sleep(0.05); " NULL_WRITE
