@@ -42,7 +42,8 @@ struct gorgon_pool_opts {
  *
  * An interpreter is replaced by a new one, with a warm-up of its own, when its job was cancelled
  * while it ran, called exit(), ended with MemoryError, or had a fault that the host survives
- * (@c abandon in struct gorgon_fault_opts). If no new one can be made, the next job
+ * (@c abandon in struct gorgon_fault_opts), and when the interpreter has used up its processor time (@c cpu_limit_ms in
+ * struct gorgon_interp_opts). If no new one can be made, the next job
  * that this thread takes ends with the error, and the thread tries again. A child that the process
  * forks has no such threads: it must leave the pool alone.
  *

@@ -130,7 +130,7 @@ static uint64_t act(struct gorgon_interp *interp, uint64_t used_ms)
 	if (!limit->reached) {
 		if (is_extended(interp, used_ms))
 			return limit->soft_ms;
-		limit->reached = true;
+		__atomic_store_n(&limit->reached, true, __ATOMIC_RELAXED);
 		interrupt(interp);
 	}
 	if (used_ms < hard_limit_ms(limit))
@@ -179,6 +179,11 @@ struct gorgon_error *gorgon_cpu_limit_begin(struct gorgon_interp *interp)
 					      interp->number);
 	limit->watcher = getpid();
 	return NULL;
+}
+
+bool gorgon_cpu_limit_is_reached(const struct gorgon_interp *interp)
+{
+	return __atomic_load_n(&interp->cpu_limit.reached, __ATOMIC_RELAXED);
 }
 
 void gorgon_cpu_limit_settle(struct gorgon_interp *interp)

@@ -11,6 +11,8 @@ struct gorgon_error *gorgon_cpu_limit_check(const struct gorgon_interp *interp);
 struct gorgon_error *gorgon_cpu_limit_begin(struct gorgon_interp *interp);
 /* If it is being stopped at its hard limit, wait until it is. */
 void gorgon_cpu_limit_settle(struct gorgon_interp *interp);
+/* Whether its limit is used up, so that it has been interrupted, and may have been stopped. */
+bool gorgon_cpu_limit_is_reached(const struct gorgon_interp *interp);
 /* End watching an interpreter, which has ended, or was never run. */
 void gorgon_cpu_limit_end(struct gorgon_interp *interp);
 

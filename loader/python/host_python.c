@@ -170,13 +170,15 @@ static PyObject *own_create(PyObject *self, PyObject *args, struct gorgon_interp
 	PyObject *options, *progress;
 	struct gorgon_interp *interp;
 	struct gorgon_error *err;
+	unsigned long long memory_limit;
 	const char **list;
 	void *thread;
 
 	(void)self;
-	if (!API(own, PyArg_ParseTuple)(args, "sOO:_create", &opts.python, &options, &progress) ||
+	if (!API(own, PyArg_ParseTuple)(args, "sOOK:_create", &opts.python, &options, &progress, &memory_limit) ||
 	    !(list = strings_of_host_list(own, options)))
 		return NULL;
+	opts.memory_limit = memory_limit;
 	start_opts.options = list;
 	start_opts.progress_ctx = progress;
 	thread = own->api->PyEval_SaveThread();

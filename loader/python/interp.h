@@ -118,7 +118,7 @@ struct gorgon_received {
 struct gorgon_cpu_limit {
 	uint64_t soft_ms, hard_ms; /* as the options say; the watcher changes the first one, atomically */
 	uint64_t (*near)(void *ctx, uint64_t used_ms);
-	bool reached; /* it has been interrupted */
+	bool reached; /* it has been interrupted; atomic */
 	pid_t watcher; /* the process in which @thread watches; 0: none */
 	pthread_t thread;
 	sem_t end;

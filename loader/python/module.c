@@ -103,9 +103,10 @@ static const struct method {
 	 "Give this thread descriptors of its own, for good. Whether it has a current directory\n"
 	 "of its own, too.", HOST},
 	{"_create", GORGON_THUNK_OWN_CREATE, METH_VARARGS,
-	 "_create(python, options, report)\n--\n\n"
+	 "_create(python, options, report, memory_limit)\n--\n\n"
 	 "Start an interpreter on this thread. report(value, asked) is called from inside: not asked, its truth is the\n"
-	 "result of gorgon.progress(value); asked, what it returns is the result of gorgon._ask(value).", HOST},
+	 "result of gorgon.progress(value); asked, what it returns is the result of gorgon._ask(value). The limit is in\n"
+	 "bytes, 0 for none.", HOST},
 	{"_call", GORGON_THUNK_OWN_CALL, METH_VARARGS,
 	 "_call(interpreter, module, function, args)\n--\n\nCall a function in it.", HOST},
 	{"_interrupt", GORGON_THUNK_OWN_INTERRUPT, METH_O,

@@ -3,7 +3,8 @@
 //
 // Each worker thread starts its interpreter. So it is Python's main thread there, and
 // a cancelled job is interrupted in blocking calls, too. After a job that may have left the
-// interpreter in disorder (interrupted, exit(), no memory) the worker makes a new interpreter. An
+// interpreter in disorder (interrupted, exit(), no memory), or that has used up its processor time, the worker makes a new
+// interpreter. An
 // interpreter that cannot be destroyed yet, because threads of its libraries still run, is
 // kept until the pool ends.
 //
@@ -17,6 +18,7 @@
 
 #define _GNU_SOURCE
 #include "abandon.h"
+#include "cpu_limit.h"
 #include "value.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -258,6 +260,16 @@ static struct gorgon_error *call_job(struct gorgon_job *job, struct gorgon_value
 	return gorgon_interp_call(job->interp, job->module, job->function, args, kwargs, ret);
 }
 
+static void replace_interp(struct worker *worker)
+{
+	if (worker->interp)
+		retire_from_pool(worker->pool, worker->interp);
+	worker->interp = NULL;
+	gorgon_files_go_back(&worker->place);
+	worker->err = make_pool_interp(worker->pool, &worker->interp);
+	__atomic_add_fetch(&worker->pool->replaced_count, !worker->err, __ATOMIC_RELAXED);
+}
+
 // The next job, or NULL: the pool ends.
 static struct gorgon_job *next_job(struct worker *worker)
 {
@@ -265,8 +277,16 @@ static struct gorgon_job *next_job(struct worker *worker)
 	struct gorgon_job *job;
 
 	pthread_mutex_lock(&pool->lock);
-	while (!pool->first && !pool->ending)
-		pthread_cond_wait(&pool->changed, &pool->lock);
+	for (;;) {
+		while (!pool->first && !pool->ending)
+			pthread_cond_wait(&pool->changed, &pool->lock);
+		// Threads that a job has left may have used up the processor time meanwhile.
+		if (!pool->first || !worker->interp || !gorgon_cpu_limit_is_reached(worker->interp))
+			break;
+		pthread_mutex_unlock(&pool->lock);
+		replace_interp(worker);
+		pthread_mutex_lock(&pool->lock);
+	}
 	job = pool->first;
 	if (job) {
 		take_job_out(pool, job);
@@ -338,7 +358,7 @@ static enum outcome run_job(struct worker *worker, struct gorgon_job *job)
 	pthread_mutex_lock(&pool->lock);
 	if (turn)
 		end_turn(worker);
-	sound = is_job_sound(job, err);
+	sound = is_job_sound(job, err) && !(worker->interp && gorgon_cpu_limit_is_reached(worker->interp));
 	job->result = result;
 	finish_job(job, err);
 	pthread_mutex_unlock(&pool->lock);
@@ -389,12 +409,7 @@ static void *work_in_pool(void *arg)
 			return NULL;
 		if (outcome == SOUND && worker->interp)
 			continue;
-		if (worker->interp)
-			retire_from_pool(pool, worker->interp);
-		worker->interp = NULL;
-		gorgon_files_go_back(&worker->place);
-		worker->err = make_pool_interp(pool, &worker->interp);
-		__atomic_add_fetch(&pool->replaced_count, !worker->err, __ATOMIC_RELAXED);
+		replace_interp(worker);
 	}
 	if (worker->interp)
 		retire_from_pool(pool, worker->interp);

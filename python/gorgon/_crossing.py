@@ -389,8 +389,8 @@ def dump_error(error):
 
 # --- in an interpreter --------------------------------------------------------------------------------------------
 
-# PLAIN: a result without code of others; REFUSED, UNLOADED: globals, or arguments, that do not load
-DONE, PLAIN, FAILED, REFUSED, UNLOADED = range(5)
+# PLAIN: a result without code of others; REFUSED, UNLOADED: globals, or arguments, that do not load; EXHAUSTED: no memory
+DONE, PLAIN, FAILED, REFUSED, UNLOADED, EXHAUSTED = range(6)
 
 handled = False
 arriving = {}  # globals that have come with a call and are not loaded yet
@@ -459,20 +459,24 @@ def take_news(news):
         arriving.clear()
 
 
+def failed(error, kind=FAILED):
+    return [EXHAUSTED if isinstance(error, MemoryError) else kind, *dump_error(error)]
+
+
 def run(news, function, arguments):
     """What came of a call: its kind and what was packed of it, then of what it has added to lists and sets of the program."""
     try:
         if news:
             take_news(news)
     except BaseException as error:
-        return [REFUSED, *dump_error(error)]
+        return failed(error, REFUSED)
     loans = []
     try:
         answer = call(function, arguments, loans)
         added = _outer.additions(loans)
         return [*answer, *Packed(added, writable=True).values] if added else answer
     except BaseException as error:
-        return [FAILED, *dump_error(error)]
+        return failed(error)
 
 
 def call(function, arguments, loans):
@@ -484,14 +488,14 @@ def call(function, arguments, loans):
             args, kwargs = load(pieces, list(map(copy_buffer, buffers)) if copied else buffers)
             loans += _outer.begin()
         except Exception as error:
-            return [UNLOADED, *dump_error(error)]
+            return failed(error, UNLOADED)
         del pieces, buffers
         arguments.clear()
         use_data_handler()
         result = Packed(function(*args, **kwargs), writable=True)
         return [PLAIN if result.is_plain else DONE, *result.values]
     except BaseException as error:
-        return [FAILED, *dump_error(error)]
+        return failed(error)
 
 
 def find_name(name):

@@ -163,7 +163,8 @@ class Worker:
         if not self.is_placed:
             self.take_files()
         refuse_too_many()
-        self.handle = _gorgon._create(self.options["python"], self.options["flags"], self.report)
+        self.handle = _gorgon._create(self.options["python"], self.options["flags"], self.report,
+                                      self.options["memory_limit"] or 0)
         self.calls = 0
         try:
             _gorgon._call(self.handle, "builtins", "exec", [START, {"files": FILES, "options": {
@@ -171,13 +172,15 @@ class Worker:
                 "number": self.number}}])
             if self.options["initializer"]:
                 self.initialize(*self.options["initializer"])
-        except BaseException:
+        except BaseException as error:
             self.end()
+            if isinstance(error, _gorgon.Error) and error.exception == "MemoryError":
+                raise MemoryError(f"no interpreter starts with a memory_limit of {self.options['memory_limit']} bytes") from error
             raise
 
     def initialize(self, packs, shipments):
         kind, *answer = self.run(packs, shipments)
-        if kind in (_crossing.FAILED, _crossing.REFUSED):
+        if kind in (_crossing.FAILED, _crossing.REFUSED, _crossing.EXHAUSTED):
             error = self.desk.call(unpack_error, answer)
             self.desk.call(lambda: LOGGER.critical("Exception in initializer:", exc_info=error))
             raise error
@@ -200,7 +203,7 @@ class Worker:
         finally:
             with self.lock:
                 self.calling = False
-        if answer[0] != _crossing.REFUSED:
+        if answer[0] not in (_crossing.REFUSED, _crossing.EXHAUSTED):
             self.known.update((each.name, each) for each in news)
         if len(answer) > 3:
             self.desk.call(take_additions, answer[3:], packs)
@@ -253,7 +256,11 @@ class Worker:
         ended = isinstance(failure, _gorgon.Error) and failure.code in (PYTHON, BUSY)
         if ended:
             failure = BrokenInterpreterPool(str(failure))
-        if ended or late or self.calls == self.options["max_tasks_per_child"]:
+        elif isinstance(failure, _gorgon.Error) and failure.exception == "MemoryError":  # without memory even for its traceback
+            failure = MemoryError()
+        # What has used up the memory may still be there.
+        exhausted = self.options["memory_limit"] and (isinstance(failure, MemoryError) or answer and answer[0] == _crossing.EXHAUSTED)
+        if ended or late or exhausted or self.calls == self.options["max_tasks_per_child"]:
             self.end()
             self.put_back_files()
         if answer and answer[0] == _crossing.PLAIN:
@@ -330,7 +337,7 @@ def deliver(work, answer, failure):
 def late_error(limit, work, answer, failure):
     """Of work that was stopped. Its traceback, or what else came of it, is the cause."""
     error = TimeLimitExceeded(f"{name_of(work)}: did not end within {limit:g} s")
-    if answer and answer[0] == _crossing.FAILED:
+    if answer and answer[0] in (_crossing.FAILED, _crossing.EXHAUSTED):
         failure = unpack_error(answer[1:]).__cause__
     error.__cause__ = failure
     return error
@@ -652,6 +659,9 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
     time_limit           seconds that a call may take, or a chunk of map(). One that takes longer is interrupted, its future
                          has a gorgon.TimeLimitExceeded, and another interpreter takes the place of its own, which is
                          abandoned if it does not end
+    memory_limit         bytes that an interpreter may hold: what Python and extensions allocate in it, results and arguments that
+                         were copied; not the memory of arguments that are the caller's. Beyond it garbage is collected; if that
+                         does not help, the call has a MemoryError, and another interpreter takes the place of its own
 
     Functions, arguments and results are pickled; functions of __main__, lambdas and functions within others go as their
     code, with the globals that they use; what a call adds to lists and sets of an outer function is added to the program's.
@@ -665,7 +675,7 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
 
     def __init__(self, max_workers=None, thread_name_prefix="", initializer=None, initargs=(), *, mp_context=None,
                  max_tasks_per_child=None, progress=None, python=None, share_files=False, copy_arguments=False,
-                 time_limit=None):
+                 time_limit=None, memory_limit=None):
         if mp_context is not None or not isinstance(thread_name_prefix, str):
             raise TypeError("mp_context: workers are interpreters of this process, which multiprocessing does not start")
         max_workers = len(os.sched_getaffinity(0)) if max_workers is None else positive("max_workers", max_workers)
@@ -673,6 +683,8 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
             max_tasks_per_child = positive("max_tasks_per_child", max_tasks_per_child)
         if time_limit is not None and not (isinstance(time_limit, numbers.Real) and time_limit > 0):
             raise ValueError(f"time_limit must be a number of seconds greater than 0, found {time_limit!r}")
+        if memory_limit is not None:
+            memory_limit = min(positive("memory_limit", memory_limit), sys.maxsize)
         if initializer is not None and not callable(initializer):
             raise TypeError("initializer must be a callable")
         if not (python or sys.executable):
@@ -685,7 +697,8 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
         self._crew = Crew(max_workers, thread_name_prefix or f"{type(self).__name__}-{next(self._numbers)}", {
             "python": python or sys.executable, "flags": subprocess._args_from_interpreter_flags(),
             "initializer": initializer, "max_tasks_per_child": max_tasks_per_child, "progress": progress,
-            "share_files": share_files, "copy_arguments": bool(copy_arguments), "time_limit": time_limit})
+            "share_files": share_files, "copy_arguments": bool(copy_arguments), "time_limit": time_limit,
+            "memory_limit": memory_limit})
         # Threads end when nobody can submit any more.
         weakref.finalize(self, self._crew.tasks.put, None).atexit = False
 

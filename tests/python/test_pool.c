@@ -267,6 +267,36 @@ static void pool_dead_interpreter_is_replaced(void **state)
 	test_hide_leaks(false);
 }
 
+// A job gets an interpreter that has processor time left, also if threads of the one before have used it up meanwhile.
+static void pool_interpreter_without_processor_time_is_replaced(void **state)
+{
+	const struct gorgon_interp_opts interp = {.size = sizeof(interp), .cpu_limit_ms = 400, .cpu_hard_limit_ms = 500};
+	struct gorgon_pool_opts opts = {.size = sizeof(opts), .count = 1, .interp = &interp, .warm_up =
+		"import gorgon, threading\n"
+		"def number(): return gorgon.interpreter\n"
+		"def spin():\n"
+		"    while True: " TEST_TURN "\n"
+		"def leave_thread():\n"
+		"    threading.Thread(target=spin, daemon=True).start()\n"
+		"    return gorgon.interpreter\n"};
+	struct gorgon_pool *pool;
+	int64_t number;
+
+	(void)state;
+	alarm(120);
+	assert_ok(gorgon_pool_create(&opts, &pool));
+	number = call(pool, "number");
+	assert_raised(gorgon_job_finish(submit(pool, "spin"), NULL), "KeyboardInterrupt");
+	assert_true(call(pool, "number") > number);
+	assert_int_equal(gorgon_pool_replaced_count(pool), 1);
+	number = call(pool, "leave_thread");
+	usleep(1500000);
+	assert_true(call(pool, "number") > number);
+	assert_int_equal(gorgon_pool_replaced_count(pool), 2);
+	destroy(pool);
+	assert_int_equal(gorgon_interp_count(), 0);
+}
+
 static void pool_create_failures_say_why(void **state)
 {
 	const struct gorgon_interp_opts interp = {.size = sizeof(interp), .python = "/nonexistent"};
@@ -404,6 +434,7 @@ int main(void)
 		cmocka_unit_test(pool_runaway_is_interrupted_and_replaced),
 		cmocka_unit_test(pool_cancel_at_any_time_ends_the_job),
 		cmocka_unit_test(pool_dead_interpreter_is_replaced),
+		cmocka_unit_test(pool_interpreter_without_processor_time_is_replaced),
 		cmocka_unit_test(pool_create_failures_say_why),
 		cmocka_unit_test(pool_destroy_cancels_what_waits),
 		cmocka_unit_test(pool_arguments_beyond_the_limits_are_refused),

@@ -281,6 +281,55 @@ class Limits(Package):
             print(gorgon.count(), [thread.name for thread in threading.enumerate()])
             """, "named", "1 2", "0 ['MainThread']")
 
+    def test_call_beyond_the_memory_limit_has_a_memory_error(self):
+        self.check("""
+            import gc, threading
+            kept = []
+            def fill():
+                while True:
+                    kept.append(bytes(1000))
+            def fill_then_number():
+                # What it has caught does not use up the memory: it may go on.
+                try:
+                    fill()
+                except MemoryError:
+                    kept.clear()
+                return gorgon.interpreter
+            def array():
+                import numpy
+                return numpy.ones(40 << 20)
+            def cycles():
+                gc.disable()
+                for _ in range(300):
+                    cycle = [bytes(1 << 20)]
+                    cycle.append(cycle)
+                return gorgon.interpreter
+            def number():
+                return gorgon.interpreter
+            with Pool(1, memory_limit=96 << 20) as pool:
+                first = pool.submit(number).result()
+                for call in fill, array:
+                    error = pool.submit(call).exception()
+                    print(isinstance(error, MemoryError), f"in {call.__name__}" in str(error.__cause__))
+                second = pool.submit(number).result()
+                print(second > first, pool.submit(cycles).result() == second, pool.submit(fill_then_number).result() == second)
+                print(fails(list, pool.map(lambda n: fill(), [1, 2], chunksize=2)), pool.submit(number).result() > second)
+                print(len(pool.submit(bytes, 30 << 20).result()) >> 20, fails(pool.submit(len, b"1" * (200 << 20)).result))
+                print(pool.submit(number).result() > second)
+            print(gorgon.count(), [thread.name for thread in threading.enumerate()])
+            """, "True True", "True True", "True True True", "MemoryError:  True", "30 MemoryError: ", "True", "0 ['MainThread']")
+
+    def test_memory_limit_that_leaves_no_room_to_start(self):
+        self.check("""
+            with Pool(1, memory_limit=1 << 20) as pool:
+                print(fails(pool.submit(int).result))
+            with Pool(1, memory_limit=1 << 200) as pool:
+                print(pool.submit(int).result())
+            for limit in 0, -1, "1", 1.5:
+                print(fails(Pool, 1, memory_limit=limit))
+            """, "BrokenInterpreterPool: no interpreter starts with a memory_limit of 1048576 bytes", "0",
+                   *(f"ValueError: memory_limit must be greater than 0, found {limit}" for limit in ("0", "-1", "'1'", "1.5")))
+
     def test_limits_that_are_none(self):
         self.check("""
             for limit in 0, -1, "1", float("nan"):
