@@ -268,7 +268,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(options_of_a_wrong_size_are_refused),
-#if !TEST_SANITIZED
 		cmocka_unit_test(report_names_signal_object_and_function),
 		cmocka_unit_test(report_that_has_a_fault_itself_ends_as_without),
 		cmocka_unit_test(hosts_handler_is_called_after_the_report),
@@ -276,8 +275,8 @@ int main(void)
 		cmocka_unit_test(fault_of_the_host_is_of_no_interpreter),
 		cmocka_unit_test(fault_in_a_call_is_the_interpreters),
 		cmocka_unit_test(fault_of_a_thread_that_tells_where_it_is_ends_its_answer),
-#endif
 	};
 
-	return cmocka_run_group_tests_name("faults", tests, set_up, NULL);
+	// A sanitizer has handlers of its own, which the children's reports would meet.
+	return _cmocka_run_group_tests("faults", tests, TEST_SANITIZED ? 1 : sizeof(tests) / sizeof(*tests), set_up, NULL);
 }
