@@ -122,7 +122,8 @@ def one_of_several(text):
 
 def normal(debugger, text):
     for folder, word in FOLDERS:
-        text = text.replace(folder, word)
+        # A whole folder: a clone may lie in /int, and an answer be about /interp.
+        text = re.sub(r"(?<![\w.-])" + re.escape(folder) + r"(?![\w-])", word, text)
     for pattern, word in COMMON + RULES[debugger]:
         text = re.sub(pattern, word, text, flags=re.M)
     if debugger == "gdb":
