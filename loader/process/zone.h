@@ -92,13 +92,13 @@ const char *gorgon_zone_name(const char *name, size_t size);
 /* zone_file.c. False: there is none, or it is damaged. */
 bool gorgon_zone_read_file(struct gorgon_zone *zone, const char *path);
 
-/* zone_rule.c. Sets the rules and what the C library's variables are with them. True: the string
+/* zone_rule.c. Sets the two rules and what the C library's variables are with them. True: the string
  * names two times and not when they begin. */
-bool gorgon_zone_parse(const char *text, struct gorgon_zone_rule rules[2]);
-void gorgon_zone_rule_names(const struct gorgon_zone_rule rules[2],
+bool gorgon_zone_parse(const char *text, struct gorgon_zone_rule *rules);
+void gorgon_zone_rule_names(const struct gorgon_zone_rule *rules,
 			    struct gorgon_zone_names *names);
 /* Whether the second of them holds at @time, which is in @year of universal time. */
-bool gorgon_zone_rule_is_dst(const struct gorgon_zone_rule rules[2], time_t time, int year);
+bool gorgon_zone_rule_is_dst(const struct gorgon_zone_rule *rules, time_t time, int year);
 
 /* zone_calendar.c. */
 bool gorgon_zone_is_leap_year(int64_t year);

@@ -162,7 +162,7 @@ static bool parse_rule(const char **text, struct gorgon_zone_rule *rule, bool se
 	return true;
 }
 
-bool gorgon_zone_parse(const char *text, struct gorgon_zone_rule rules[2])
+bool gorgon_zone_parse(const char *text, struct gorgon_zone_rule *rules)
 {
 	bool lacks_days = false;
 
@@ -184,7 +184,7 @@ bool gorgon_zone_parse(const char *text, struct gorgon_zone_rule rules[2])
 	return lacks_days;
 }
 
-void gorgon_zone_rule_names(const struct gorgon_zone_rule rules[2], struct gorgon_zone_names *names)
+void gorgon_zone_rule_names(const struct gorgon_zone_rule *rules, struct gorgon_zone_names *names)
 {
 	*names = (struct gorgon_zone_names){{rules[0].name, rules[1].name},
 					    -(long)rules[0].offset,
@@ -223,7 +223,7 @@ static int64_t begin_of(const struct gorgon_zone_rule *rule, int year)
 	return day * DAY - rule->offset + rule->seconds;
 }
 
-bool gorgon_zone_rule_is_dst(const struct gorgon_zone_rule rules[2], time_t time, int year)
+bool gorgon_zone_rule_is_dst(const struct gorgon_zone_rule *rules, time_t time, int year)
 {
 	int64_t from = begin_of(&rules[0], year), until = begin_of(&rules[1], year);
 
