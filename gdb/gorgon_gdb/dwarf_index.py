@@ -191,7 +191,7 @@ class Library:
             self.sections = read_sections(file.read())
         try:
             self.info, self.strings = self.sections[".debug_info"], self.sections[".debug_str"]
-            abbrev = self.sections[".debug_abbrev"]
+            self.abbrev = self.sections[".debug_abbrev"]
         except KeyError:
             raise Unsure from None
         self.units, at = [], 0
@@ -202,7 +202,7 @@ class Library:
         known = {}
         for unit in self.units:
             if unit.abbrev_off not in known:
-                known[unit.abbrev_off] = read_abbreviations(abbrev, unit.abbrev_off)
+                known[unit.abbrev_off] = read_abbreviations(self.abbrev, unit.abbrev_off)
             unit.learn(self.info, known[unit.abbrev_off])
         # Units that refer into others, as stretches.
         self.referring = []

@@ -21,15 +21,16 @@ from . import elf, files
 FILES_MAX = 512  # the oldest go
 
 
-def folder():
-    """The folder of the answers, made if need be, or None."""
+def folder(name="places"):
+    """The folder of the answers, or another one of the cache, made if need be, or None."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ.get("HOME") or "", ".cache")
     if not os.path.isabs(home):
         return None
-    path = os.path.join(home, "gorgon", "places")
+    top = os.path.join(home, "gorgon")
+    path = os.path.join(top, name)
     try:
         os.makedirs(path, mode=0o700, exist_ok=True)
-        owners = [os.stat(p) for p in (os.path.dirname(path), path)]
+        owners = [os.stat(p) for p in (top, path)]
     except OSError:
         return None
     return path if all(o.st_uid == os.geteuid() and not stat.S_IMODE(o.st_mode) & 0o022 for o in owners) else None

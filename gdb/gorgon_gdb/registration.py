@@ -4,7 +4,7 @@
 import gdb
 
 from . import (breakpoints, check, commands, companions, conditions, cores, dap, debuglinks, displays, ended, execute, extensions,
-               frames, functions, helper_types, hooks, hits, info_line, info_symbol, lines, loads, mi_commands, mi_input,
+               frames, functions, helper_types, hooks, hits, index_cache, info_line, info_symbol, lines, loads, mi_commands, mi_input,
                mi_threads, missing_files, ordinary, process, python_helper, reruns, solibs, stacks, static_members, symbols, values)
 
 _events = []
@@ -12,6 +12,7 @@ _events = []
 
 def on_stop(event=None):
     python_helper.check()
+    index_cache.check()
     functions.update_variable(event)
     breakpoints.on_stop(event)
     debuglinks.on_stop(event)
@@ -35,7 +36,7 @@ def before_prompt(_event=None):
 
 def install(_event=None):
     """Install the parts that need to run commands of gdb's for that."""
-    for part in (ordinary, hooks, solibs):
+    for part in (ordinary, hooks, solibs, index_cache):
         part.install()
 
 

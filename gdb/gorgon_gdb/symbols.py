@@ -18,7 +18,7 @@ import os
 
 import gdb
 
-from . import commands, displays, execute, files, hits, lines, objfiles, process, python_helper, root, tables
+from . import commands, displays, execute, files, hits, index_cache, lines, objfiles, process, python_helper, root, tables
 
 AUTO_MAX = 8
 FRAMES_MAX = 64
@@ -107,6 +107,7 @@ def add_file(obj, by_itself, everywhere=False):
         return "there is no such file here"
     execute.places_change()
     lines.make_way(obj, covered())
+    index_cache.prepare(obj)
     if execute.run(f'add-symbol-file "{path}" -o {obj.bias:#x}') is None:
         leave()
         return "later"

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+"""gdb has indexes in which a function's name leads to the units with its code: it reads little of libpython, and finds the same."""
+
+import glob
+import json
+import os
+import re
+import sys
+import tempfile
+import unittest
+
+import harness
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import test_dwarf_index as sample  # noqa: E402
+from gorgon_gdb import dwarf_index, function_units, narrowed_index  # noqa: E402
+
+COUNT = 10  # of so many gdb gets the debug information when they are in the stack
+PROGRAM = "import os, time\nprint('ready', flush=True)\nwhile True: time.sleep(0.1); os.listdir('/')"
+MAKE = f"""python
+import sys
+sys.path.insert(0, {os.path.join(harness.ROOT, "gdb")!r})
+from gorgon_gdb import narrowed_index
+narrowed_index.make(%r, %r)
+end"""
+# {function: addresses of its breakpoint}, each looked up first of all, then how many units gdb has read for the first.
+PLACES = """python
+import gdb, json
+def units():
+    return gdb.execute("maint info symtabs", to_string=True).count("struct compunit_symtab *")
+found, read = {}, None
+for name in %r:
+    found[name] = sorted(place.address for place in gdb.Breakpoint(name).locations)
+    read = read or units()
+print("places", json.dumps([found, read]))
+end"""
+# Of CPython: PyList_Append is called by many units, list_resize is inlined into functions, list_append is static.
+FUNCTIONS = ["PyList_Append", "list_append", "_PyObject_GC_New", "time_sleep", "_PyEval_EvalFrameDefault", "list_resize"]
+
+
+def places(library, names, cache=None):
+    on = [f"set index-cache directory {cache}", "set index-cache enabled on"] if cache else []
+    output = harness.gdb([*on, f"file {library}", PLACES % (names,)])
+    return json.loads(re.search(r"^places (.*)$", output, re.M)[1])
+
+
+def build_id(library):
+    return re.search(r"Build ID: (\w+)", harness.run("readelf", "-n", library).stdout)[1]
+
+
+@harness.needs_gdb
+class Index(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = holder.name
+
+    def make(self, library):
+        """The narrowed index of a library."""
+        path = os.path.join(self.folder, f"{build_id(library)}.gdb-index")
+        harness.gdb([f"file {library}", MAKE % (library, path)])
+        with open(path, "rb") as file:
+            return file.read()
+
+    def test_functions_are_found_where_they_are_without_it(self):
+        library = sample.build(self.folder, *sample.LTO)
+        self.assertTrue(self.make(library))
+        with_it, read = places(library, sample.NAMES, self.folder)
+        without, read_without = places(library, sample.NAMES)
+        self.assertEqual(with_it, without)
+        self.assertEqual(len(with_it["small"]), 2)  # inlined into two functions
+        self.assertLessEqual(read, read_without)
+
+    def test_libpython_is_found_in_few_units(self):
+        number = build_id(harness.LIBPYTHON)
+        debug = f"/usr/lib/debug/.build-id/{number[:2]}/{number[2:]}.debug"
+        path = os.path.join(self.folder, f"{number}.gdb-index")
+        harness.gdb([f"file {debug}", MAKE % (debug, path)])
+        self.assertGreater(os.path.getsize(path), 100000)
+        with_it, read = places(harness.LIBPYTHON, FUNCTIONS, self.folder)
+        without, read_without = places(harness.LIBPYTHON, FUNCTIONS)
+        self.assertEqual(with_it, without)
+        self.assertLess(read * 3, read_without)
+
+    def test_names_lead_to_units_with_code(self):
+        library = dwarf_index.read(sample.build(self.folder, *sample.LTO))
+        found = function_units.Functions(library).units()
+        self.assertEqual({name: sorted(map(library.units.index, units)) for name, units in found.items() if name in sample.NAMES},
+                         {name: sorted(map(library.units.index, library.units_of(name))) for name in sample.NAMES})
+
+    def test_damaged_index_is_none(self):
+        index = self.make(sample.build(self.folder))
+        units = {name: {0} for name in sample.NAMES}
+        for size in range(0, len(index), 7):
+            damaged = [index[:size], index[:size] + b"\xff" * 4 + index[size + 4:], index[:size] + b"\0" * 8 + index[size + 8:]]
+            for each in damaged:
+                try:
+                    self.assertIsInstance(narrowed_index.narrow(each, units), bytes)
+                except narrowed_index.FAILURES:
+                    pass
+        with self.assertRaises(dwarf_index.Unsure):
+            narrowed_index.narrow(b"\x0a\0\0\0" + index[4:], units)
+
+    def test_other_languages_have_gdb_s_own(self):
+        library = sample.build(self.folder, compiler="g++")
+        self.assertEqual(self.make(library), b"")
+
+
+@harness.needs_gdb
+class Session(unittest.TestCase):
+    def test_session_makes_it_and_uses_it(self):
+        with tempfile.TemporaryDirectory() as cache:
+            with harness.Background(harness.HOST, "-n", COUNT, PROGRAM, until=rf"(?s)(ready.*){{{COUNT}}}") as host:
+                output = harness.gdb([f"python import os; os.environ['XDG_CACHE_HOME'] = {cache!r}", f"source {harness.GDB_SCRIPT}",
+                                      "show index-cache directory", f"attach {host.pid}", "break PyList_Append", "continue", "bt 1"])
+            (kept,) = glob.glob(os.path.join(cache, "gorgon", "gdb", "*", "*.narrowed"))
+            self.assertGreater(os.path.getsize(kept), 100000, output)
+            self.assertTrue(os.path.samefile(kept, os.path.join(os.path.dirname(kept), f"{build_id(harness.LIBPYTHON)}.gdb-index")))
+            self.assertIn(f'is "{os.path.dirname(kept)}"', output)
+            self.assertRegex(output, r"#0 .*PyList_Append.* \(op=")
+
+    def test_cache_of_the_user_is_left_alone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            output = harness.gdb([f"set index-cache directory {folder}", "set index-cache enabled on", f"source {harness.GDB_SCRIPT}",
+                                  "show index-cache directory"])
+            self.assertIn(f'is "{folder}"', output)
+
+
+if __name__ == "__main__":
+    harness.main()
