@@ -1,20 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Finds the compilation units that have a function's code, so that gdb reads only these.
+"""The debug information of a library of C: its compilation units and their abbreviations; and a .gdb_index of some functions.
 
-gdb's own index of an optimised library (link-time optimisation above all) also names each unit that calls the
-function, and gdb reads all of these units whole when it looks up the function: nearly all of libpython. This module
-finds the units that have code of a function, out of line or inlined, and writes a .gdb_index with
-these, which gdb takes from its index cache. gdb itself then reads the units and answers.
+What is not certain to be read right is refused (Unsure): gdb then makes its own index.
 
-It does not walk the debug information but searches it: for references to the function's name, then for
-references to the entries (DIEs) that have that name. An abbreviation tells what comes before a reference in an
-entry, so each hit is compared with what each abbreviation of its unit would have there. If bytes look like an entry
-and are none, gdb reads a unit in vain. Code is never missed: if that is not certain,
-index() is None and gdb makes its own index.
+DWARF 3 to 5 (section 7.5); the format of .gdb_index is version 8 of gdb's manual, appendix J."""
 
-DWARF 3 to 5 (section 7.5), of C only; the format of .gdb_index is version 8 of gdb's manual, appendix J."""
-
-import bisect
 import re
 import struct
 import zlib
@@ -141,22 +131,6 @@ class Unit:
         if size >= 0xFFFFFFF0 or kind != DW_UT_COMPILE or address_size != 8 or self.end > len(info):
             raise Unsure
 
-    def learn(self, info, abbreviations):
-        """Note which abbreviations have names of functions, and references to functions."""
-        self.names, self.references, self.global_references = [], [], False
-        for abbreviation in abbreviations:
-            for attribute, form, off, _ in abbreviation.attributes:
-                if attribute == NAME and abbreviation.tag == SUBPROGRAM and form != STRING:
-                    if form != STRP or off is None:
-                        raise Unsure
-                    self.names.append((abbreviation, off))
-                if attribute in (ORIGIN, SPECIFICATION) and abbreviation.tag in (SUBPROGRAM, INLINED_SUBROUTINE):
-                    if form not in (REF_ADDR, REF4):
-                        raise Unsure
-                    self.references.append((abbreviation, form, off))
-                    self.global_references |= form == REF_ADDR
-        self.check_root(info, abbreviations)
-
     def check_root(self, info, abbreviations):
         self.root_abbreviation = root = next((a for a in abbreviations if info.startswith(a.code, self.root)), None)
         if not root or root.tag != COMPILE_UNIT:
@@ -176,13 +150,6 @@ class Unit:
         raise Unsure
 
 
-def occurrences(data, word, start, end):
-    at = data.find(word, start, end)
-    while at >= 0:
-        yield at
-        at = data.find(word, at + 1, end)
-
-
 class Library:
     """The debug information of one library."""
 
@@ -198,70 +165,16 @@ class Library:
         while at < len(self.info):
             self.units.append(Unit(self.info, at))
             at = self.units[-1].end
-        self.starts = [unit.off for unit in self.units]
         known = {}
         for unit in self.units:
             if unit.abbrev_off not in known:
                 known[unit.abbrev_off] = read_abbreviations(self.abbrev, unit.abbrev_off)
-            unit.learn(self.info, known[unit.abbrev_off])
-        # Units that refer into others, as stretches.
-        self.referring = []
-        for unit in self.units:
-            if unit.global_references and self.referring and self.referring[-1][1] == unit.off:
-                self.referring[-1][1] = unit.end
-            elif unit.global_references:
-                self.referring.append([unit.off, unit.end])
+            unit.check_root(self.info, known[unit.abbrev_off])
 
-    def unit_at(self, off):
-        return self.units[bisect.bisect_right(self.starts, off) - 1]
-
-    def named(self, name):
-        """(Abbreviation, offset) of each place that may be the entry of a function with this name."""
+    def may_have(self, name):
+        """Whether any entry has this name."""
         text = name.encode() + b"\0"
-        if text in self.info:
-            raise Unsure  # short names can be in the entries themselves
-        for string in occurrences(self.strings, text, 0, len(self.strings)):
-            for at in occurrences(self.info, struct.pack("<I", string), 0, len(self.info)):
-                for abbreviation, off in self.unit_at(at).names:
-                    entry = at - off - len(abbreviation.code)
-                    if self.info.startswith(abbreviation.code, entry):
-                        yield abbreviation, entry
-
-    def references_to(self, entry):
-        """(Unit, Abbreviation, offset of the entry, or None) of each place that may be an entry which refers to this entry."""
-        own = self.unit_at(entry)
-        stretches = [(REF_ADDR, entry, start, end) for start, end in self.referring]
-        for form, value, start, end in [*stretches, (REF4, entry - own.off, own.off, own.end)]:
-            for at in occurrences(self.info, struct.pack("<I", value), start, end):
-                unit = self.unit_at(at)
-                for abbreviation, wanted, off in unit.references:
-                    if wanted != form:
-                        continue
-                    if off is None:  # it may be anywhere before
-                        yield unit, abbreviation, None
-                    elif self.info.startswith(abbreviation.code, at - off - len(abbreviation.code)):
-                        yield unit, abbreviation, at - off - len(abbreviation.code)
-
-    def units_of(self, name):
-        """Units with code of a function."""
-        found, pending, seen = set(), [], set()
-        for abbreviation, entry in self.named(name):
-            pending.append(entry)
-            if abbreviation.has_code:
-                found.add(self.unit_at(entry))
-        while pending:
-            entry = pending.pop()
-            if entry in seen:
-                continue
-            seen.add(entry)
-            for unit, abbreviation, other in self.references_to(entry):
-                if abbreviation.has_code or other is None:
-                    found.add(unit)
-                if other is None and abbreviation.tag == SUBPROGRAM:
-                    raise Unsure
-                if abbreviation.tag == SUBPROGRAM:
-                    pending.append(other)
-        return found
+        return text in self.strings or text in self.info  # short names can be in the entries themselves
 
 
 def make_index(units, functions):
@@ -301,14 +214,3 @@ def read(path):
 def is_name(location):
     """Whether a location is a plain name, which can be searched for."""
     return re.fullmatch(r"[A-Za-z_][A-Za-z_0-9]*", location) is not None
-
-
-def index(library, names):
-    """A .gdb_index with these functions only, or None: gdb has to make its own."""
-    if not all(map(is_name, names)):
-        return None
-    try:
-        functions = {name: library.units_of(name) for name in names}
-    except FAILURES:
-        return None
-    return make_index(library.units, {name: units for name, units in functions.items() if units})

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Finds for every function of a library the compilation units that have its code, out of line or inlined.
 
-It walks all entries (DIEs) of the debug information once: a second for an optimised libpython. It notes names of functions, which
-entry another one completes (DW_AT_abstract_origin, DW_AT_specification), and which entries have code. DWARF 3 to 5, sections
-7.5.2 and 7.5.6."""
+gdb's own index of an optimised library (link-time optimisation above all) also names each unit that calls a function, and gdb
+reads all of these units whole when it looks the function up: nearly all of libpython. With an index of units that have code it
+reads little, and finds the same places.
+
+This walks all entries (DIEs) of the debug information once: a second for an optimised libpython. It notes names of functions, which
+entry another one completes (DW_AT_abstract_origin, DW_AT_specification), and which entries have code. Code is never missed: what
+is not certain is refused. DWARF 3 to 5, sections 7.5.2 and 7.5.6."""
 
 from . import dwarf_index
 from .dwarf_index import Unsure
@@ -24,6 +28,7 @@ class Plan:
     """How to read entries of one kind: steps of (bytes to skip before, what to do, form), and bytes to skip at the end."""
 
     def __init__(self, abbreviation):
+        self.abbreviation = abbreviation
         self.is_code = abbreviation.has_code and abbreviation.tag in FUNCTIONS
         self.steps, skipped = [], 0
         for attribute, form, _, _ in abbreviation.attributes:
@@ -64,15 +69,20 @@ class Plan:
 class Functions:
     """What the entries of a library say of functions, by the entries' offsets."""
 
-    def __init__(self, library):
+    def __init__(self, library, wanted=None):
+        """@wanted: names; a library that has none of them is not walked."""
         self.library = library
-        self.names, self.origins, self.code = {}, {}, []  # offset of a name; offset of an entry; (entry, Unit)
+        self.names = {}  # offset of the name
+        self.named = {}  # abbreviation of an entry that has a name
+        self.origins = {}  # offset of the entry that this one completes
+        self.code = []  # (entry, its Unit, its abbreviation)
         plans = {}
-        for unit in library.units:
+        for unit in library.units if wanted is None or any(map(library.may_have, wanted)) else ():
             if unit.abbrev_off not in plans:
                 plans[unit.abbrev_off] = {dwarf_index.uleb(each.code, 0)[0]: Plan(each) for each in
                                           dwarf_index.read_abbreviations(library.abbrev, unit.abbrev_off)}
             self.walk(unit, plans[unit.abbrev_off])
+        self.units = self.units_by_name()
 
     def walk(self, unit, plans):
         info, at = self.library.info, unit.root
@@ -88,7 +98,7 @@ class Functions:
             if not plan:
                 raise Unsure
             if plan.is_code:
-                self.code.append((entry, unit))
+                self.code.append((entry, unit, plan.abbreviation))
             rest = plan.rest
             for skipped, what, form in plan.steps:
                 at += skipped
@@ -100,6 +110,7 @@ class Functions:
                     self.origins[entry] = int.from_bytes(info[at:at + 4], "little") + (unit.off if form == dwarf_index.REF4 else 0)
                 elif what == NOTE_NAME:
                     self.names[entry] = int.from_bytes(info[at:at + 4], "little") if form == dwarf_index.STRP else ~at
+                    self.named[entry] = plan.abbreviation
                 elif what == PASS_STRING:
                     at = info.index(b"\0", at) + 1
                 else:
@@ -110,11 +121,11 @@ class Functions:
                     break
             at += rest
 
-    def name(self, entry):
-        """The offset of an entry's name, as in names; None: it has none."""
+    def definition(self, entry):
+        """The entry with the name of the function to which an entry belongs, or None."""
         for _ in range(8):  # an instance, the function's definition, its declaration; hostile ones run in circles
             if entry in self.names:
-                return self.names[entry]
+                return entry
             entry = self.origins.get(entry)
         return None
 
@@ -122,13 +133,13 @@ class Functions:
         strings, at = (self.library.strings, name) if name >= 0 else (self.library.info, ~name)
         return bytes(strings[at:strings.index(b"\0", at)]).decode()
 
-    def units(self):
+    def units_by_name(self):
         """{name: the Units that have code of functions with that name}."""
         by_offset, found = {}, {}
-        for entry, unit in self.code:
-            name = self.name(entry)
-            if name is not None:
-                by_offset.setdefault(name, set()).add(unit)
+        for entry, unit, _ in self.code:
+            definition = self.definition(entry)
+            if definition is not None:
+                by_offset.setdefault(self.names[definition], set()).add(unit)
         for name, units in by_offset.items():
             found.setdefault(self.text(name), set()).update(units)
         return found
@@ -139,3 +150,16 @@ def pass_block(info, at, form):
         return at + LENGTHS[form] + int.from_bytes(info[at:at + LENGTHS[form]], "little")
     size, at = dwarf_index.uleb(info, at)
     return at + size
+
+
+def read(library, names):
+    """The Functions of a library that may have the names, or None if they cannot be told."""
+    try:
+        return Functions(library, names)
+    except dwarf_index.FAILURES:
+        return None
+
+
+def index(functions, names):
+    """A .gdb_index with these functions only."""
+    return dwarf_index.make_index(functions.library.units, {name: functions.units[name] for name in names if name in functions.units})

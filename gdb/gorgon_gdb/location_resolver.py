@@ -6,7 +6,7 @@ information of each copy on the way: a second and 80 MB for each copy of an opti
 libpython. So a second gdb (the program that runs this script, started once more) gets one copy of each library, at an address
 that tells which library it is. It answers by gdb's own rules: inlined instances, overloads, ends of
 prologues, the nearest line with code. Of an optimised library it reads only the units with code of the function
-(dwarf_index.py). Parts of a function that the compiler has split off and put back into it are left out
+(function_units.py). Parts of a function that the compiler has split off and put back into it are left out
 (split_parts.py). The answer plus a copy's bias is the place in that copy. Answers are kept (location_cache.py)."""
 
 import json
@@ -16,7 +16,7 @@ import tempfile
 
 import gdb
 
-from . import dwarf_index, elf, files, location_cache, root, split_parts
+from . import dwarf_index, elf, files, function_units, location_cache, root, split_parts
 
 # Libraries in the second gdb are this far apart.
 SPACING = 1 << 36
@@ -83,19 +83,19 @@ def search(folder, paths, locations):
     """Write indexes into a folder that spare gdb reading units without these locations. Returns whether that was possible, and
     the addresses of places that are to be left out. (It is not possible if any library needs gdb's own index, because gdb
     would then write that index into the folder, which takes long.)"""
-    found, not_called, possible = {}, [], True
+    found, not_called, possible = {}, [], all(map(dwarf_index.is_name, locations))
+    names = list(filter(dwarf_index.is_name, locations))
     for i, path in enumerate(paths):
         file = elf.read(files.find(path))
         debug = files.find(path) if file.has_dwarf else location_cache.debug_file(file.build_id) if file.build_id else None
         if not debug:
             continue
         library = dwarf_index.read(debug) if file.build_id else None
-        if library:
-            not_called += [i * SPACING + vaddr for name in filter(dwarf_index.is_name, locations)
-                           for vaddr in split_parts.find(library, name)]
-        index = dwarf_index.index(library, locations) if library and possible else None
-        possible &= index is not None
-        found[file.build_id.hex()] = index
+        functions = function_units.read(library, names) if library else None
+        if functions:
+            not_called += [i * SPACING + vaddr for name in names for vaddr in split_parts.find(functions, name)]
+            found[file.build_id.hex()] = function_units.index(functions, names)
+        possible &= functions is not None
     if not possible:
         return False, not_called
     os.mkdir(folder)

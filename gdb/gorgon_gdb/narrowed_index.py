@@ -75,7 +75,7 @@ def make(debug, path):
             with open(os.path.join(folder, name), "rb") as file:
                 index = file.read()
             try:
-                units = function_units.Functions(library).units()
+                units = function_units.Functions(library).units
                 content = narrow(index, {name: {unit.off for unit in found} for name, found in units.items()})
             except FAILURES:
                 pass

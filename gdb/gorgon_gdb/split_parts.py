@@ -89,17 +89,19 @@ def lowest(library, unit, abbreviation, entry):
     return min((start for start, end in found if start < end), default=None)
 
 
-def find(library, name):
-    """The addresses, in a library that dwarf_index.py has read. An instance that is not certain to be such a part is not among
-    them."""
-    found = set()
+def find(functions, name):
+    """The addresses, in a library of which function_units.py has told the functions. An instance that is not certain to be such a part
+    is not among them."""
+    library, found = functions.library, set()
     try:
-        for abbreviation, entry in library.named(name):
-            declared = position(library, abbreviation, entry, DECL_LINE, DECL_COLUMN)
-            for unit, other, at in library.references_to(entry) if declared else ():
-                if other.tag == dwarf_index.INLINED_SUBROUTINE and at is not None and \
-                        position(library, other, at, CALL_LINE, CALL_COLUMN) == declared:
-                    found |= {lowest(library, unit, other, at), number(library, other, at, dwarf_index.ENTRY_PC)}
+        for entry, unit, abbreviation in functions.code:
+            definition = functions.origins.get(entry)
+            if abbreviation.tag != dwarf_index.INLINED_SUBROUTINE or definition not in functions.named or \
+                    functions.text(functions.names[definition]) != name:
+                continue
+            declared = position(library, functions.named[definition], definition, DECL_LINE, DECL_COLUMN)
+            if declared and position(library, abbreviation, entry, CALL_LINE, CALL_COLUMN) == declared:
+                found |= {lowest(library, unit, abbreviation, entry), number(library, abbreviation, entry, dwarf_index.ENTRY_PC)}
     except (*dwarf_index.FAILURES, KeyError):
         pass
     return found - {None}

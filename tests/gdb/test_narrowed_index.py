@@ -13,7 +13,7 @@ import harness
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import test_dwarf_index as sample  # noqa: E402
-from gorgon_gdb import dwarf_index, function_units, narrowed_index  # noqa: E402
+from gorgon_gdb import dwarf_index, narrowed_index  # noqa: E402
 
 COUNT = 10  # of so many gdb gets the debug information when they are in the stack
 PROGRAM = "import os, time\nprint('ready', flush=True)\nwhile True: time.sleep(0.1); os.listdir('/')"
@@ -82,12 +82,6 @@ class Index(unittest.TestCase):
         self.assertEqual(with_it, without)
         self.assertLess(read * 3, read_without)
 
-    def test_names_lead_to_units_with_code(self):
-        library = dwarf_index.read(sample.build(self.folder, *sample.LTO))
-        found = function_units.Functions(library).units()
-        self.assertEqual({name: sorted(map(library.units.index, units)) for name, units in found.items() if name in sample.NAMES},
-                         {name: sorted(map(library.units.index, library.units_of(name))) for name in sample.NAMES})
-
     def test_damaged_index_is_none(self):
         index = self.make(sample.build(self.folder))
         units = {name: {0} for name in sample.NAMES}
@@ -111,8 +105,9 @@ class Session(unittest.TestCase):
     def test_session_makes_it_and_uses_it(self):
         with tempfile.TemporaryDirectory() as cache:
             with harness.Background(harness.HOST, "-n", COUNT, PROGRAM, until=rf"(?s)(ready.*){{{COUNT}}}") as host:
-                output = harness.gdb([f"python import os; os.environ['XDG_CACHE_HOME'] = {cache!r}", f"source {harness.GDB_SCRIPT}",
-                                      "show index-cache directory", f"attach {host.pid}", "break PyList_Append", "continue", "bt 1"])
+                begin = [f"python import os; os.environ['XDG_CACHE_HOME'] = {cache!r}", f"source {harness.GDB_SCRIPT}"]
+                output = harness.gdb([*begin, "show index-cache directory", f"attach {host.pid}", "break PyList_Append", "continue", "bt 1"])
+            harness.gdb(begin)  # the first one may have written its own index after ours
             (kept,) = glob.glob(os.path.join(cache, "gorgon", "gdb", "*", "*.narrowed"))
             self.assertGreater(os.path.getsize(kept), 100000, output)
             self.assertTrue(os.path.samefile(kept, os.path.join(os.path.dirname(kept), f"{build_id(harness.LIBPYTHON)}.gdb-index")))
