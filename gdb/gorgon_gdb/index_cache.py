@@ -11,6 +11,7 @@ libpython, by a second gdb in the background. It is kept under a name that chang
 gdb looks for, because gdb may write its own index there in the meantime."""
 
 import os
+import stat
 import subprocess
 import time
 
@@ -107,19 +108,25 @@ def provide(path, debug_path, build_id):
     """Let gdb find the narrowed index of a library, or begin to make it."""
     debug = next((found for found in (debug_path and files.find(debug_path), build_id and location_cache.debug_file(build_id),
                                       files.find(path)) if found and os.path.isfile(found)), None)
-    if not debug or not build_id:
+    if not debug or not build_id or not is_trusted(debug):
         return
     kept = os.path.join(_folder, f"{build_id.hex()}-" + "-".join(map(str, location_cache.state(debug))) + ".narrowed")
     if os.path.exists(kept):
         link(kept)
     elif kept not in _begun:
         _begun.add(kept)
-        begin(debug, kept)
+        begin(debug, kept, build_id)
 
 
-def begin(debug, kept):
+def is_trusted(path):
+    """Whether nobody else can have written a file: the process names it, and its index serves other processes, too."""
+    found = os.stat(path)
+    return found.st_uid in (0, os.geteuid()) and not stat.S_IMODE(found.st_mode) & 0o022
+
+
+def begin(debug, kept, build_id):
     here = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-    make = f"python import sys; sys.path.insert(0, {here!r}); from gorgon_gdb import narrowed_index; narrowed_index.make({debug!r}, {kept!r})"
+    make = f"python import sys; sys.path.insert(0, {here!r}); from gorgon_gdb import narrowed_index; narrowed_index.make({debug!r}, {kept!r}, {build_id!r})"
     # The program that runs this script, whatever its name is, with its own Python files.
     command = [f"/proc/{os.getpid()}/exe", "-data-directory", os.path.dirname(gdb.PYTHONDIR), "-nx", "-nh", "-batch",
                "-iex", "set debuginfod enabled off", "-iex", "set auto-load off", debug, "-ex", make]

@@ -12,7 +12,7 @@ import os
 import struct
 import tempfile
 
-from . import dwarf_index, function_units
+from . import dwarf_index, elf, function_units
 
 WORDS = {8: 6, 9: 7}  # of the head
 UNITS, TYPES, SYMBOLS = 1, 2, 4  # where each begins, as words of the head; the last word is the pool's
@@ -63,12 +63,13 @@ def narrowed(entries, wanted):
             *(functions.get(number, form | number) for number in sorted(wanted)))
 
 
-def make(debug, path):
-    """In a gdb that has read a debug file: write the narrowed index; an empty file if there can be none."""
+def make(debug, path, build_id):
+    """In a gdb that has read a debug file: write the narrowed index; an empty file if there can be none, or the file is of another
+    build."""
     import gdb  # tests of narrow() have none
     with tempfile.TemporaryDirectory(dir=os.path.dirname(path)) as folder:
         content = b""
-        library = dwarf_index.read(debug)
+        library = dwarf_index.read(debug) if elf.read(debug).build_id == build_id else None
         if library:
             gdb.execute(f"save gdb-index {folder}")  # the rest of the line is the folder, without quotes
             name = next(name for name in os.listdir(folder) if name.endswith(".gdb-index"))

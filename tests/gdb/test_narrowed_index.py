@@ -21,7 +21,7 @@ MAKE = f"""python
 import sys
 sys.path.insert(0, {os.path.join(harness.ROOT, "gdb")!r})
 from gorgon_gdb import narrowed_index
-narrowed_index.make(%r, %r)
+narrowed_index.make(%r, %r, bytes.fromhex(%r))
 end"""
 # {function: addresses of its breakpoint}, each looked up first of all, then how many units gdb has read for the first.
 PLACES = """python
@@ -58,7 +58,7 @@ class Index(unittest.TestCase):
     def make(self, library):
         """The narrowed index of a library."""
         path = os.path.join(self.folder, f"{build_id(library)}.gdb-index")
-        harness.gdb([f"file {library}", MAKE % (library, path)])
+        harness.gdb([f"file {library}", MAKE % (library, path, build_id(library))])
         with open(path, "rb") as file:
             return file.read()
 
@@ -75,7 +75,7 @@ class Index(unittest.TestCase):
         number = build_id(harness.LIBPYTHON)
         debug = f"/usr/lib/debug/.build-id/{number[:2]}/{number[2:]}.debug"
         path = os.path.join(self.folder, f"{number}.gdb-index")
-        harness.gdb([f"file {debug}", MAKE % (debug, path)])
+        harness.gdb([f"file {debug}", MAKE % (debug, path, number)])
         self.assertGreater(os.path.getsize(path), 100000)
         with_it, read = places(harness.LIBPYTHON, FUNCTIONS, self.folder)
         without, read_without = places(harness.LIBPYTHON, FUNCTIONS)
@@ -94,6 +94,11 @@ class Index(unittest.TestCase):
                     pass
         with self.assertRaises(dwarf_index.Unsure):
             narrowed_index.narrow(b"\x0a\0\0\0" + index[4:], units)
+
+    def test_a_file_of_another_build_has_none(self):
+        library, path = sample.build(self.folder), os.path.join(self.folder, "index")
+        harness.gdb([f"file {library}", MAKE % (library, path, "00" * 20)])
+        self.assertEqual(os.path.getsize(path), 0)
 
     def test_other_languages_have_gdb_s_own(self):
         library = sample.build(self.folder, compiler="g++")
