@@ -19,7 +19,7 @@ import gdb
 
 from . import execute, files, location_cache, process
 
-FILES_MAX = 256  # the oldest go
+FILES_MAX, BYTES_MAX = 256, 256 << 20  # the oldest go
 PATIENCE = 10  # seconds for an index that is being made
 # With arguments, a program that goes on without this one, which is not its parent then.
 IN_BACKGROUND = 'nice -n 19 "$@" </dev/null >/dev/null 2>&1 &'
@@ -48,27 +48,22 @@ def install():
 def tidy(place):
     """Let gdb find the narrowed indexes that are kept, and remove what was not used for long."""
     try:
-        entries = sorted((entry for entry in os.scandir(place) if entry.is_file()), key=lambda entry: entry.stat().st_mtime_ns)
+        found = sorted(((entry.stat().st_mtime_ns, entry.stat().st_size, entry.path) for entry in os.scandir(place) if entry.is_file()),
+                       reverse=True)
+        for number, (_, _, path) in enumerate(found):
+            if number >= FILES_MAX or sum(size for _, size, _ in found[:number + 1]) > BYTES_MAX:
+                os.unlink(path)
+            elif path.endswith(".narrowed"):
+                link(path)
     except OSError:
-        return
-    for entry in entries[:-FILES_MAX]:
-        remove(entry.path)
-    for entry in entries[-FILES_MAX:]:
-        if entry.name.endswith(".narrowed"):
-            link(entry.path)
-
-
-def remove(path):
-    try:
-        os.unlink(path)
-    except OSError:
-        pass
+        pass  # another session removes files, too
 
 
 def link(kept):
     """Let gdb find a narrowed index by the build-id in its name."""
     wanted = os.path.join(os.path.dirname(kept), os.path.basename(kept).partition("-")[0] + ".gdb-index")
     try:
+        os.utime(kept)  # it is used
         if not os.path.getsize(kept) or os.path.exists(wanted) and os.path.samefile(kept, wanted):
             return
         unfinished = f"{wanted}.{os.getpid()}"

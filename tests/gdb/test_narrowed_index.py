@@ -119,6 +119,25 @@ class Session(unittest.TestCase):
             self.assertIn(f'is "{os.path.dirname(kept)}"', output)
             self.assertRegex(output, r"#0 .*PyList_Append.* \(op=")
 
+    def test_oldest_indexes_go(self):
+        with tempfile.TemporaryDirectory() as cache:
+            begin = [f"python import os; os.environ['XDG_CACHE_HOME'] = {cache!r}", f"source {harness.GDB_SCRIPT}"]
+            harness.gdb(begin)
+            (place,) = glob.glob(os.path.join(cache, "gorgon", "gdb", "*"))
+            for number in range(258):
+                path = os.path.join(place, f"{number}.gdb-index")
+                with open(path, "w") as file:
+                    file.truncate(100 << 20 if number in (256, 257) else 10)
+                os.utime(path, (number, number))
+            harness.gdb(begin)
+            self.assertEqual(len(os.listdir(place)), 256)
+            self.assertNotIn("1.gdb-index", os.listdir(place))
+            with open(os.path.join(place, "255.gdb-index"), "w") as file:
+                file.truncate(100 << 20)
+            os.utime(file.name, (255, 255))
+            harness.gdb(begin)
+            self.assertEqual(sorted(os.listdir(place)), ["256.gdb-index", "257.gdb-index"])
+
     def test_cache_of_the_user_is_left_alone(self):
         with tempfile.TemporaryDirectory() as folder:
             output = harness.gdb([f"set index-cache directory {folder}", "set index-cache enabled on", f"source {harness.GDB_SCRIPT}",
