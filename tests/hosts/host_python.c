@@ -97,13 +97,16 @@ static bool add_range(void *ctx, struct gorgon_object *object)
 	return true;
 }
 
+// Says where the first words are that point into @target.
 static size_t count_in(uint64_t start, uint64_t end, const struct range *target)
 {
 	size_t count = 0;
 
 	for (const uint64_t *word = (const uint64_t *)(uintptr_t)start;
 	     word < (const uint64_t *)(uintptr_t)end; word++)
-		count += contains(target, *word);
+		if (contains(target, *word) && ++count < 4 && target == &host_libpython)
+			fprintf(stderr, "host: at %p, 0x%" PRIx64 " into %p, is 0x%" PRIx64 " into its libpython\n", (void *)word,
+				(uint64_t)(uintptr_t)word - start, (void *)(uintptr_t)start, *word - target->start);
 	return count;
 }
 

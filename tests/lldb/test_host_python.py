@@ -9,25 +9,28 @@ import unittest
 
 import harness
 
-# One thread sleeps after the other: on a slow machine both would have stopped by the time that lldb looks.
+# One thread sleeps after the other: on a slow machine both would have stopped by the time that lldb looks. The first one waits until
+# the other thread's interpreter is there, because lldb may show where a library is loaded instead of the breakpoint.
 PROGRAM = """
 import os
 from gorgon import InterpreterPoolExecutor
 def outer(job):
     return nap(*job)
-def nap(x, wait_for, then_write):
+def nap(x, tell, wait_for, then_write):
     import os, time
-    if wait_for is not None:
-        os.read(wait_for, 1)
+    if tell is not None:
+        os.write(tell, b"x")
+    os.read(wait_for, 1)
     time.sleep(x)
     if then_write is not None:
         os.write(then_write, b"x")
     return x
 read, write = os.pipe()
-for end in read, write:
+begun, begin = os.pipe()
+for end in read, write, begun, begin:
     os.set_inheritable(end, True)  # or interpreters would not have it
 with InterpreterPoolExecutor(2) as pool:
-    print(sorted(pool.map(outer, [(0.25, read, None), (0.5, None, write)])))
+    print(sorted(pool.map(outer, [(0.25, begin, read, None), (0.5, None, begun, write)])))
 """
 
 

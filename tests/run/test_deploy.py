@@ -246,5 +246,5 @@ class Hosts(unittest.TestCase):
                          ["host: own ended with 0", "host: own ended with 0", "host: first ended with 6",
                           "host: own ended with 0", "host: finalised with 0", "host: second ended with 6"],
                          result.stderr)
-        self.assertRegex(pointers[0], r"its libpython: in the program [1-9]\d*, in private objects 0$")
+        self.assertRegex(pointers[0], r"its libpython: in the program [1-9]\d*, in private objects 0$", result.stderr)
         self.assertRegex(pointers[1], r"their own: [1-9]\d{4,}$")
