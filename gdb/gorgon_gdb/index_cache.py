@@ -38,11 +38,24 @@ def install():
         place = "" if gdb.parameter("index-cache enabled") else location_cache.folder(os.path.join("gdb", gdb.VERSION)) or ""
     except RuntimeError:  # a gdb without a cache, or one that was built without support for it
         place = ""
-    if place and execute.run(f"set index-cache directory {place}") is not None and execute.run("set index-cache enabled on") is not None:
+    if place and set_parameter("directory", place) and set_parameter("enabled", True):
         tidy(place)
         _folder = place
     elif not place:
         _folder = place
+
+
+def needs_command():
+    """Whether install() runs a command, as it does before gdb 14."""
+    return not hasattr(gdb, "set_parameter")
+
+
+def set_parameter(name, value):
+    """Returns whether that could be done now."""
+    if needs_command():
+        return execute.run(f"set index-cache {name} {'on' if value is True else value}") is not None
+    gdb.set_parameter(f"index-cache {name}", value)
+    return True
 
 
 def tidy(place):

@@ -126,6 +126,8 @@ def register(objfile=None):
         connect("before_prompt", install)
         connect("before_prompt", ended.before_prompt)
         connect("before_prompt", hooks.on_prompt)
+    if objfile is None or not index_cache.needs_command():
+        index_cache.install()
     if objfile is None:
         install()  # with an objfile, gdb reads these scripts while it waits for the program, and a command would end its waiting
     execute.within_event(on_stop)()  # gdb may have read this by itself, when it heard of libgorgon
