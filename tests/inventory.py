@@ -229,8 +229,9 @@ def unknown(decisions, names, sections, version):
                 "*" in name and any(group.covers(other) for other in names)
             if since <= version and not known and name not in decisions.bound:
                 problems.append(f"{name}: no such name in the C library")
+    later = {name for group in decisions.groups for name, since in group.since.items() if tuple(map(int, since.split("."))) > version}
     return problems + [f"{name}: bound, but no such name in the C library"
-                       for name in sorted(decisions.bound.keys() - names.keys() - compilers)]
+                       for name in sorted(decisions.bound.keys() - names.keys() - compilers - later)]
 
 
 def doubtful(decisions, names, sections, values):

@@ -20,7 +20,7 @@ static bool is_locking(const char *function)
 {
 	static const char *const names[] = {"malloc", "free", "calloc", "realloc", "reallocarray", "memalign", "posix_memalign",
 					    "aligned_alloc", "valloc", "pvalloc", "malloc_trim", "malloc_usable_size", "mallinfo2",
-					    "cfree", "dlopen", "dlclose", "dlsym", "dl_iterate_phdr", "fork", "exit"};
+					    "cfree", "free_sized", "free_aligned_sized", "dlopen", "dlclose", "dlsym", "dl_iterate_phdr", "fork", "exit"};
 
 	for (size_t i = 0; function && i < sizeof(names) / sizeof(*names); i++)
 		if (!strcmp(function, names[i]) || (!strncmp(function, "__libc_", 7) && !strcmp(function + 7, names[i])))

@@ -23,7 +23,7 @@ static __attribute__((noinline)) void *note_slowly(void *p, struct gorgon_usage 
 	return gorgon_blocks_note(p, usage);
 }
 
-// Programs come here and to free_sized() for each small block.
+// Programs come here and to free_quickly() for each small block.
 void *gorgon_malloc(size_t size, struct gorgon_usage *usage)
 {
 	void *p;
@@ -119,7 +119,7 @@ static __attribute__((noinline)) void free_any(void *p, struct gorgon_usage *usa
 }
 
 // Where blocks show their sizes.
-static void free_sized(void *p, struct gorgon_usage *usage)
+static void free_quickly(void *p, struct gorgon_usage *usage)
 {
 	if (__builtin_expect(!p || !gorgon_blocks_is_small(p), false)) {
 		free_any(p, usage);
@@ -127,6 +127,19 @@ static void free_sized(void *p, struct gorgon_usage *usage)
 	}
 	gorgon_blocks_forget_small(p, gorgon_blocks_small_size(p), usage);
 	free(p);
+}
+
+// C23, in the C library since 2.43. The block knows its size.
+static void malloc_free_sized(void *p, size_t size, struct gorgon_usage *usage)
+{
+	(void)size;
+	usage->free(p, usage);
+}
+
+static void malloc_free_aligned_sized(void *p, size_t alignment, size_t size, struct gorgon_usage *usage)
+{
+	(void)alignment;
+	malloc_free_sized(p, size, usage);
 }
 
 // The functions get the namespace's usage.
@@ -137,7 +150,7 @@ struct malloc_state {
 static bool malloc_begin(void *state, struct gorgon_ns *ns)
 {
 	gorgon_blocks_begin(&ns->usage);
-	ns->usage.free = gorgon_blocks_sizes_known ? free_sized : free_any;
+	ns->usage.free = gorgon_blocks_sizes_known ? free_quickly : free_any;
 	ns->usage.small = ns->usage.quick_below = gorgon_blocks_sizes_known ? GORGON_BLOCKS_LARGE_MIN : 0;
 	((struct malloc_state *)state)->usage = &ns->usage;
 	return true;
@@ -159,6 +172,8 @@ static const struct gorgon_bound bound[] = {
 	{"posix_memalign", gorgon_malloc_posix_memalign, 3, USAGE, GORGON_OWN, "as malloc"},
 	{"malloc_usable_size", gorgon_malloc_usable_size, 1, USAGE, GORGON_OWN, "as malloc: without what counting needs"},
 	{"free", NULL, 1, USAGE, GORGON_OWN, "knows the blocks of both"},
+	{"free_sized", malloc_free_sized, 2, USAGE, GORGON_OWN, "as free"},
+	{"free_aligned_sized", malloc_free_aligned_sized, 3, USAGE, GORGON_OWN, "as free"},
 };
 
 const struct gorgon_part gorgon_malloc_part = {

@@ -24,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 // A changed name is longer than the name it replaces. Only short names, of a few digits, are changed.
@@ -128,6 +129,14 @@ static int own_openat(int at, const char *path, int flags, mode_t mode, ST)
 	char buffer[NAME_SIZE];
 
 	return fd >= 0 ? fd : openat(at, proc_paths_translate(state, path, buffer), flags, mode);
+}
+
+// In the C library since 2.43.
+static int own_openat2(int at, const char *path, const void *how, size_t size, ST)
+{
+	char buffer[NAME_SIZE];
+
+	return (int)syscall(SYS_openat2, at, proc_paths_translate(state, path, buffer), how, size);
 }
 
 static int own_open(const char *path, int flags, mode_t mode, ST)
@@ -236,6 +245,7 @@ static const struct gorgon_bound bound[] = {
 	BOUND(openat64, own_openat, 4),
 	BOUND(__openat_2, own_openat_checked, 3),
 	BOUND(__openat64_2, own_openat_checked, 3),
+	BOUND(openat2, own_openat2, 4),
 	BOUND(creat, own_creat, 2),
 	BOUND(creat64, own_creat, 2),
 	BOUND(fopen, own_fopen, 2),

@@ -198,6 +198,11 @@ static void interp_main_thread_is_like_the_callers(void **state)
 				  "import signal, sys\n"
 				  "assert signal.SIGUSR2 in signal.pthread_sigmask(signal.SIG_BLOCK, [])\n"
 				  "assert open('/proc/thread-self/comm').read() == open('/proc/self/comm').read()\n"
+				  "import ctypes, errno, os\n"
+				  "c = ctypes.CDLL(None, use_errno=True)\n"
+				  "fd = c.openat2(-100, b'/proc/self/comm', (ctypes.c_uint64 * 3)(), ctypes.c_size_t(24))\n"
+				  "if fd >= 0: assert os.read(fd, 99).decode() == open('/proc/thread-self/comm').read()\n"
+				  "else: assert ctypes.get_errno() == errno.ENOSYS, ctypes.get_errno()\n"
 				  "sys.setrecursionlimit(10000)\n"
 				  "def f(n): return n and f(n - 1)\n"
 				  "f(9000)\n"),
