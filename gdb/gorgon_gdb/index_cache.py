@@ -2,8 +2,8 @@
 """Lets gdb keep its indexes of debug information, and gives it a narrowed one (narrowed_index.py) of each libpython.
 
 With the index of an optimised libpython that gdb makes for itself, it reads nearly all of libpython when it looks up the place of a
-breakpoint in it: two seconds for each copy: at "break" with up to eight interpreters, with more at each stop in another copy. With the
-narrowed index this takes a sixth of the time.
+breakpoint in it. That takes two seconds for each copy: at "break" with up to eight interpreters, with more at each stop in another
+copy. With the narrowed index this takes a sixth of the time.
 
 gdb finds indexes by build-id in the folder of "set index-cache directory". That is our own, $XDG_CACHE_HOME/gorgon/gdb or
 ~/.cache/gorgon/gdb, unless the user has switched gdb's cache on: then it is left alone. A narrowed index is made once for each
@@ -25,7 +25,7 @@ PATIENCE = 10  # seconds for an index that is being made
 IN_BACKGROUND = 'nice -n 19 "$@" </dev/null >/dev/null 2>&1 &'
 
 _folder = None  # None: not decided; "": gdb's cache is the user's, or there is no safe place
-_begun = set()  # names of narrowed indexes that are being made
+_begun = {}  # path of a narrowed index that is being made -> until when somebody waits for it
 _checked = None  # the Snapshot whose libpythons were looked at
 
 
@@ -104,11 +104,9 @@ def prepare(obj):
     if not _folder or obj is not obj.namespace.libpython:
         return
     provide(obj.path, obj.debug_path, obj.build_id)
-    until = time.monotonic() + PATIENCE
-    while any(not os.path.exists(kept) for kept in _begun) and time.monotonic() < until:
+    while any(time.monotonic() < until and not os.path.exists(kept) for kept, until in _begun.items()):
         time.sleep(0.05)
     if _begun:
-        _begun.clear()
         provide(obj.path, obj.debug_path, obj.build_id)
 
 
@@ -122,7 +120,7 @@ def provide(path, debug_path, build_id):
     if os.path.exists(kept):
         link(kept)
     elif kept not in _begun:
-        _begun.add(kept)
+        _begun[kept] = time.monotonic() + PATIENCE
         begin(debug, kept, build_id)
 
 
