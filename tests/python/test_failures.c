@@ -259,9 +259,10 @@ static struct gorgon_error *import_numpy(void)
 	return run("import numpy");
 }
 
-static struct gorgon_error *import_ctypes(void)
+// Not ctypes: libffi 3.5 keeps a descriptor for its trampolines.
+static struct gorgon_error *import_libraries(void)
 {
-	return run("import ctypes, decimal");
+	return run("import lzma, decimal");
 }
 
 // Opens an extension by its name, an extension with thread-local storage, and libraries with constructors and
@@ -516,7 +517,7 @@ static const struct step steps[] = {
 	{"values", prepare_functions, cross, true, ""},
 	{"objects", prepare_functions, use_objects, true, ""},
 	{"pool", prepare_nothing, use_pool, true, "loader/python/pool.c"},
-	{"import_copy", prepare_started_copy, import_ctypes, true, ISOLATION},
+	{"import_copy", prepare_started_copy, import_libraries, true, ISOLATION},
 };
 
 #define STEPS (sizeof(steps) / sizeof(*steps))
