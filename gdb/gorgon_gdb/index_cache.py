@@ -137,6 +137,7 @@ def begin(debug, kept, build_id):
     command = [f"/proc/{os.getpid()}/exe", "-data-directory", os.path.dirname(gdb.PYTHONDIR), "-nx", "-nh", "-batch",
                "-iex", "set debuginfod enabled off", "-iex", "set auto-load off", debug, "-ex", make]
     try:
-        subprocess.run(["/bin/sh", "-c", IN_BACKGROUND, "sh", *command], check=False)
+        # A session of its own: it goes on when the terminal of this gdb closes.
+        subprocess.run(["/bin/sh", "-c", IN_BACKGROUND, "sh", *command], check=False, start_new_session=True)
     except OSError:
         pass  # gdb makes its own
