@@ -2,14 +2,15 @@
 """Lets gdb keep its indexes of debug information, and gives it a narrowed one (narrowed_index.py) of each libpython.
 
 With the index of an optimised libpython that gdb makes for itself, it reads nearly all of libpython when it looks up the place of a
-breakpoint in it. That takes two seconds for each copy: at "break" with up to eight interpreters, with more at each stop in another
-copy. With the narrowed index this takes a sixth of the time.
+breakpoint in it: with more than eight interpreters two seconds at each stop in another copy. With the narrowed index this takes a
+sixth of the time.
 
 gdb finds indexes by build-id in the folder of "set index-cache directory". That is our own, $XDG_CACHE_HOME/gorgon/gdb or
 ~/.cache/gorgon/gdb, unless the user has switched gdb's cache on: then it is left alone. A narrowed index is made once for each
 libpython, by a second gdb in the background. It is kept under a name that changes with the debug file, and linked under the name that
 gdb looks for, because gdb may write its own index there in the meantime."""
 
+import contextlib
 import os
 import stat
 import subprocess
@@ -30,7 +31,7 @@ _checked = None  # the Snapshot whose libpythons were looked at
 
 
 def install():
-    """Switch gdb's cache on, once, unless the user has."""
+    """Name our folder to gdb's cache, once, unless the user has switched it on."""
     global _folder
     if _folder is not None:
         return
@@ -38,7 +39,7 @@ def install():
         place = "" if gdb.parameter("index-cache enabled") else location_cache.folder(os.path.join("gdb", gdb.VERSION)) or ""
     except RuntimeError:  # a gdb without a cache, or one that was built without support for it
         place = ""
-    if place and set_parameter("directory", place) and set_parameter("enabled", True):
+    if place and set_parameter("directory", place):
         tidy(place)
         _folder = place
     elif not place:
@@ -53,9 +54,22 @@ def needs_command():
 def set_parameter(name, value):
     """Returns whether that could be done now."""
     if needs_command():
-        return execute.run(f"set index-cache {name} {'on' if value is True else value}") is not None
+        return execute.run(f"set index-cache {name} { {True: 'on', False: 'off'}.get(value, value)}") is not None
     gdb.set_parameter(f"index-cache {name}", value)
     return True
+
+
+@contextlib.contextmanager
+def used_for(obj):
+    """While gdb is given the file of a libpython its cache is on. It is off otherwise: with an index of C++ out of its cache, gdb 13 does
+    not find a template by its name alone ("break biggest")."""
+    prepare(obj)
+    is_on = bool(_folder) and obj is obj.namespace.libpython and set_parameter("enabled", True)
+    try:
+        yield
+    finally:
+        if is_on:
+            set_parameter("enabled", False)
 
 
 def tidy(place):
