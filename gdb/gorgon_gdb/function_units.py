@@ -71,7 +71,7 @@ class Functions:
 
     def __init__(self, library, wanted=None):
         """@wanted: names; a library that has none of them is not walked."""
-        self.library = library
+        self.debug = library
         self.names = {}  # offset of the name
         self.named = {}  # abbreviation of an entry that has a name
         self.origins = {}  # offset of the entry that this one completes
@@ -85,7 +85,7 @@ class Functions:
         self.units = self.units_by_name()
 
     def walk(self, unit, plans):
-        info, at = self.library.info, unit.root
+        info, at = self.debug.info, unit.root
         while at < unit.end:
             entry = at
             code = info[at]
@@ -130,7 +130,7 @@ class Functions:
         return None
 
     def text(self, name):
-        strings, at = (self.library.strings, name) if name >= 0 else (self.library.info, ~name)
+        strings, at = (self.debug.strings, name) if name >= 0 else (self.debug.info, ~name)
         return bytes(strings[at:strings.index(b"\0", at)]).decode()
 
     def units_by_name(self):
@@ -162,4 +162,4 @@ def read(library, names):
 
 def index(functions, names):
     """A .gdb_index with these functions only."""
-    return dwarf_index.make_index(functions.library.units, {name: functions.units[name] for name in names if name in functions.units})
+    return dwarf_index.make_index(functions.debug.units, {name: functions.units[name] for name in names if name in functions.units})

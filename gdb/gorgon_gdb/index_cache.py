@@ -22,7 +22,7 @@ from . import execute, files, location_cache, process
 
 FILES_MAX, BYTES_MAX = 256, 256 << 20  # the oldest go
 PATIENCE = 10  # seconds for an index that is being made
-# With arguments, a program that goes on without this one, which is not its parent then.
+# The shell starts the program in its arguments and ends at once. So the program is no child of this gdb, which waits for its children.
 IN_BACKGROUND = 'nice -n 19 "$@" </dev/null >/dev/null 2>&1 &'
 
 _folder = None  # None: not decided; "": gdb's cache is the user's, or there is no safe place

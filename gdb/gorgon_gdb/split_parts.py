@@ -92,7 +92,7 @@ def lowest(library, unit, abbreviation, entry):
 def find(functions, name):
     """The addresses, in a library of which function_units.py has told the functions. An instance that is not certain to be such a part
     is not among them."""
-    library, found = functions.library, set()
+    library, found = functions.debug, set()
     try:
         for entry, unit, abbreviation in functions.code:
             definition = functions.origins.get(entry)

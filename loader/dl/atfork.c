@@ -5,7 +5,7 @@
 // The order is that of the locks: the loader's lock (lock.c) comes first, and libjitreg's last. libjitreg registers
 // its own handlers in an earlier constructor; handlers for before fork() run in the opposite order of their
 // registration. The locks in between are leaves, except that of jit_mirror.c, which has only libjitreg's below it, and those of an
-// interpreter's calls and of the list of threads, which are taken in this order. The debug root's need not be taken (../ns/debug_root.c).
+// interpreter's calls and of the list of threads, which are taken in this order. The lock of the debug root need not be taken (../ns/debug_root.c).
 
 #define _GNU_SOURCE
 #include "atfork.h"

@@ -23,7 +23,7 @@ static __attribute__((noinline)) void *note_slowly(void *p, struct gorgon_usage 
 	return gorgon_blocks_note(p, usage);
 }
 
-// Programs come here and to free_quickly() for each small block.
+// Extensions call this function and free_quickly() for each small block, so the usual way through them is short.
 void *gorgon_malloc(size_t size, struct gorgon_usage *usage)
 {
 	void *p;

@@ -210,7 +210,7 @@ class Places(unittest.TestCase):
         path = f"/usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug"
         functions = function_units.Functions(dwarf_index.Library(path))
         found = [len(functions.units[name]) for name in names]
-        self.assertLess(max(found), len(functions.library.units) / 4)
+        self.assertLess(max(found), len(functions.debug.units) / 4)
         for name, (narrowed, plain) in zip(names, compare(harness.LIBPYTHON, *names)):
             self.assertTrue(plain, name)
             if split_parts.find(functions, name):

@@ -9,7 +9,7 @@ import unittest
 
 import harness
 
-# One thread sleeps after the other: on a slow machine both would have stopped by the time that lldb looks. The first one waits until
+# One thread sleeps after the other: on a slow machine both threads would have stopped by the time that lldb looks. The first one waits until
 # the other thread's interpreter is there, because lldb may show where a library is loaded instead of the breakpoint.
 PROGRAM = """
 import os
