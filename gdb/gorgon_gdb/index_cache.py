@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""Lets gdb keep its indexes of debug information, and gives it a narrowed one (narrowed_index.py) of each libpython.
+"""Gives gdb a narrowed index (narrowed_index.py) of each libpython.
 
 With the index of an optimised libpython that gdb makes for itself, it reads nearly all of libpython when it looks up the place of a
-breakpoint in it: with more than eight interpreters two seconds at each stop in another copy. With the narrowed index this takes a
-sixth of the time.
+breakpoint in it. That takes two seconds for each copy: at "break" with up to eight interpreters, with more at each stop in another
+copy. With the narrowed index this takes a sixth of the time.
 
 gdb finds indexes by build-id in the folder of "set index-cache directory". That is our own, $XDG_CACHE_HOME/gorgon/gdb or
-~/.cache/gorgon/gdb, unless the user has switched gdb's cache on: then it is left alone. A narrowed index is made once for each
-libpython, by a second gdb in the background. It is kept under a name that changes with the debug file, and linked under the name that
-gdb looks for, because gdb may write its own index there in the meantime."""
+~/.cache/gorgon/gdb, unless the user has switched gdb's cache on: then it is left alone. gdb gets the folder by a name with which it
+cannot write into it (read_only()), because nothing but narrowed indexes may come out of it: with its own index of a C++ library out of
+its cache, gdb 13 does not find a template by its name alone ("break biggest").
+
+A narrowed index is made once for each libpython, by a second gdb in the background. It is kept under a name that changes with the debug
+file, and linked under the name that gdb looks for."""
 
 import contextlib
 import os
@@ -18,9 +21,11 @@ import time
 
 import gdb
 
-from . import execute, files, location_cache, process
+from . import execute, files, location_cache, process, root
 
-FILES_MAX, BYTES_MAX = 256, 256 << 20  # the oldest go
+FILES_MAX = 64  # of indexes that are kept: the oldest go
+NAME = "%s.gdb-index"  # what gdb adds to the folder, for a build-id in hexadecimal digits
+BUILD_ID_DIGITS = 40  # SHA-1, what compilers ask the linker for
 PATIENCE = 10  # seconds for an index that is being made
 # The shell starts the program in its arguments and ends at once. So the program is no child of this gdb, which waits for its children.
 IN_BACKGROUND = 'nice -n 19 "$@" </dev/null >/dev/null 2>&1 &'
@@ -31,7 +36,7 @@ _checked = None  # the Snapshot whose libpythons were looked at
 
 
 def install():
-    """Name our folder to gdb's cache, once, unless the user has switched it on."""
+    """Switch gdb's cache on, once, unless the user has."""
     global _folder
     if _folder is not None:
         return
@@ -39,11 +44,18 @@ def install():
         place = "" if gdb.parameter("index-cache enabled") else location_cache.folder(os.path.join("gdb", gdb.VERSION)) or ""
     except RuntimeError:  # a gdb without a cache, or one that was built without support for it
         place = ""
-    if place and set_parameter("directory", place):
+    if place and set_parameter("directory", read_only(place)) and set_parameter("enabled", True):
         tidy(place)
         _folder = place
     elif not place:
         _folder = place
+
+
+def read_only(place):
+    """A name of a folder by which gdb can read indexes in it, and cannot write any: it is so long (slashes do that) that
+    the name of an index is the longest that the system allows. gdb writes into an unfinished file first, whose name is longer. (Permissions do not help, as root may
+    write everywhere.)"""
+    return place.ljust(root.PATH_MAX - len("\0") - len("/" + NAME % (BUILD_ID_DIGITS * "0")), "/")
 
 
 def needs_command():
@@ -54,43 +66,35 @@ def needs_command():
 def set_parameter(name, value):
     """Returns whether that could be done now."""
     if needs_command():
-        return execute.run(f"set index-cache {name} { {True: 'on', False: 'off'}.get(value, value)}") is not None
+        return execute.run(f"set index-cache {name} {'on' if value is True else value}") is not None
     gdb.set_parameter(f"index-cache {name}", value)
     return True
 
 
-@contextlib.contextmanager
-def used_for(obj):
-    """While gdb is given the file of a libpython its cache is on. It is off otherwise: with an index of C++ out of its cache, gdb 13 does
-    not find a template by its name alone ("break biggest")."""
-    prepare(obj)
-    is_on = bool(_folder) and obj is obj.namespace.libpython and set_parameter("enabled", True)
-    try:
-        yield
-    finally:
-        if is_on:
-            set_parameter("enabled", False)
-
-
 def tidy(place):
-    """Let gdb find the narrowed indexes that are kept, and remove what was not used for long."""
+    """Let gdb find the narrowed indexes that are kept, and remove what was not used for long, and what gdb has written."""
     try:
-        found = sorted(((entry.stat().st_mtime_ns, entry.stat().st_size, entry.path) for entry in os.scandir(place) if entry.is_file()),
-                       reverse=True)
-        for number, (_, _, path) in enumerate(found):
-            if number >= FILES_MAX or sum(size for _, size, _ in found[:number + 1]) > BYTES_MAX:
+        found = sorted((entry for entry in os.scandir(place) if entry.is_file()), key=lambda entry: -entry.stat().st_mtime)
+        kept = [entry.path for entry in found if entry.name.endswith(".narrowed")]
+        for path in reversed(kept[:FILES_MAX]):  # of two of a library, gdb gets what was used last
+            link(path)
+        wanted = {wanted_name(path) for path in kept[:FILES_MAX]}
+        for path in kept[FILES_MAX:] + [entry.path for entry in found if entry.name.endswith(".gdb-index")]:
+            if path not in wanted:
                 os.unlink(path)
-            elif path.endswith(".narrowed"):
-                link(path)
     except OSError:
         pass  # another session removes files, too
 
 
+def wanted_name(kept):
+    """The name by which gdb looks for a narrowed index."""
+    return os.path.join(os.path.dirname(kept), NAME % os.path.basename(kept).partition("-")[0])
+
+
 def link(kept):
     """Let gdb find a narrowed index by the build-id in its name."""
-    wanted = os.path.join(os.path.dirname(kept), os.path.basename(kept).partition("-")[0] + ".gdb-index")
+    wanted = wanted_name(kept)
     try:
-        os.utime(kept)  # it is used
         if not os.path.getsize(kept) or os.path.exists(wanted) and os.path.samefile(kept, wanted):
             return
         unfinished = f"{wanted}.{os.getpid()}"
@@ -132,6 +136,8 @@ def provide(path, debug_path, build_id):
         return
     kept = os.path.join(_folder, f"{build_id.hex()}-" + "-".join(map(str, location_cache.state(debug))) + ".narrowed")
     if os.path.exists(kept):
+        with contextlib.suppress(OSError):
+            os.utime(kept)
         link(kept)
     elif kept not in _begun:
         _begun[kept] = time.monotonic() + PATIENCE

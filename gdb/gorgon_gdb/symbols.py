@@ -107,9 +107,8 @@ def add_file(obj, by_itself, everywhere=False):
         return "there is no such file here"
     execute.places_change()
     lines.make_way(obj, covered())
-    with index_cache.used_for(obj):
-        done = execute.run(f'add-symbol-file "{path}" -o {obj.bias:#x}')
-    if done is None:
+    index_cache.prepare(obj)
+    if execute.run(f'add-symbol-file "{path}" -o {obj.bias:#x}') is None:
         leave()
         return "later"
     _added[key] = Addition(obj, by_itself, everywhere)
