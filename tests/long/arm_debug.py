@@ -101,7 +101,7 @@ def gdb(root, program, commands, show=False):
     port = find_port()
     before = ["set pagination off", "set confirm off", "set breakpoint pending on", "set print frame-arguments scalars",
               f"set sysroot {root.path}", f"set debug-file-directory {root.path}/usr/lib/debug", f"file {HOST}",
-              f"source {SOURCES}/gdb/gorgon.py", "set tcp connect-timeout 60", f"target remote :{port}"]
+              f"source {SOURCES}/gdb/gorgon.py", "set tcp connect-timeout 60", "set remotetimeout 60", f"target remote :{port}"]
     words = [word for command in [*before, *commands, "kill"] for word in ("-ex", command)]
     return debug(root, program, port, ["gdb-multiarch", "-nx", "-q", "-batch", *words], show)
 
