@@ -131,15 +131,17 @@ class Unit:
         if size >= 0xFFFFFFF0 or kind != DW_UT_COMPILE or address_size != 8 or self.end > len(info):
             raise Unsure
 
-    def check_root(self, info, abbreviations):
+    def check_root(self, info, abbreviations, languages):
         self.root_abbreviation = root = next((a for a in abbreviations if info.startswith(a.code, self.root)), None)
         if not root or root.tag != COMPILE_UNIT:
             raise Unsure
+        if languages is None:
+            return
         at = self.root + len(root.code)
         for attribute, form, _, value in root.attributes:
             if attribute == LANGUAGE and form in (DATA1, DATA2, IMPLICIT_CONST):
                 language = value if form == IMPLICIT_CONST else int.from_bytes(info[at:at + SIZES[form]], "little")
-                if language in LANGUAGES:
+                if language in languages:
                     return
             if form in SIZES:
                 at += SIZES[form]
@@ -151,11 +153,11 @@ class Unit:
 
 
 class Library:
-    """The debug information of one library."""
+    """The debug information of one library. @sections: {name: content}. Units of other languages than @languages are refused; with None,
+    none are."""
 
-    def __init__(self, path):
-        with open(path, "rb") as file:
-            self.sections = read_sections(file.read())
+    def __init__(self, sections, languages=LANGUAGES):
+        self.sections = sections
         try:
             self.info, self.strings = self.sections[".debug_info"], self.sections[".debug_str"]
             self.abbrev = self.sections[".debug_abbrev"]
@@ -169,7 +171,7 @@ class Library:
         for unit in self.units:
             if unit.abbrev_off not in known:
                 known[unit.abbrev_off] = read_abbreviations(self.abbrev, unit.abbrev_off)
-            unit.check_root(self.info, known[unit.abbrev_off])
+            unit.check_root(self.info, known[unit.abbrev_off], languages)
 
     def may_have(self, name):
         """Whether any entry has this name."""
@@ -206,7 +208,8 @@ def make_index(units, functions):
 def read(path):
     """The debug information in a file, or None: it cannot be searched."""
     try:
-        return Library(path)
+        with open(path, "rb") as file:
+            return Library(read_sections(file.read()))
     except FAILURES:
         return None
 

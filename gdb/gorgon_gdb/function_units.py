@@ -16,11 +16,12 @@ SIBLING = 0x01
 # Entries below these have no code: array, enumeration, structure, subroutine type, union.
 WITHOUT_CODE = {0x01, 0x04, 0x13, 0x15, 0x17}
 FUNCTIONS = {dwarf_index.SUBPROGRAM, dwarf_index.INLINED_SUBROUTINE}
+BLOCKS = {dwarf_index.INLINED_SUBROUTINE, 0x0B}  # of code within a function
 REFERENCES = {dwarf_index.REF_ADDR, dwarf_index.REF4}
 BLOCK2, BLOCK4, BLOCK, BLOCK1, EXPRLOC = 0x03, 0x04, 0x09, 0x0A, 0x18
 LEBS = {dwarf_index.UDATA, dwarf_index.SDATA, 0x15, 0x1A, 0x1B, 0x22, 0x23}  # numbers, and indexes of other tables
 # What is done at an attribute.
-NOTE_NAME, NOTE_ORIGIN, SKIP_CHILDREN, PASS_LEB, PASS_BLOCK, PASS_STRING = range(6)
+NOTE_NAME, NOTE_ORIGIN, NOTE_START, SKIP_CHILDREN, PASS_LEB, PASS_BLOCK, PASS_STRING = range(7)
 LENGTHS = {BLOCK1: 1, BLOCK2: 2, BLOCK4: 4}
 
 
@@ -53,6 +54,8 @@ class Plan:
             if form not in REFERENCES:
                 raise Unsure
             return NOTE_ORIGIN
+        if attribute == dwarf_index.LOW_PC and tag in BLOCKS and form == dwarf_index.ADDR:
+            return NOTE_START
         return SKIP_CHILDREN if attribute == SIBLING and tag in WITHOUT_CODE and form == dwarf_index.REF4 else None
 
     @staticmethod
@@ -76,6 +79,7 @@ class Functions:
         self.named = {}  # abbreviation of an entry that has a name
         self.origins = {}  # offset of the entry that this one completes
         self.code = []  # (entry, its Unit, its abbreviation)
+        self.starts = []  # where a block of code has the address of its start (DW_AT_low_pc)
         plans = {}
         for unit in library.units if wanted is None or any(map(library.may_have, wanted)) else ():
             if unit.abbrev_off not in plans:
@@ -111,6 +115,8 @@ class Functions:
                 elif what == NOTE_NAME:
                     self.names[entry] = int.from_bytes(info[at:at + 4], "little") if form == dwarf_index.STRP else ~at
                     self.named[entry] = plan.abbreviation
+                elif what == NOTE_START:
+                    self.starts.append(at)
                 elif what == PASS_STRING:
                     at = info.index(b"\0", at) + 1
                 else:

@@ -22,8 +22,8 @@ VERSION = 1
 NO_INTERP = 0xFFFFFFFF
 STATES = {0: "live", 1: "unloading", 2: "abandoned"}
 # enum jitreg_debug_kind
-DEBUG_NAMES = 0
-DEBUG_KINDS = {DEBUG_NAMES: "names only", 1: "build-id", 2: "in the library", 3: "debug link"}
+DEBUG_NAMES, DEBUG_IN_LIBRARY = 0, 2
+DEBUG_KINDS = {DEBUG_NAMES: "names only", 1: "build-id", DEBUG_IN_LIBRARY: "in the library", 3: "debug link"}
 
 # enum jitreg_symfile_kind
 FULL, NAMES_ONLY, PACK = range(3)

@@ -161,10 +161,6 @@ class Symbols(Command):
     .lldbinit or among an editor's initCommands. Give it before the program
     starts: then lldb does not read symfiles at all, and has nothing twice.
 
-    lldb 19 ends a backtrace at a function that the compiler has split when
-    it has that function's debug information; in CPython that is
-    _PyEval_EvalFrameDefault. Without symbols the backtrace is whole.
-
     Each copy of libpython costs lldb a tenth of a second or two and tens of
     megabytes, the module of a pack a fifth of that.
 

@@ -2,7 +2,7 @@
 """Makes of a library's debug file a file of which a further copy costs lldb little.
 
 lldb has a module with tables of its own for each copy, so whatever it makes of the debug file when a copy is in a stack, or when
-a breakpoint looks for a name, it makes once for each. The file that is made here differs from the library's own debug file in four ways:
+a breakpoint looks for a name, it makes once for each. The file that is made here differs from the library's own debug file in these ways:
 
 - Sections are not compressed. lldb decompresses a section for each module into memory of its own; what is not compressed is mapped,
   by all modules together.
@@ -10,11 +10,13 @@ a breakpoint looks for a name, it makes once for each. The file that is made her
   nor a type.
 - .debug_aranges has each unit. If a unit without code is missing there, lldb looks for code in its line table. A unit that was missing has a
   range at which no code can be.
-- .debug_names, the standard's index by name, which lldb reads in place: debug_names.py."""
+- .debug_names, the standard's index by name, which lldb reads in place: debug_names.py.
+- For versions of lldb that need it, a function that the compiler has split has its first part only: split_functions.py."""
 
 import struct
 import zlib
 
+from . import split_functions
 from .symfiles import SECTION, SHT_NOBITS, SHT_SYMTAB, SYMBOL, TABLES, TABLES_AT
 
 SHF_COMPRESSED, SHT_PROGBITS, SHN_LORESERVE = 0x800, 1, 0xff00
@@ -85,6 +87,28 @@ class DebugFile:
             kept = [(at, info) for at, info in symbols if info & 15 in (STT_OBJECT, STT_FUNC)]
             self.new[number] = bytes(SYMBOL.size) + b"".join(content[at:at + SYMBOL.size] for at, _ in kept)
             section[7] = 1 + sum(not info >> 4 for _, info in kept)  # the first symbol that is not local
+
+    def functions(self):
+        """[(name, address, size)] of the symbols that are functions."""
+        found = []
+        for number, section in enumerate(self.sections):
+            if section[1] == SHT_SYMTAB:
+                names = bytes(self.content(section[6]))
+                found += [(names[name:names.index(0, name)], address, size) for name, info, _, _, address, size in
+                          SYMBOL.iter_unpack(self.content(number)) if info & 15 == STT_FUNC]
+        return found
+
+    def trim_split_functions(self):
+        """Nothing has changed when this raises an exception, which may also be one of dwarf_index.FAILURES."""
+        parts = split_functions.SecondParts(self.functions())
+        if not parts:
+            return
+        changed = {b".debug_info": split_functions.move_blocks({name.decode(): self.find(name) for name in self.numbers}, parts)}
+        for name, trim in ((b".debug_rnglists", split_functions.trim_lists), (b".debug_ranges", split_functions.trim_pairs)):
+            if self.find(name):
+                changed[name] = trim(self.find(name), parts)
+        for name, content in changed.items():
+            self.replace(name, bytes(content))
 
     def units(self):
         """Where each unit of .debug_info begins."""

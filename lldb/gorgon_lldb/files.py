@@ -5,9 +5,7 @@ lldb has a module, with tables of its own, for each copy. These files hold what 
 
 - links: a link to the library for each interpreter, "links/HASH/interp 3/libpython3.11.so.1.0". The path is the same in every
   session, so lldb finds its modules again when a program runs once more, and its indexes in the next session.
-- quiet: for libraries in a pack, a copy of the library whose header says that it is a core. In each executable and shared
-  library lldb looks for ten symbols, by which it finds the runtimes of sanitizers, and reads all names for that: seven eighths
-  of what a further copy costs. Of other kinds of files it reads names and lines only when somebody asks for them.
+- quiet, whole: copies of libraries, as libraries.py makes them.
 - inflated: debug files as inflated.py makes them.
 - indexes: lldb's own cache of indexes, of the system's libraries, too. The index of a debug file becomes a part of the file in
   "inflated". If a version of lldb keeps its indexes in another form, each copy gets an index of its own.
@@ -20,21 +18,15 @@ import functools
 import hashlib
 import os
 import re
-import shutil
 import stat
 import tempfile
 import time
-
-from . import root
 
 INDEX, INDEXES_AT = "symbols.enable-lldb-index-cache", "symbols.lldb-index-cache-path"
 INDEXES_MAX = ("symbols.lldb-index-cache-max-byte-size", 1 << 30)
 INDEXES_SINCE = 19  # the indexes that lldb 16 keeps lack names of C++ functions
 UNUSED_MAX = 30 * 24 * 3600  # seconds after which an unused file is removed
-QUIET_MAX = 64 << 20  # bytes; larger libraries are not copied
 REST = "gorgon-lldb-rest-"  # the names of folders with files that were made from symfiles begin so
-
-TYPE_AT, ET_CORE, ENTRY_AT = 0x10, b"\4\0", 0x18
 
 
 @functools.cache
@@ -55,48 +47,6 @@ def folder(name):
 
 def digest(*words):
     return hashlib.sha256("\0".join(map(str, words)).encode()).hexdigest()[:16]
-
-
-def link_to(o):
-    """The path under which lldb is to know a copy, which is a link to its library. Raises OSError."""
-    link, path = os.path.join(folder("links"), digest(o.path), o.namespace.label, o.name), o.path
-    if o.symfile_kind == root.PACK:
-        found = os.stat(path)
-        path = quiet(path, found.st_size, found.st_mtime_ns)
-    with contextlib.suppress(OSError):
-        if os.readlink(link) == path:
-            return link
-    os.makedirs(os.path.dirname(link), mode=0o700, exist_ok=True)
-    replace(link, lambda unfinished: os.symlink(path, unfinished))
-    return link
-
-
-@functools.cache
-def quiet(library, size, time_ns):
-    """The path of a copy of a library of which lldb reads nothing before somebody asks, or the library's own."""
-    place = folder("quiet")
-    path = os.path.join(place, digest(library, size, time_ns), os.path.basename(library))
-
-    def make(unfinished):
-        shutil.copyfile(library, unfinished)
-        with open(unfinished, "r+b") as file:
-            for at, content in ((TYPE_AT, ET_CORE), (ENTRY_AT, bytes(8))):
-                file.seek(at)
-                file.write(content)
-        os.utime(unfinished, ns=(time_ns, time_ns))  # an index belongs to a file with this time
-
-    try:
-        if os.path.isfile(path):
-            os.utime(os.path.dirname(path))
-        elif size <= QUIET_MAX:
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-            replace(path, make)
-            remove_unused(place)
-        else:
-            return library
-    except OSError:
-        return library
-    return path
 
 
 def has_links(directory):
@@ -131,11 +81,16 @@ def remove_unused(place):
                 os.rmdir(folder_of_one.path)
 
 
+def version(debugger):
+    """lldb's major version, 0 if it does not say."""
+    found = re.search(r"version (\d+)", debugger.GetVersionString())
+    return int(found[1]) if found else 0
+
+
 def keep_indexes(debugger):
     """Have lldb keep its indexes. Returns the folder, which is the user's choice if the user has switched the cache on, or
     None."""
-    version = re.search(r"version (\d+)", debugger.GetVersionString())
-    if not version or int(version[1]) < INDEXES_SINCE:
+    if version(debugger) < INDEXES_SINCE:
         return None
     instance = debugger.GetInstanceName()
 

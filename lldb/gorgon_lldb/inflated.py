@@ -8,10 +8,10 @@ import zlib
 
 import lldb
 
-from . import debug_names, files
+from . import debug_names, dwarf_index, files, split_functions
 from .debug_files import DebugFile
 
-FORM = 2  # of the files that are made; files of another form are not used any more
+FORM = 4  # of the files that are made; files of another form are not used any more
 INDEX_MAX = 16 << 20  # bytes of an index; of greater indexes, which take several seconds, no names are made
 ANY_NAME = "main"  # looking up any name makes lldb write the index
 
@@ -31,8 +31,8 @@ def debug_file(debugger, o):
 
 def make(debugger, library, debug_path, *state):
     """The path of the file that is made of a debug file, or the debug file's own. @state changes with the debug file."""
-    place = files.folder("inflated")
-    path = os.path.join(place, files.digest(FORM, debug_path, *state), os.path.basename(debug_path))
+    place, knows_parts = files.folder("inflated"), split_functions.are_known(files.version(debugger))
+    path = os.path.join(place, files.digest(FORM, knows_parts, debug_path, *state), os.path.basename(debug_path))
     if os.path.isfile(path):
         with contextlib.suppress(OSError):
             os.utime(os.path.dirname(path))  # the folder's time tells when it was used
@@ -43,6 +43,9 @@ def make(debugger, library, debug_path, *state):
         file.inflate()
         file.trim_symbols()
         file.complete_aranges()
+        if not knows_parts:
+            with contextlib.suppress(*dwarf_index.FAILURES):  # functions of an unknown form stay as they are
+                file.trim_split_functions()
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         files.replace(path, lambda unfinished: write(file, unfinished, files.keep_indexes(debugger), library))
         files.remove_unused(place)

@@ -11,7 +11,7 @@ import re
 
 import lldb
 
-from . import files, inflated, process, python, root
+from . import files, inflated, libraries, process, python, root
 
 MATCHES_MAX = 64  # definitions of one name in one library
 
@@ -36,7 +36,7 @@ class Reference:
         self.target = own_debugger().CreateTarget("")
         files.keep_indexes(own_debugger())
         # Opened by the copy's own link: if the user's target has this link, too ("gorgon symbols"), lldb reads the file only once.
-        self.module = self.target.AddModule(files.link_to(o), None, None, inflated.debug_file(own_debugger(), o))
+        self.module = self.target.AddModule(libraries.link_to(own_debugger(), o), None, None, inflated.debug_file(own_debugger(), o))
         if not self.module.IsValid():
             raise root.RootError(f"lldb cannot read {o.path}")
         self.build_id = (self.module.GetUUIDString() or "").replace("-", "").lower()

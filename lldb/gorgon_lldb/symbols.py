@@ -12,10 +12,6 @@ For a path that it knows, lldb returns the module that it has, and for a known U
 So every copy gets a symbolic link of its own to the file, and no UUID. The link has the file's
 name, which lldb shows as the module's name, in a folder that names the interpreter: interp 3/libpython3.11.so.1.0 (files.py).
 
-If the compiler has split a function, and lldb 19 knows it from DWARF, lldb takes the unwind rules of the wrong part:
-a backtrace ends there, in any process. In CPython that function is _PyEval_EvalFrameDefault. With exported names alone the
-backtrace goes on, so "gorgon symbols off" returns to them: remove() reads the symfile again.
-
 When a module is removed whose file has changed, lldb forgets the types of the results of all
 expressions: each condition that it has evaluated before fails then ("can't get size of type
 <invalid>"), and $variables are gone. To lldb, a missing file was last written at the beginning of time (1970). So the files that this
@@ -29,7 +25,7 @@ import tempfile
 
 import lldb
 
-from . import editors, files, inflated, process, root, symfiles
+from . import editors, files, inflated, libraries, process, root, symfiles
 
 # The module of a copy's file, the link by which it was read, and whether the copy had a symfile (if it loses that, the module goes).
 Added = collections.namedtuple("Added", "module link listed")
@@ -90,7 +86,7 @@ def open_file(target, o, forget):
     if not os.path.isfile(o.path):
         return None, f"{o.path} is not there"
     try:
-        link = files.link_to(o)
+        link = libraries.link_to(target.GetDebugger(), o)
     except OSError as error:
         return None, f"no link to it can be made: {error}"
     forget(link)  # a module stands for a single copy

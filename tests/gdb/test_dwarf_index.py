@@ -132,7 +132,7 @@ class Search(unittest.TestCase):
 
     def units(self, path, name):
         """How many of all units have code of a function."""
-        library = dwarf_index.Library(path)
+        library = dwarf_index.read(path)
         return len(function_units.Functions(library).units[name]), len(library.units)
 
     def test_units_are_those_with_code(self):
@@ -208,7 +208,7 @@ class Places(unittest.TestCase):
         notes = subprocess.run(["readelf", "-n", harness.LIBPYTHON], capture_output=True, text=True, check=True).stdout
         build_id = re.search(r"Build ID: (\w+)", notes)[1]
         path = f"/usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug"
-        functions = function_units.Functions(dwarf_index.Library(path))
+        functions = function_units.Functions(dwarf_index.read(path))
         found = [len(functions.units[name]) for name in names]
         self.assertLess(max(found), len(functions.debug.units) / 4)
         for name, (narrowed, plain) in zip(names, compare(harness.LIBPYTHON, *names)):

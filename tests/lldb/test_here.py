@@ -15,8 +15,7 @@ import lldb_session as session  # noqa: E402
 COUNT = 3
 # In an ordinary program, too, lldb 21 writes wrong ids of threads into a core, and the stack of one thread only.
 HAS_STACKS = not harness.LLDB or harness.lldb_version() != 21
-# All interpreters load the module before the first goes on, which ends the process. The others stay in one call: with lldb 19 it depends
-# on where a thread stands whether a stack ends with _PyEval_EvalFrameDefault or before it, also in an ordinary program.
+# All interpreters load the module before the first goes on, which ends the process.
 PROGRAM = ("import sys, os, time; sys.path.insert(0, {folder!r}); import gorgon, work; me = gorgon.interpreter; "
            "open(os.path.join({folder!r}, f'{{me}}.loaded'), 'w').close()\n"
            "if me != 1: time.sleep(3600)\n"

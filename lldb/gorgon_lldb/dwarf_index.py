@@ -1,0 +1,1 @@
+../../gdb/gorgon_gdb/dwarf_index.py

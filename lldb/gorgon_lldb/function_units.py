@@ -1,0 +1,1 @@
+../../gdb/gorgon_gdb/function_units.py
