@@ -132,7 +132,7 @@ HABITS = [
         next
         watch counter""", DATA),
     H("the call stack", HELPER + "stack 3", STACK),
-    H("the call stack into CPython", HELPER + "stack 6", STACK),
+    H("the call stack into CPython", HELPER + "stack 6", STACK, excuses=("on through the evaluation loop",)),
     H("the files of the call stack", HELPER + "paths 2", STACK),
     H("scopes", HELPER + "scopes", STACK),
     H("threads", HELPER + "threads ^host", STACK, turn=ALL),

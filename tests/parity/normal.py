@@ -18,6 +18,7 @@ WHAT = (
     ("what our scripts show beside a `PyObject *` in lldb, which by itself shows its address", ""),
     ("`time_sleep.lto_priv`", "link-time optimisation writes this into the table of symbols, which gdb's `info symbol` reads; the "
      "scripts answer with the function's name"),
+    ("`clock_id=clock_id@entry=1` of functions of the C library", "gdb says so if it has the caller's debug information by then"),
     ("`[New Thread ...]`, `[Switching to ...]`", "a debugger says so when it gets round to it"),
 )
 
@@ -41,6 +42,7 @@ GDB = (
     (r"^(ADDR +ADDR +Yes.*|.* in section \S+ of \S+) \[interp \d+\]$", r"\1"),
     (r"^(\w+)\.lto_priv(\.\d+)?(?= (?:\+ \d+ )?in section )", r"\1"),
     (r"^((?:ADDR +ADDR +Yes|Note: breakpoint).*\n)\1+", r"\1"),
+    (r"\b(\w+)=\1@entry=(?=.* at \.\./sysdeps/)", r"\1="),
     (r"ADDR in <function called from gdb> \(\)", "<function called from gdb>"),
     (r"\bThread (ADDR|\d+(\.\d+)?)", "Thread T"),
     (r"\$\d+\b", "$N"),
