@@ -11,10 +11,11 @@ import os
 import re
 import statistics
 
-# The command "print" shows an object for which CPython (gdb) or our scripts (lldb) have a printer. lldb may stop in a
+# In the ordinary host lldb before version 21 sees eight frames of a stack with PyList_Append, down to the evaluation loop, and all of
+# them in copies. The command "print" shows an object for which CPython (gdb) or our scripts (lldb) have a printer. lldb may stop in a
 # function that was inlined there, whose argument has another name.
 COMMANDS = {"gdb": {"print": "p newitem", "bt": "bt", "next": "next", "finish": "finish"},
-            "lldb": {"print": "frame variable", "bt": "bt", "next": "next", "finish": "finish"}}
+            "lldb": {"print": "frame variable", "bt": "bt 8", "next": "next", "finish": "finish"}}
 STEPS = ("hit", "print", "bt", "next", "finish")
 COLUMNS = ("attach", "break", "attach, break", *(f"first {step}" for step in STEPS), *(f"later {step}" for step in STEPS), "symbols")
 LATER = 6  # stops after the first one
@@ -90,9 +91,9 @@ def table(rows):
              "built with link-time optimisation all 205, because they refer to each other. With the scripts it has an index of units that",
              "have the function's code, and reads one of them. Of more interpreters gdb knows names and lines: the first stop in a copy",
              "pays for what `break` pays otherwise, since gdb looks the breakpoint up again in what the scripts add.",
-             "`gorgon break` spares both. In lldb the scripts are those of `gorgon symbols auto`: lldb reads indexes of private",
-             "code when it needs them, with `break`, and those of the system's libraries when it attaches. With 20 interpreters it has 135",
-             "modules, and 33 in the ordinary host. At `attach` half of the difference goes into adding modules and giving them addresses;",
+             "`gorgon break` spares both. In lldb the scripts are those of `gorgon symbols auto`, and `bt` is of eight frames, as lldb 19 sees no",
+             "more of the ordinary host's stack. lldb reads indexes of private code when it needs them, with `break`, and those of the system's",
+             "libraries when it attaches. With 20 interpreters it has 135 modules, and 33 in the ordinary host. At `attach` half of the difference goes into adding modules and giving them addresses;",
              "the rest goes into abbreviations and names of the 20 libpythons, which are in the threads' stacks. `break` looks the name up in",
              "each module's own table, and reads the units of each libpython in which the function is. Of a later `bt` labels of frames are a",
              "third, and values of Python objects another: lldb calls a function of Python for each.", "",
