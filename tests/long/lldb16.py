@@ -67,7 +67,7 @@ def main():
         return report.finish()
     name = version.stdout.split("\n")[0]
     with tempfile.NamedTemporaryFile(suffix=".xml") as file:
-        result = subprocess.run([harness.PYTHON3, "-B", "-m", "pytest", "--select", "lldb", f"--junitxml={file.name}"],
+        result = subprocess.run([harness.PYTHON3, "-B", "-m", "pytest", "--select=lldb", f"--junitxml={file.name}"],
                                 env=dict(os.environ, LLDB=program, BUILD=harness.BUILD), cwd=harness.ROOT, capture_output=True,
                                 text=True, errors="replace", check=False)
         cases = list(xml.etree.ElementTree.parse(file.name).iter("testcase")) if os.path.getsize(file.name) else []
@@ -79,7 +79,7 @@ def main():
         counts[file][outcome] += 1
         why[file] += "".join(f"{case.get('name')}:\n{p.text}\n" for p in problems if p is not None)
     for file, count in sorted(counts.items()):
-        report.check(f"{name}, {file}", count["ok"] and not count["FAILED"], "all cases",
+        report.check(f"{name}, {file}", not count["FAILED"], "all cases that lldb 16 can have",
                      f"{count['ok']} ok, {count['FAILED']} failed, {count['skipped']} skipped", why[file])
     files = {f"lldb/{os.path.basename(path)[:-3]}"
              for path in glob.glob(os.path.join(harness.ROOT, "tests", "lldb", "test_*.py"))}
