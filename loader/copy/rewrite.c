@@ -620,6 +620,25 @@ static struct gorgon_error *map_file(void *ctx, int fd)
 	return NULL;
 }
 
+// Section headers and symbols of a damaged file may lie over what the loader reads, so editing them may have damaged that.
+static struct gorgon_error *check_copy(const struct rewrite *rw, const char *to)
+{
+	struct gorgon_image *image = NULL;
+	struct gorgon_error *err, *ret = NULL;
+
+	gorgon_lock();
+	err = gorgon_image_open(to, &image);
+	gorgon_image_close(image);
+	gorgon_unlock();
+	if (err) {
+		ret = bad(rw->image, "section headers or symbols are over what a linker reads; a copy would have: %s",
+			  gorgon_error_message(err));
+		gorgon_error_destroy(err);
+		unlink(to);
+	}
+	return ret;
+}
+
 static struct gorgon_error *rewrite(const struct gorgon_image *image, const char *from,
 				    struct gorgon_file *file, const char *to,
 				    const struct gorgon_rewrite_opts *opts)
@@ -629,6 +648,8 @@ static struct gorgon_error *rewrite(const struct gorgon_image *image, const char
 
 	if (!err && !(err = rewrite_edit(&rw)))
 		err = write_file(&rw, to);
+	if (!err)
+		err = check_copy(&rw, to);
 	if (rw.file)
 		munmap(rw.file, image->file_size);
 	free(rw.phdrs);
