@@ -28,8 +28,9 @@
 static struct failing_record *record;
 static atomic_size_t count;
 static size_t failing;
-static bool all_fail, without_process, counting;
-static const struct failing_call *failed;
+static bool all_fail, without_process;
+static atomic_bool counting;
+static const struct failing_call *_Atomic failed;
 
 // --- places -------------------------------------------------------------------------------------
 
@@ -147,7 +148,7 @@ static bool must_fail(enum failing_kind kind, const char *function, int number, 
 	if (n > FAILING_CALLS_MAX)
 		errx(1, "more than %d calls", FAILING_CALLS_MAX);
 	record->calls[n - 1] = (struct failing_call){function, from, number, kind};
-	record->count = n;
+	__atomic_store_n(&record->count, n, __ATOMIC_RELAXED);
 	if (n == failing)
 		failed = &record->calls[n - 1];
 	else if (!(all_fail && failed && kind == failed->kind))

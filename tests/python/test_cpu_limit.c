@@ -3,6 +3,7 @@
 
 #define _GNU_SOURCE
 #include "calls.h"
+#include "skip.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -59,6 +60,7 @@ static void call_beyond_the_limit_is_interrupted_once(void **state)
 	struct gorgon_interp *interp = start_limited(300, 100000, NULL, NULL);
 	struct gorgon_interp_stats stats = {.size = sizeof(stats)};
 
+	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, elsewhere");
 	(void)state;
 	assert_raised(gorgon_interp_run_string(interp, FOR_EVER, NULL), "KeyboardInterrupt", "");
 	assert_ok(gorgon_interp_get_stats(interp, &stats));
@@ -100,6 +102,7 @@ static void interpreter_beyond_the_hard_limit_is_stopped(void **state)
 	struct gorgon_interp *interp = start_limited(200, 0, NULL, NULL);
 	struct gorgon_error *err = NULL;
 
+	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, elsewhere");
 	(void)state;
 	alarm(120);
 	while (gorgon_error_code(err) != GORGON_ERROR_BUSY || strstr(gorgon_error_message(err), "is being stopped")) {
@@ -165,6 +168,7 @@ static void host_is_asked_and_may_give_more(void **state)
 	struct gorgon_interp *interp = start_limited(200, 0, give_more, &host);
 	struct gorgon_interp_stats stats = {.size = sizeof(stats)};
 
+	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, elsewhere");
 	(void)state;
 	assert_raised(gorgon_interp_run_string(interp, FOR_EVER, NULL), "KeyboardInterrupt", "");
 	assert_ok(gorgon_interp_get_stats(interp, &stats));

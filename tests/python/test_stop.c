@@ -5,6 +5,7 @@
 #include "calls.h"
 #include "base/lock.h"
 #include "ns/debug_root.h"
+#include "skip.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -198,6 +199,7 @@ static void stop_within_a_limit_ends_or_abandons(void **state)
 {
 	struct gorgon_interp *bystander = start();
 
+	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, elsewhere");
 	(void)state;
 	alarm(300);
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
@@ -430,6 +432,7 @@ static void end_of_the_process_calls_nothing_of_an_abandoned_interpreter(void **
 	int status;
 	pid_t pid = fork();
 
+	SKIP_UNDER_TSAN("the thread sanitizer follows 64 locks at most of those that fork() takes");
 	(void)state;
 	if (!pid) {
 		struct gorgon_interp *interp = start();
