@@ -101,7 +101,7 @@ class DebugFile:
     def trim_split_functions(self):
         """Nothing has changed when this raises an exception, which may also be one of dwarf_index.FAILURES."""
         parts = split_functions.SecondParts(self.functions())
-        if not parts:
+        if not parts or len(self.find(b".debug_info")) > split_functions.INFO_MAX:
             return
         changed = {b".debug_info": split_functions.move_blocks({name.decode(): self.find(name) for name in self.numbers}, parts)}
         for name, trim in ((b".debug_rnglists", split_functions.trim_lists), (b".debug_ranges", split_functions.trim_pairs)):

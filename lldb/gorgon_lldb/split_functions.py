@@ -17,6 +17,7 @@ from . import dwarf_index, function_units
 
 MARK = b".cold\0"  # the end of the name of each second part, in the table of symbols
 KNOWN_SINCE = 21
+INFO_MAX = 64 << 20  # bytes; of more debug information the entries are not walked, which would take more than three seconds
 # Kinds of entries of a list (DW_RLE_...), and what they have: addresses, then numbers of variable length.
 END, BASE_ADDRESSX, STARTX_ENDX, STARTX_LENGTH, OFFSET_PAIR, BASE_ADDRESS, START_END, START_LENGTH = range(8)
 PARTS = {BASE_ADDRESSX: (0, 1), STARTX_ENDX: (0, 2), STARTX_LENGTH: (0, 2), OFFSET_PAIR: (0, 2), BASE_ADDRESS: (1, 0), START_END: (2, 0),
