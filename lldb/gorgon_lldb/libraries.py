@@ -24,9 +24,11 @@ TYPE_AT, ET_CORE, ENTRY_AT = 0x10, b"\4\0", 0x18
 
 def link_to(debugger, o):
     """The path under which lldb is to know a copy. Raises OSError."""
-    found = os.stat(o.path)
+    path = o.path
     may_be_split = o.debug_kind == root.DEBUG_IN_LIBRARY and not split_functions.are_known(files.version(debugger))
-    path = prepared(o.path, found.st_size, found.st_mtime_ns, o.symfile_kind == root.PACK, may_be_split)
+    with contextlib.suppress(OSError):  # lldb says that the file is not there
+        found = os.stat(path)
+        path = prepared(path, found.st_size, found.st_mtime_ns, o.symfile_kind == root.PACK, may_be_split)
     link = os.path.join(files.folder("links"), files.digest(o.path), o.namespace.label, o.name)
     with contextlib.suppress(OSError):
         if os.readlink(link) == path:
