@@ -112,6 +112,7 @@ def use_lock():
 
 def use_interrupt():
     import signal
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background programs ignore the signal, and Python leaves that
     try:
         signal.raise_signal(signal.SIGINT)
         while True:
