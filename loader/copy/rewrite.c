@@ -624,18 +624,20 @@ static struct gorgon_error *map_file(void *ctx, int fd)
 static struct gorgon_error *check_copy(const struct rewrite *rw, const char *to)
 {
 	struct gorgon_image *image = NULL;
-	struct gorgon_error *err, *ret = NULL;
+	struct gorgon_error *err, *ret;
 
 	gorgon_lock();
 	err = gorgon_image_open(to, &image);
 	gorgon_image_close(image);
 	gorgon_unlock();
-	if (err) {
-		ret = bad(rw->image, "section headers or symbols are over what a linker reads; a copy would have: %s",
-			  gorgon_error_message(err));
-		gorgon_error_destroy(err);
-		unlink(to);
-	}
+	if (!err)
+		return NULL;
+	unlink(to);
+	if (gorgon_error_code(err) == GORGON_ERROR_NOMEM || gorgon_error_code(err) == GORGON_ERROR_OS)
+		return err;
+	ret = bad(rw->image, "section headers or symbols are over what a linker reads; a copy would have: %s",
+		  gorgon_error_message(err));
+	gorgon_error_destroy(err);
 	return ret;
 }
 
