@@ -65,12 +65,14 @@ def read_entry(content, at):
 
 
 def trim_list(content, at, parts):
-    """Remove the ranges of second parts from a list. Returns where the list ends."""
+    """Remove the ranges of second parts from a list; those of a block that is in one as a whole, and have it as their base, go behind all code.
+    Returns where the list ends."""
     begin, kept, base, whole = at, bytearray(), 0, True
     while content[at] != END:
         kind, values, end = read_entry(content, at)
         if kind == BASE_ADDRESS:
-            base = values[0]
+            base = parts.behind_all if parts.has(values[0]) else values[0]
+            ADDRESS.pack_into(content, at + 1, base)
         start = values[0] + base if kind == OFFSET_PAIR else values[0] if kind in (START_END, START_LENGTH) else None
         if start is not None and parts.has(start):
             whole = False
@@ -104,7 +106,8 @@ def trim_pairs(content, parts):
             content[begin:at] = kept.ljust(at - begin, b"\0")
             kept, begin, base = bytearray(), at + PAIR.size, 0
         elif start == BASE:
-            kept, base = kept + PAIR.pack(start, end), end
+            base = parts.behind_all if parts.has(end) else end
+            kept += PAIR.pack(start, base)
         elif not parts.has(start + base):
             kept += PAIR.pack(start, end)
     return content

@@ -141,6 +141,12 @@ class Trimming(unittest.TestCase):
         self.assertEqual(parts.behind_all, 0x110)
         self.assertFalse(split_functions.SecondParts([(b"f", 0x100, 0x10)]))
 
+    def test_lists_of_blocks_in_second_parts_are_behind_all(self):
+        parts = split_functions.SecondParts([(b"f", 0x100, 0x10), (b"f.cold", 0x50, 8)])
+        content = bytearray(b"\5" + struct.pack("<Q", 0x52) + b"\4\0\1\4\2\3\0rest")
+        self.assertEqual(split_functions.trim_list(content, 0, parts), 16)
+        self.assertEqual(bytes(content), b"\5" + struct.pack("<Q", 0x110) + b"\4\0\1\4\2\3\0rest")
+
     def test_bases_of_pairs(self):
         parts = split_functions.SecondParts([(b"f", 0x100, 0x10), (b"f.cold", 0x50, 8)])
         pairs = [(0x100, 0x110), (0x50, 0x58), (0, 0), ((1 << 64) - 1, 0x40), (0x10, 0x18), (0xc0, 0xd0), (0, 0)]
