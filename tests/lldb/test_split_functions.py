@@ -180,7 +180,7 @@ class Session(session.Case):
             names = [re.match(r"\w+", function)[0] for function in stack]
             self.assertEqual(names[:len(inner)], inner)
             self.assertIn("_PyEval_EvalFrameDefault", names)
-            self.assertIn("Py_RunMain", names)
+            self.assertIn("gorgon_interp_main", names)
             self.assertTrue(names[-1].endswith("clone3"), names)
 
     def test_frames_of_the_first_part_have_arguments(self):
