@@ -265,10 +265,10 @@ class Limits(Package):
                         pass
             def number():
                 return gorgon.interpreter
-            with Pool(1, "pool", initializer=len, initargs=("",), time_limit=1) as pool:
+            with Pool(1, "pool", initializer=len, initargs=("",), time_limit=4) as pool:
                 first = pool.submit(number).result()
                 text = str(pool.submit(stubborn).exception())
-                print(re.match(r"stubborn: did not end within 1 s, its interpreter was abandoned: interpreter \\d+: was abandoned: it did "
+                print(re.match(r"stubborn: did not end within 4 s, its interpreter was abandoned: interpreter \\d+: was abandoned: it did "
                                r"not end within 100 ms: thread \\d+ .*line \\d+ in ", text) and "named" or text)
                 print(pool.submit(number).result() - first, gorgon.count())
             # Its thread has left its code; the end of the next interpreter finds that.
