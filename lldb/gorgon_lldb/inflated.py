@@ -11,7 +11,7 @@ import lldb
 from . import debug_names, dwarf_index, files, split_functions
 from .debug_files import DebugFile
 
-FORM = 5  # of the files that are made; files of another form are not used any more
+FORM = 6  # of the files that are made; files of another form are not used any more
 INDEX_MAX = 16 << 20  # bytes of an index; of greater indexes, which take several seconds, no names are made
 ANY_NAME = "main"  # looking up any name makes lldb write the index
 

@@ -58,7 +58,8 @@ def prepared(library, size, time_ns, is_quiet, may_be_split):
         if size > SIZE_MAX or not is_quiet and not is_split:
             return library
         place = files.folder("whole" if is_split else "quiet")
-        path = os.path.join(place, files.digest(library, size, time_ns, *["quiet"] * (is_quiet and is_split)), os.path.basename(library))
+        form = [split_functions.FORM, is_quiet] if is_split else []
+        path = os.path.join(place, files.digest(library, size, time_ns, *form), os.path.basename(library))
         if os.path.isfile(path):
             os.utime(os.path.dirname(path))  # the folder's time tells when it was used
         else:

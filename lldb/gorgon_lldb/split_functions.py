@@ -8,7 +8,9 @@ unwinding from the part with the lowest address; and it sets a breakpoint there,
 
 Without the other ranges all of this is right. A frame in the second part has the name that the symbol table has for it (NAME.cold) and its
 line, but no variables. Blocks of the second part (inlined functions, above all) are moved behind all code: lldb complains of blocks before
-their function."""
+their function.
+
+Entries of lists keep their places in the section: GCC lets 395 lists of Debian's libpython begin in the middle of others."""
 
 import bisect
 import struct
@@ -17,8 +19,10 @@ from . import dwarf_index, function_units
 
 MARK = b".cold\0"  # the end of the name of each second part, in the table of symbols
 KNOWN_SINCE = 21
+FORM = 1  # of what is made here; files of another form are not used any more
 INFO_MAX = 64 << 20  # bytes; of more debug information the entries are not walked, which would take more than three seconds
-# Kinds of entries of a list (DW_RLE_...), and what they have: addresses, then numbers of variable length.
+# The kinds of entries of a list (DW_RLE_...). PARTS says how many addresses an entry of a kind has, and how many numbers of variable length
+# follow these.
 END, BASE_ADDRESSX, STARTX_ENDX, STARTX_LENGTH, OFFSET_PAIR, BASE_ADDRESS, START_END, START_LENGTH = range(8)
 PARTS = {BASE_ADDRESSX: (0, 1), STARTX_ENDX: (0, 2), STARTX_LENGTH: (0, 2), OFFSET_PAIR: (0, 2), BASE_ADDRESS: (1, 0), START_END: (2, 0),
          START_LENGTH: (1, 1)}
@@ -65,23 +69,31 @@ def read_entry(content, at):
 
 
 def trim_list(content, at, parts):
-    """Remove the ranges of second parts from a list; those of a block that is in one as a whole, and have it as their base, go behind all code.
-    Returns where the list ends."""
-    begin, kept, base, whole = at, bytearray(), 0, True
+    """Take the ranges of second parts out of a list. The list ends before them if only such ranges follow. Otherwise they move behind all
+    code, and so do offsets from a base in a second part. Returns where the list ends."""
+    last, has_others = [], False  # last: the ranges of second parts that no other range follows
     while content[at] != END:
         kind, values, end = read_entry(content, at)
-        if kind == BASE_ADDRESS:
-            base = parts.behind_all if parts.has(values[0]) else values[0]
-            ADDRESS.pack_into(content, at + 1, base)
-        start = values[0] + base if kind == OFFSET_PAIR else values[0] if kind in (START_END, START_LENGTH) else None
-        if start is not None and parts.has(start):
-            whole = False
+        if kind in (START_END, START_LENGTH) and parts.has(values[0]):
+            last.append((at, kind, values))
         else:
-            kept += content[at:end]
+            if kind == BASE_ADDRESS and parts.has(values[0]):
+                ADDRESS.pack_into(content, at + 1, parts.behind_all)
+            move_ranges(content, last, parts)
+            last, has_others = [], True
         at = end
-    if not whole:
-        content[begin:at] = kept.ljust(at - begin, b"\0")
+    if has_others and last:
+        content[last[0][0]:at] = bytes(at - last[0][0])
+    else:
+        move_ranges(content, last, parts)
     return at + 1
+
+
+def move_ranges(content, ranges, parts):
+    for at, kind, values in ranges:
+        ADDRESS.pack_into(content, at + 1, parts.behind_all)
+        if kind == START_END:
+            ADDRESS.pack_into(content, at + 1 + ADDRESS.size, parts.behind_all + values[1] - values[0])
 
 
 def trim_lists(content, parts):
@@ -98,18 +110,27 @@ def trim_lists(content, parts):
 
 
 def trim_pairs(content, parts):
-    """.debug_ranges, of DWARF 2 to 4: lists of pairs, each of which ends with (0, 0)."""
-    content, kept, begin, base = bytearray(content), bytearray(), 0, 0
+    """.debug_ranges, of DWARF 2 to 4: lists of pairs, each of which ends with (0, 0). What is done is what trim_list() does."""
+    content, base, last, has_others = bytearray(content), 0, [], False
+
+    def move():
+        for place, length, its_base in last:
+            PAIR.pack_into(content, place, parts.behind_all - its_base, parts.behind_all - its_base + length)
+
     for at in range(0, len(content) - PAIR.size + 1, PAIR.size):
         start, end = PAIR.unpack_from(content, at)
         if (start, end) == (0, 0):
-            content[begin:at] = kept.ljust(at - begin, b"\0")
-            kept, begin, base = bytearray(), at + PAIR.size, 0
-        elif start == BASE:
-            base = parts.behind_all if parts.has(end) else end
-            kept += PAIR.pack(start, base)
-        elif not parts.has(start + base):
-            kept += PAIR.pack(start, end)
+            if has_others and last:
+                content[last[0][0]:at] = bytes(at - last[0][0])
+            else:
+                move()
+            base, last, has_others = 0, [], False
+        elif start != BASE and parts.has(start + base):
+            last.append((at, end - start, base))
+        else:
+            base = end if start == BASE else base
+            move()
+            last, has_others = [], True
     return content
 
 

@@ -147,11 +147,22 @@ class Trimming(unittest.TestCase):
         self.assertEqual(split_functions.trim_list(content, 0, parts), 16)
         self.assertEqual(bytes(content), b"\5" + struct.pack("<Q", 0x110) + b"\4\0\1\4\2\3\0rest")
 
+    def test_entries_keep_their_places(self):
+        """Another list may begin in the middle of a list."""
+        parts = split_functions.SecondParts([(b"f", 0x100, 0x10), (b"f.cold", 0x50, 8)])
+        first, second = b"\7" + struct.pack("<Q", 0x100) + b"\x10", b"\7" + struct.pack("<Q", 0x50) + b"\4"
+        moved = b"\7" + struct.pack("<Q", 0x110) + b"\4"
+        for before, after in ((first + second, first + bytes(10)), (second + first, moved + first), (second, moved),
+                              (first + second + first, first + moved + first)):
+            content = bytearray(before + b"\0")
+            self.assertEqual(split_functions.trim_list(content, 0, parts), len(before) + 1)
+            self.assertEqual(bytes(content), after + b"\0")
+
     def test_bases_of_pairs(self):
         parts = split_functions.SecondParts([(b"f", 0x100, 0x10), (b"f.cold", 0x50, 8)])
         pairs = [(0x100, 0x110), (0x50, 0x58), (0, 0), ((1 << 64) - 1, 0x40), (0x10, 0x18), (0xc0, 0xd0), (0, 0)]
         trimmed = split_functions.trim_pairs(b"".join(struct.pack("<QQ", *pair) for pair in pairs), parts)
-        self.assertEqual(list(struct.iter_unpack("<QQ", trimmed)), [(0x100, 0x110), (0, 0), (0, 0), ((1 << 64) - 1, 0x40), (0xc0, 0xd0), (0, 0), (0, 0)])
+        self.assertEqual(list(struct.iter_unpack("<QQ", trimmed)), [(0x100, 0x110), (0, 0), (0, 0), ((1 << 64) - 1, 0x40), (0xd0, 0xd8), (0xc0, 0xd0), (0, 0)])
 
 
 @harness.needs_lldb
