@@ -27,7 +27,8 @@ FILES_MAX = 64  # of indexes that are kept: the oldest go
 NAME = "%s.gdb-index"  # what gdb adds to the folder, for a build-id in hexadecimal digits
 BUILD_ID_DIGITS = 40  # SHA-1, what compilers ask the linker for
 PATIENCE = 10  # seconds for an index that is being made
-# The shell starts the program in its arguments and ends at once. So the program is no child of this gdb, which waits for its children.
+# The shell starts the program that its arguments name, and ends at once. So the program is no child of this gdb, and this gdb does not
+# wait for it.
 IN_BACKGROUND = 'nice -n 19 "$@" </dev/null >/dev/null 2>&1 &'
 
 _folder = None  # None: not decided; "": gdb's cache is the user's, or there is no safe place
@@ -52,9 +53,9 @@ def install():
 
 
 def read_only(place):
-    """A name of a folder by which gdb can read indexes in it, and cannot write any: it is so long (slashes do that) that
-    the name of an index is the longest that the system allows. gdb writes into an unfinished file first, whose name is longer. (Permissions do not help, as root may
-    write everywhere.)"""
+    """Another name of a folder, with slashes at its end. By this name gdb can read indexes in the folder and cannot write any: the name of an
+    index is the longest that the system allows then, and gdb writes into an unfinished file first, whose name is longer. (Permissions
+    would not do, because root may write everywhere.)"""
     return place.ljust(root.PATH_MAX - len("\0") - len("/" + NAME % (BUILD_ID_DIGITS * "0")), "/")
 
 
@@ -157,7 +158,7 @@ def begin(debug, kept, build_id):
     command = [f"/proc/{os.getpid()}/exe", "-data-directory", os.path.dirname(gdb.PYTHONDIR), "-nx", "-nh", "-batch",
                "-iex", "set debuginfod enabled off", "-iex", "set auto-load off", debug, "-ex", make]
     try:
-        # A session of its own: it goes on when the terminal of this gdb closes.
+        # The second gdb gets a session of its own, so it goes on when the terminal of this gdb closes.
         subprocess.run(["/bin/sh", "-c", IN_BACKGROUND, "sh", *command], check=False, start_new_session=True)
     except OSError:
         pass  # gdb makes its own

@@ -42,8 +42,9 @@ def link_to(debugger, o):
 def prepared(library, size, time_ns, is_quiet, may_be_split):
     """The path of what is made of a library, or the library's own."""
     def make(unfinished):
-        if is_split:
-            trim_split_functions(library, unfinished)
+        trimmed = trim_split_functions(library) if is_split else None
+        if trimmed:
+            trimmed.write(unfinished)
         else:
             shutil.copyfile(library, unfinished)
         if is_quiet:
@@ -66,7 +67,7 @@ def prepared(library, size, time_ns, is_quiet, may_be_split):
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
             files.replace(path, make)
             files.remove_unused(place)
-    except dwarf_index.FAILURES:
+    except (OSError, ValueError):
         return library  # lldb reads it as it is, or says what is wrong with it
     return path
 
@@ -76,9 +77,13 @@ def has_split_functions(library):
         return data.find(split_functions.MARK) >= 0
 
 
-def trim_split_functions(library, path):
-    with open(library, "rb") as source:
-        file = DebugFile(source.read())
-    file.inflate()
-    file.trim_split_functions()
-    file.write(path)
+def trim_split_functions(library):
+    """A DebugFile of the library, or None if its functions are of an unknown form."""
+    try:
+        with open(library, "rb") as source:
+            file = DebugFile(source.read())
+        file.inflate()
+        file.trim_split_functions()
+    except dwarf_index.FAILURES:
+        return None
+    return file

@@ -620,7 +620,8 @@ static struct gorgon_error *map_file(void *ctx, int fd)
 	return NULL;
 }
 
-// Section headers and symbols of a damaged file may lie over what the loader reads, so editing them may have damaged that.
+// In a damaged file, section headers and symbols may have the same bytes as tables that a linker reads. Editing the headers and symbols
+// then changes these tables, so the copy is read as a linker would read it.
 static struct gorgon_error *check_copy(const struct rewrite *rw, const char *to)
 {
 	struct gorgon_image *image = NULL;

@@ -11,8 +11,8 @@ import os
 import re
 import statistics
 
-# In the ordinary host lldb before version 21 sees eight frames of a stack with PyList_Append, down to the evaluation loop, and all of
-# them in copies. The command "print" shows an object for which CPython (gdb) or our scripts (lldb) have a printer. lldb may stop in a
+# The command "bt" of lldb asks for eight frames: lldb before version 21 sees no more of this stack in the ordinary host, where it stops at
+# the evaluation loop. The command "print" shows an object for which CPython (gdb) or our scripts (lldb) have a printer. lldb may stop in a
 # function that was inlined there, whose argument has another name.
 COMMANDS = {"gdb": {"print": "p newitem", "bt": "bt", "next": "next", "finish": "finish"},
             "lldb": {"print": "frame variable", "bt": "bt 8", "next": "next", "finish": "finish"}}

@@ -143,7 +143,7 @@ static void interp_interrupt_ends_a_blocking_call_of_one(void **state)
 		assert_ok(gorgon_interp_destroy(interp[i]));
 }
 
-// This C code sleeps again when a signal has ended its sleep, so that an interrupt does not end it.
+// When a signal has ended its sleep, this C code sleeps again, so an interrupt does not end the call.
 static void sleep_on(void *microseconds)
 {
 	struct timespec now, left = {.tv_nsec = (long)(uintptr_t)microseconds * 1000};

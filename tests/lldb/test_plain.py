@@ -15,7 +15,8 @@ import lldb_session as session  # noqa: E402
 
 COUNT = 3
 # What every backtrace of an interpreter's thread ends with.
-# Above these is run_python(), which is inlined: lldb 16 does not show it in the library that the host is linked with.
+# The compiler inlines run_python(), which would be the first here. lldb 16 does not show inlined functions of the library that the host is
+# linked with.
 BOTTOM = ["run_program", "run_function", "gorgon_call_protect", "run_main", "gorgon_interp_main", "run_interpreter", "start_thread", "__clone3"]
 
 CONSTRUCTOR = """

@@ -19,8 +19,8 @@ from gorgon_lldb import dwarf_index, split_functions  # noqa: E402
 from gorgon_lldb.debug_files import DebugFile  # noqa: E402
 
 COUNT = 3
-# What is after "unlikely" goes to a second part: with a block of its own, and with an inlined function. By itself GCC does not put these
-# functions into one another.
+# GCC puts the code behind "unlikely" into the second part of split_sum(). The second part has a block of its own and an inlined function.
+# The attribute noipa keeps GCC from inlining the other functions.
 SOURCE = """
 extern int printf(const char *, ...);
 int split_sum(int n, const int *list);

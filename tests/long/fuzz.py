@@ -54,7 +54,7 @@ def compare(report):
     """Damaged libraries under the system's linker and ours: tests/fuzz/differ.c."""
     count, seed = int(MINUTES * 1000), int(time.time())
     command = [os.path.join(harness.BUILD, "differ"), str(count), str(seed), *glob.glob(os.path.join(CORPUS, "load", "*"))]
-    # Messages of the linkers have damaged names in them.
+    # The program prints messages of both linkers. Names out of damaged files are in these, and need not be UTF-8.
     result = subprocess.run(command, cwd=FOLDER, timeout=600 + count, check=False, capture_output=True, text=True, errors="replace")
     counts = re.search(r"^differ: (.*)$", result.stderr, re.M)
     report.check(f"{count} damages, seed {seed}, under both linkers", result.returncode == 0, "no crash where the system's linker refuses",

@@ -810,7 +810,8 @@ class Scripts(unittest.TestCase):
                                    f"target create {harness.HOST} -c {core}",
                                    f"command source -s true {script.name}", "thread backtrace all"])
         for interp, frames in self.lldb_frames(output).items():
-            # lldb before version 21 ends a stack at a split function; the live session's scripts cure that (split_functions.py).
+            # In a core read by this script, lldb before version 21 ends a stack at a function that the compiler has split. In the live
+            # session the stack goes on, because "gorgon symbols" gives lldb other debug files (split_functions.py).
             self.assertEqual(frames, live[interp] if harness.lldb_version() >= 21 else live[interp][:len(frames)])
             library = f"{harness.SONAME} [interp {interp}]"
             place = next(place for name, function, place in frames if (name, function) == (library, "time_sleep"))
