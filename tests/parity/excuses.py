@@ -77,49 +77,49 @@ LLDB_LACKS = (r"no variable information is available|no variable named '|use of 
 
 EXCUSES = {
     "names and lines": Excuse("plain lldb has functions and lines of private copies, and neither arguments, variables nor types; their modules "
-                              "are `JIT(ADDRESS)`", None, ("plain",), unless(LLDB_LACKS, lldb_names)),
+                              "are `JIT(ADDRESS)`", None, ("plain",), unless(LLDB_LACKS, lldb_names), debugger="lldb"),
     "on through the evaluation loop": Excuse("in an ordinary program lldb 19 ends a backtrace at a function that the compiler has split", None,
                                              both=unless(
-        r"_PyEval_EvalFrameDefault", lldb_names)),
-    "any thread": Excuse("lldb's cores do not say which thread was selected", instead(r"^  \* frame", "    frame")),
+        r"_PyEval_EvalFrameDefault", lldb_names), debugger="lldb"),
+    "any thread": Excuse("lldb's cores do not say which thread was selected", instead(r"^  \* frame", "    frame"), debugger="lldb"),
     "no stubs' names": Excuse("plain lldb does not name entries of linkage tables", lambda text: re.sub(r" *; symbol stub for: \w+$", "", text, flags=re.M),
-                              ("plain",)),
+                              ("plain",), debugger="lldb"),
     "thread-local locals": Excuse("lldb knows no thread-local variables of code that the system's linker has not loaded, and says so; it "
-                                  "lists them among the locals", instead(r"^(depth|inner_depth) = .*", r"\1 = VALUE")),
-    "a module each": Excuse("each copy is a module", lambda text: "\n".join(dict.fromkeys(text.splitlines()))),
-    "a variable each": Excuse("lldb shows that of each module, and a line says whose they are, in this order", values_once),
-    "a line each": Excuse("gdb answers for each place of a function, and each copy is one", once),
+                                  "lists them among the locals", instead(r"^(depth|inner_depth) = .*", r"\1 = VALUE"), debugger="lldb"),
+    "a module each": Excuse("each copy is a module", lambda text: "\n".join(dict.fromkeys(text.splitlines())), debugger="lldb"),
+    "a variable each": Excuse("lldb shows that of each module, and a line says whose they are, in this order", values_once, debugger="lldb"),
+    "a line each": Excuse("gdb answers for each place of a function, and each copy is one", once, debugger="gdb"),
     "a breakpoint each": Excuse("gdb has one address to a breakpoint of `break *ADDRESS`, so our scripts set one in each copy",
-                                once, ("scripts",)),
+                                once, ("scripts",), debugger="gdb"),
     "gone with the process": Excuse("gdb forgets objects of the JIT interface when the process ends: a breakpoint waits for the next run",
-                                    gone),
+                                    gone, debugger="gdb"),
     "display says whose": Excuse("our scripts show what belongs to the copy, and gdb repeats what it was told",
-                                 instead(r'\$gorgon\("(\w+)", \d+\)', r"\1"), ("scripts",)),
+                                 instead(r'\$gorgon\("(\w+)", \d+\)', r"\1"), ("scripts",), debugger="gdb"),
     "lines only": Excuse("with more than eight interpreters plain gdb has functions and lines, and neither arguments, variables nor types",
                          None, ("plain",), unless(
                              r"^No symbol |^No (?:locals|arguments)\.|^No (?:struct|union|enum|type) |unknown (?:return )?type|"
-                             r"^\$N = \{.*\} ADDR <\w+>$|<text variable, no debug info>|^type = void \(void\)$", without_arguments), 9),
+                             r"^\$N = \{.*\} ADDR <\w+>$|<text variable, no debug info>|^type = void \(void\)$", without_arguments), 9, debugger="gdb"),
     "no helper": Excuse("CPython's commands and printers for gdb come with a libpython that gdb knows as a shared library, or with our scripts",
-                        None, ("plain",), unless(r'^Undefined command: "py-|^(?:Value returned is )?\$N = (?:\(\w[\w ]* \*\) )?ADDR\b|^(?:self|args|timeout_obj) = ADDR$')),
+                        None, ("plain",), unless(r'^Undefined command: "py-|^(?:Value returned is )?\$N = (?:\(\w[\w ]* \*\) )?ADDR\b|^(?:self|args|timeout_obj) = ADDR$'), debugger="gdb"),
     "no number": Excuse("gdb 13 warns that the place of the stop has no number after our scripts have added a copy's debug information, which "
-                        "means nothing", without(r"warning: location number not found for breakpoint N address ADDR\.\n?"), ("scripts",), None, 9),
+                        "means nothing", without(r"warning: location number not found for breakpoint N address ADDR\.\n?"), ("scripts",), None, 9, debugger="gdb"),
     "whose condition": Excuse("our scripts have conditions evaluated in the copy that comes to the place, and gdb lists what they say",
-                              instead(r'((?:stop only if|condition \S+) )\$gorgon_eval\("(.*)"\)$', r"\1\2"), ("scripts",)),
+                              instead(r'((?:stop only if|condition \S+) )\$gorgon_eval\("(.*)"\)$', r"\1\2"), ("scripts",), debugger="gdb"),
     "static members": Excuse("gdb shows a class's static members with each object, and takes the first copy's; `print CLASS::MEMBER` is right",
-                             instead(r"\bstatic made = \d+", "static made = N"), ("plain",)),
+                             instead(r"\bstatic made = \d+", "static made = N"), ("plain",), debugger="gdb"),
     "not of the processor": Excuse("the processor has four hardware breakpoints, and each copy needs one: where there are more copies our "
                                    "scripts set a breakpoint of the ordinary kind, and say so", instead(
                                        r"^(?:Hardware assisted breakpoint N is set|Breakpoint N is set\ngorgon: not a hardware .*)$",
-                                       "Breakpoint N is set"), ("scripts",), None, 5),
+                                       "Breakpoint N is set"), ("scripts",), None, 5, debugger="gdb"),
     "told by libjitreg": Excuse("private objects come by the JIT interface: our scripts stop where that tells gdb of them, and say whose they are",
-                                instead(r"^(  Inferior loaded \S+).*\n.*\n.*$", r"\1"), ("scripts",)),
+                                instead(r"^(  Inferior loaded \S+).*\n.*\n.*$", r"\1"), ("scripts",), debugger="gdb"),
     "of no shared library": Excuse("in code without lines gdb says `from LIBRARY`, and it names entries of global offset tables, of libraries "
-                                   "that the system's linker has loaded", instead(r"(@plt \(\)) from \S+$|(# ADDR) <\w+@got\.plt>$", r"\1\2")),
+                                   "that the system's linker has loaded", instead(r"(@plt \(\)) from \S+$|(# ADDR) <\w+@got\.plt>$", r"\1\2"), debugger="gdb"),
     "no frame": Excuse("`gdb.lookup_global_symbol()` knows no frame, so it finds the first copy's", instead(
-        r"(lookup_global_symbol.*\n)\d+$", r"\1N")),
+        r"(lookup_global_symbol.*\n)\d+$", r"\1N"), debugger="gdb"),
     "values of objects": Excuse("CPython's own printers for gdb come with a libpython that gdb knows as a shared library, or with our "
                                 "scripts", instead(r"\b((?:self|args|func|callable|kwargs|obj|object)(?: ?= ?))(?:<[^<>\n]*? at remote ADDR>|"
                                                    r"\([^()\n]*\)|ADDR)(?=[,)\n]|$)|\b((?:timeout_obj|obj) ?= ?)(?:0|ADDR)(?=[,)\n]|$)",
-                                                   r"\1\2OBJECT"), ("plain",)),
+                                                   r"\1\2OBJECT"), ("plain",), debugger="gdb"),
 }
 GENERAL = ("names and lines", "values of objects", "no helper", "lines only", "no number", "whose condition")

@@ -45,15 +45,17 @@ def lines(text):
 @dataclass(frozen=True)
 class Excuse:
     """Why two answers may differ; @same makes the same text out of both when nothing else does. @both gets both instead: (expected,
-    seen). @least: from how many interpreters on."""
+    seen). @least: from how many interpreters on. @debugger: how the names of the
+    debuggers that it is about begin."""
     reason: str
     same: object = None
     kinds: tuple = ("plain", "scripts")
     both: object = None
     least: int = 1
+    debugger: str = ""
 
-    def applies(self, variant):
-        return variant.kind in self.kinds and variant.count >= self.least
+    def applies(self, debugger, variant):
+        return debugger.startswith(self.debugger) and variant.kind in self.kinds and variant.count >= self.least
 
     def of(self, expected, seen):
         return self.both(expected, seen) if self.both else (self.same(expected), self.same(seen))

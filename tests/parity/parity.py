@@ -54,24 +54,32 @@ def answer(debugger, habit, found):
 LOST = "> (the debugger does not answer)"
 
 
-def outcome(habit, variant, expected, seen):
+def excused(names, expected, seen):
+    """Both answers after these excuses."""
+    for name in names:
+        expected, seen = EXCUSES[name].of(expected, seen)
+    return expected, seen
+
+
+def outcome(debugger, habit, variant, expected, seen):
     """(one of ORDER, the names of the excuses that were needed)"""
     if LOST in expected:  # nothing was learnt
         return "broken", ()
     if expected == seen:
         return "same", ()
-    used = []
-    for name in (*habit.excuses, *GENERAL):
-        excuse = EXCUSES[name]
-        if not excuse.applies(variant):
-            continue
-        changed = excuse.of(expected, seen)
-        if changed != (expected, seen):
-            expected, seen = changed
-            used.append(name)
-        if expected == seen:
-            return "different", tuple(used)
-    return "broken", ()
+    names = [name for name in (*habit.excuses, *GENERAL) if EXCUSES[name].applies(debugger, variant)]
+
+    def enough(some):
+        left, right = excused(some, expected, seen)
+        return left == right
+
+    if not enough(names):
+        return "broken", ()
+    for name in list(names):
+        fewer = [other for other in names if other != name]
+        if enough(fewer):
+            names = fewer
+    return "different", tuple(names)
 
 
 class Trial:
@@ -80,7 +88,7 @@ class Trial:
     def __init__(self, debugger, habit, variant, expected, seen):
         self.debugger, self.habit, self.variant = debugger, habit, variant
         self.expected, self.seen = answer(debugger, habit, expected), answer(debugger, habit, seen)
-        self.outcome, self.excuses = outcome(habit, variant, self.expected, self.seen)
+        self.outcome, self.excuses = outcome(debugger, habit, variant, self.expected, self.seen)
 
     @property
     def difference(self):
