@@ -40,6 +40,7 @@ PLAIN = {
         "jump LINE": "plain gdb jumps to no line that is in several copies: docs/debuggers.md",
         "call a function of CPython": FIRST,
         "call PyObject_Repr, PyUnicode_AsUTF8": FIRST,
+        "attach": FIRST,
         "gcore, and the core in another session": FIRST,
         "rerun": GONE,
         "the program's end": GONE,
