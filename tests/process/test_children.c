@@ -293,11 +293,12 @@ struct maker {
 };
 
 // GCC's thread sanitizer does not know _Fork(). If another thread is in fork() meanwhile, the sanitizer's own lock
-// stays taken in the child, which then waits for it for ever. The same happens in a program without libgorgon.
+// stays taken in the child, which then waits for it for ever. The same happens in a program without libgorgon. A child of
+// vfork() counts its parent's threads as a leak, in memory that is the parent's: then the parent's exit status says so.
 static enum way way_beside_others(int i)
 {
 #ifdef __SANITIZE_THREAD__
-	if (i % PTY == RAW_FORK)
+	if (i % PTY == RAW_FORK || i % PTY == VFORK)
 		return FORK;
 #endif
 	return i % PTY;
@@ -356,12 +357,14 @@ static int in_a_child(void *arg)
 
 static void forked_children_have_their_own(void **state)
 {
-	struct copy copy = make_copy();
-	pid_t pid = copy.sleeper();
+	struct copy copy;
+	pid_t pid;
 	int status;
 
 	SKIP_UNDER_TSAN("the thread sanitizer calls the threads that a child does not have a leak");
 	(void)state;
+	copy = make_copy();
+	pid = copy.sleeper();
 	assert_int_equal(test_in_child(in_a_child, &copy), 0);
 	kill(pid, SIGKILL);
 	assert_int_equal(copy.wait(&status), pid);
