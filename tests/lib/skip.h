@@ -16,4 +16,10 @@
 #define SKIP_UNDER_TSAN(why) (void)0
 #endif
 
+#ifdef __SANITIZE_ADDRESS__
+#define SKIP_UNDER_ASAN(why) skip_because(why)
+#else
+#define SKIP_UNDER_ASAN(why) (void)0
+#endif
+
 #endif

@@ -101,8 +101,8 @@ EXCUSES = {
                              r"^\$N = \{.*\} ADDR <\w+>$|<text variable, no debug info>|^type = void \(void\)$", without_arguments), 9, debugger="gdb"),
     "no helper": Excuse("CPython's commands and printers for gdb come with a libpython that gdb knows as a shared library, or with our scripts",
                         None, ("plain",), unless(r'^Undefined command: "py-|^(?:Value returned is )?\$N = (?:\(\w[\w ]* \*\) )?ADDR\b|^(?:self|args|timeout_obj) = ADDR$'), debugger="gdb"),
-    "no number": Excuse("gdb 13 warns that the place of the stop has no number after our scripts have added a copy's debug information, which "
-                        "means nothing", without(r"warning: location number not found for breakpoint N address ADDR\.\n?"), ("scripts",), None, 9, debugger="gdb"),
+    "no number": Excuse("gdb warns that the place of the stop has no number after our scripts have added a copy's debug information, which "
+                        "means nothing", without(r"warning: location number not found for breakpoint \w+ address ADDR\.\n?"), ("scripts",), None, 9, debugger="gdb"),
     "whose condition": Excuse("our scripts have conditions evaluated in the copy that comes to the place, and gdb lists what they say",
                               instead(r'((?:stop only if|condition \S+) )\$gorgon_eval\("(.*)"\)$', r"\1\2"), ("scripts",), debugger="gdb"),
     "static members": Excuse("gdb shows a class's static members with each object, and takes the first copy's; `print CLASS::MEMBER` is right",

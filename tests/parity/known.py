@@ -16,9 +16,7 @@ KNOWN = {
     "gdb": {},
     "lldb": {},
     "lldb-dap": {},
-    "gdb-dap": {
-        "a Python object": "with more than eight interpreters a function of CPython that a watch calls seems to return nothing: docs/editors.md",
-    },
+    "gdb-dap": {},
 }
 
 PLAIN = {

@@ -149,6 +149,7 @@ class Strategy:
         result = self.gorgon("-n", "2", "-c", code)
         self.assertEqual((result.stdout, result.returncode), ("alive\n", 130), result.stderr)
 
+    @unittest.skipIf(SANITIZED, "a lock of a sanitizer that another thread holds at fork() stays taken in the child")
     def test_fork_leaves_a_usable_child(self):
         code = ("import os, sys\n"
                 "pid = os.fork()\n"
