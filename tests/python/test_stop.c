@@ -433,7 +433,7 @@ static void end_of_the_process_calls_nothing_of_an_abandoned_interpreter(void **
 	pid_t pid;
 
 	SKIP_UNDER_TSAN("the thread sanitizer follows 64 locks at most of those that fork() takes");
-	SKIP_UNDER_ASAN("a lock of the address sanitizer that another thread holds at fork() stays taken in the child");
+	SKIP_UNDER_ASAN("a lock of the sanitizer that another thread holds at fork() stays taken");
 	(void)state;
 	pid = fork();
 	if (!pid) {
