@@ -554,6 +554,7 @@ install: products install-jitreg
 	install -d $(DESTDIR)$(DATADIR)/man/man3
 	install -m 644 $(BUILD)/man/*.3 $(DESTDIR)$(DATADIR)/man/man3
 	install -D -m 644 $(CHILDREN) $(DESTDIR)$(DATADIR)/gorgon/children/gorgon.py
+	install -m 644 tools/valgrind.supp $(DESTDIR)$(DATADIR)/gorgon
 	@echo "install -D -m 644 (the scripts of gdb and lldb) $(DESTDIR)$(DATADIR)/gorgon"
 	@for script in $(SCRIPTS); do \
 		install -D -m 644 $$script $(DESTDIR)$(DATADIR)/gorgon/$$script; done

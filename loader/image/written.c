@@ -5,12 +5,13 @@
 // own. Pages without relocations (tables of numbers, characters, code points) can stay the page
 // cache's, which all copies and processes share, until the program writes to them. That costs a
 // mapping more, of which a process has a limited number, so it is done for segments in which it
-// spares some memory only.
+// spares some memory only, and where valgrind has to see it.
 
 #include "written.h"
 
 #include "image/arch.h"
 #include "relr.h"
+#include "base/checker.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -80,6 +81,8 @@ static bool is_worth_sharing(const struct gorgon_image *image, const struct gorg
 
 	if (!(seg->prot & PROT_WRITE) || !seg->file_size)
 		return false;
+	if (gorgon_checker)
+		return true;
 	for (size_t page = page_of(seg->off); page <= page_of(seg->off + seg->file_size - 1); page++)
 		spared += !image->written[page];
 	return spared >= SPARED_MIN;

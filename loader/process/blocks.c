@@ -14,6 +14,9 @@
 // the size in front of the block, in a form that has not changed since 1996. Whether the process has glibc's malloc() is found out by
 // trying: replacements of malloc(), sanitizers and checkers give blocks other sizes.
 //
+// Under a memory checker (base/checker.c) all blocks are in the table: with a mark behind it, a block would be larger for the checker than it
+// is for its user.
+//
 // `lock` is a leaf.
 
 #define _GNU_SOURCE

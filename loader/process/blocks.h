@@ -3,6 +3,7 @@
 #ifndef GORGON_PROCESS_BLOCKS_H
 #define GORGON_PROCESS_BLOCKS_H
 
+#include "base/checker.h"
 #include "base/usage.h"
 
 #include <errno.h>
@@ -64,10 +65,16 @@ static inline size_t gorgon_blocks_small_size(const void *p)
 	return (gorgon_blocks_chunk(p) & ~GORGON_BLOCKS_FLAGS) - sizeof(uint64_t);
 }
 
+/* Whether a block of this size is counted in the table, and has no mark. */
+static inline bool gorgon_blocks_is_large(size_t size)
+{
+	return size >= (gorgon_checker ? 1 : GORGON_BLOCKS_LARGE_MIN);
+}
+
 /* The size to ask the C library for, so that a block of @size bytes can be counted. */
 static inline size_t gorgon_blocks_size(size_t size)
 {
-	return size < GORGON_BLOCKS_LARGE_MIN ? size + sizeof(uint64_t) : size;
+	return size < GORGON_BLOCKS_LARGE_MIN && !gorgon_checker ? size + sizeof(uint64_t) : size;
 }
 
 /* Whether the namespace may have @size bytes more; otherwise errno is ENOMEM. */
@@ -139,7 +146,7 @@ static inline void *gorgon_blocks_note(void *p, struct gorgon_usage *usage)
 
 	__asm__("" : "+r"(p)); /* as for gorgon_blocks_malloc() */
 	size = p ? gorgon_blocks_usable(p) : 0;
-	if (size >= GORGON_BLOCKS_LARGE_MIN)
+	if (gorgon_blocks_is_large(size))
 		gorgon_blocks_note_large(p, size, usage);
 	else if (size >= sizeof(uint64_t)) /* or it is a sanitizer's block */
 		gorgon_blocks_note_small(p, size, usage);
@@ -151,7 +158,7 @@ static inline void gorgon_blocks_forget(void *p, struct gorgon_usage *usage)
 {
 	size_t size = gorgon_blocks_usable(p);
 
-	if (size >= GORGON_BLOCKS_LARGE_MIN)
+	if (gorgon_blocks_is_large(size))
 		gorgon_blocks_forget_large(p);
 	else if (size >= sizeof(uint64_t))
 		gorgon_blocks_forget_small(p, size, usage);
@@ -162,7 +169,8 @@ static inline size_t gorgon_blocks_usable_size(void *p, const struct gorgon_usag
 {
 	size_t size = gorgon_blocks_usable(p);
 
-	if (size < sizeof(uint64_t) || size >= GORGON_BLOCKS_LARGE_MIN || !gorgon_blocks_is_marked(p, size, usage))
+	if (size < sizeof(uint64_t) || gorgon_blocks_is_large(size) ||
+	    !gorgon_blocks_is_marked(p, size, usage))
 		return size;
 	return size - sizeof(uint64_t);
 }

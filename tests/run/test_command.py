@@ -418,13 +418,3 @@ class Demo(unittest.TestCase):
         self.assertEqual(len(set(nones)), 2, result.stdout)
         self.assertRegex(result.stdout, r"two interpreters \d+\.\d+ s, \d+\.\d+ times as fast")
         self.assertEqual(result.stdout.count("a @ a.T = [[5.0, 14.0], [14.0, 50.0]]"), 3)
-
-
-class Valgrind(unittest.TestCase):
-    @unittest.skipIf(SANITIZED, "a sanitizer's runtime does not run under valgrind")
-    @unittest.skipUnless(shutil.which("valgrind"), "valgrind is not installed")
-    def test_load_run_and_unload_have_no_memory_errors(self):
-        result = run("valgrind", "-q", f"--suppressions={ROOT}/tests/valgrind.supp", "--error-exitcode=99", GORGON,
-                     "run", "-n", "2", "--repeat", "2", "-c", "import decimal, zoneinfo; print(1)",
-                     env={"PYTHONMALLOC": "malloc"})
-        self.assertEqual((result.stdout, result.returncode), ("1\n" * 4, 0), result.stderr)
