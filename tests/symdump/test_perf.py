@@ -90,5 +90,28 @@ class Perf(unittest.TestCase):
         self.assertGreater(sum(float(percent) for percent, _, _, symbol in rows if symbol == "countdown [jit]"), 90, rows)
 
 
+def probes_work():
+    """Whether this kernel has probes, and this user may set them."""
+    return PERF and not os.geteuid() and any(os.path.exists(f"{folder}/uprobe_events") for folder in
+                                             ("/sys/kernel/tracing", "/sys/kernel/debug/tracing"))
+
+
+@unittest.skipUnless(probes_work(), "no probes of the kernel's here, or no perf")
+class Probes(unittest.TestCase):
+    def test_a_probe_in_a_file_is_in_each_copy(self):
+        group = f"gorgon_test_{os.getpid()}"
+        made = harness.run(PERF, "probe", "-q", "-x", harness.LIBPYTHON, "--add", f"{group}:list_reverse=PyList_Reverse")
+        if made.returncode:
+            self.skipTest(f"perf cannot set probes: {made.stderr.strip()}")
+        self.addCleanup(harness.run, PERF, "probe", "-q", "-d", f"{group}:*")
+        with tempfile.TemporaryDirectory() as folder:
+            data = os.path.join(folder, "perf.data")
+            code = "import ctypes, gorgon; [ctypes.pythonapi.PyList_Reverse(ctypes.py_object([])) for _ in range(gorgon.interpreter + 2)]"
+            harness.run(PERF, "record", "-q", "-e", f"{group}:list_reverse", "-o", data, "--", harness.GORGON, "run", "-n", "3", "-c",
+                        code).check_returncode()
+            calls = re.findall(r"^ *(interp \d)\s", harness.run(PERF, "script", "-i", data, "-F", "comm").stdout, re.M)
+        self.assertEqual({name: calls.count(name) for name in sorted(set(calls))}, {"interp 0": 2, "interp 1": 3, "interp 2": 4})
+
+
 if __name__ == "__main__":
     unittest.main()
