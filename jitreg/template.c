@@ -227,7 +227,10 @@ static int add_debuglink(struct writer *w)
 
 static int add_dummy_debug_info(struct writer *w)
 {
-	if (w->template->kind == JITREG_SYMFILE_NAMES_ONLY || w->template->debug.kind == JITREG_DEBUG_NAMES)
+	const struct jitreg_debug *debug = &w->template->debug;
+
+	if (w->template->kind == JITREG_SYMFILE_NAMES_ONLY ||
+	    (debug->kind == JITREG_DEBUG_NAMES && !debug->names_path))
 		return 0;
 	return jitreg_writer_add_dummy_debug_info(&w->file);
 }
