@@ -12,7 +12,7 @@
  * the name from the detached file but the load bias from the symfile, whose addresses are
  * absolute, and cannot set its breakpoint at the sum (seen in GDB 13; its jit.c, function
  * jit_breakpoint_re_set_internal). After that GDB sets none of its breakpoints. If such a file belongs
- * to the object, its names are used (names.c), and LLDB gets its lines (relocated_lines.c).
+ * to the object, names.c takes the names of functions from it, and relocated_lines.c gives its lines to LLDB.
  *
  * Candidates are regular files, inspected with libelf. All of a file's
  * sections are looked at (recognized.c): if GDB does not recognize a file, it shows the user

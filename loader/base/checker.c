@@ -5,7 +5,8 @@
 // used. All others round sizes up. valgrind also reads the names in a library only when it sees the library's data mapped
 // from the file.
 //
-// Where libgorgon is built with a sanitizer itself, it is to do what it does otherwise: that is what the sanitizer looks at.
+// If libgorgon itself is built with a sanitizer, the variable stays false: the sanitizer is to test the code that
+// runs in processes without a memory checker.
 
 #include "checker.h"
 

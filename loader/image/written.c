@@ -4,8 +4,8 @@
 // Relocation fills in most pages of most libraries' data, and what is written must be a copy's
 // own. Pages without relocations (tables of numbers, characters, code points) can stay the page
 // cache's, which all copies and processes share, until the program writes to them. That costs a
-// mapping more, of which a process has a limited number, so it is done for segments in which it
-// spares some memory only, and where valgrind has to see it.
+// mapping more, of which a process has a limited number. So the loader does it only for segments in which it
+// spares some memory, and for all segments under a memory checker, because valgrind has to see data mapped from the file.
 
 #include "written.h"
 

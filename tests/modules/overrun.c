@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A mistake for memory checkers: a byte is written behind a block.
+// A mistake that memory checkers have to find: overrun() writes a byte behind its block.
 
 #include <stdlib.h>
 #include <string.h>
