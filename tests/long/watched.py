@@ -68,7 +68,6 @@ def visit(process, report):
 
 def main():
     report = Report("Interpreters that come and go while debuggers look on")
-    os.nice(19)
     rounds = max(2, round(MINUTES * 60 / soak.ROUND))
     command = [os.path.join(harness.BUILD, "soak"), "-t", str(THREADS), "-r", str(rounds), "-s", str(soak.ROUND),
                os.path.join(soak.PROGRAMS, "soak.py")]

@@ -455,6 +455,16 @@ class Commands(unittest.TestCase):
                 self.assertEqual((result.returncode, result.stderr, result.stdout),
                                  (0, "", session.output(self.pid, *words)))
 
+    def test_a_first_mapping_that_cannot_be_read_hides_nothing(self):
+        """As a library's that was unloaded in the meantime. Here the file has no page at the mapping's place."""
+        code = ("import ctypes, tempfile, time; file = tempfile.TemporaryFile(); mmap = ctypes.CDLL(None).mmap; "
+                "mmap.restype, mmap.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]; "
+                "assert mmap(0x100000, 4096, 1, 0x12, file.fileno(), 0) == 0x100000; print('ready', flush=True); time.sleep(600)")
+        with harness.Background(harness.HOST, "-n", 1, code, until="ready") as host:
+            result = session.symdump(host.pid)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"(?m)^interp 0 .*/libpython3")
+
     def test_somebody_elses_process_is_refused_in_one_line(self):
         pid, options = (self.pid, {"user": 65534}) if os.geteuid() == 0 else (1, {})
         result = harness.run(harness.SYMDUMP, pid, **options)

@@ -47,20 +47,33 @@ bool process_read_mappings(struct target *target, struct problems *problems)
 	return target->mapping_count > 0;
 }
 
+/* Whether memory can be read at all. A mapping may be gone since it was read about, or may have no page of its file behind it. */
+static bool can_read(const struct target *target)
+{
+	uint8_t byte;
+
+	for (size_t i = 0; i < target->mapping_count; i++) {
+		if (process_read(target, target->mappings[i].start, &byte, 1))
+			return true;
+		if (errno != EFAULT && errno != EIO)
+			break;
+	}
+	return false;
+}
+
 bool process_open(struct target *target, struct problems *problems)
 {
 	char name[32];
-	uint8_t byte;
 
 	if (!process_read_mappings(target, problems))
 		return false;
 	snprintf(name, sizeof(name), "/proc/%d/mem", target->pid);
 	target->memory = open(name, O_RDONLY | O_CLOEXEC);
-	if (process_read(target, target->mappings[0].start, &byte, 1))
+	if (can_read(target))
 		return true;
 	// A filter of system calls forbids it, or the kernel has none.
 	target->no_readv = true;
-	if (process_read(target, target->mappings[0].start, &byte, 1))
+	if (can_read(target))
 		return true;
 	problem(problems, "process %s: its memory cannot be read: %s", target->name,
 		strerror(errno));
