@@ -120,7 +120,7 @@ void gorgon_children_spawnp(void);
 
 /* What these call; see children_making.c. */
 unsigned gorgon_children_before_vfork(struct gorgon_children *children);
-pid_t gorgon_children_after_vfork(struct gorgon_children *children, long result, unsigned parity);
+pid_t gorgon_children_after_vfork(struct gorgon_children *children, long result, unsigned before);
 int gorgon_children_run_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *actions,
 			      const posix_spawnattr_t *attributes, char *const *argv,
 			      char *const *envp, struct gorgon_children *children);

@@ -7,6 +7,7 @@
 #include "environment.h"
 #include "fork.h"
 #include "ns/ns.h"
+#include "process_variables.h"
 #include "signals.h"
 
 #include <errno.h>
@@ -139,9 +140,14 @@ int gorgon_children_forkpty(int *master, char *name, const struct termios *termi
 	return pid;
 }
 
+// Beside the parity, in what vfork() keeps for the parent.
+#define VARIABLES_HELD 2u
+
 unsigned gorgon_children_before_vfork(struct gorgon_children *children)
 {
-	return gorgon_children_are_ours(children) ? begin_making() : 0;
+	unsigned held = gorgon_process_variables_hold() ? VARIABLES_HELD : 0;
+
+	return held | (gorgon_children_are_ours(children) ? begin_making() : 0);
 }
 
 #ifdef __SANITIZE_ADDRESS__
@@ -154,11 +160,12 @@ void __asan_handle_vfork(void *sp);
 
 // Runs in the parent and gets the system call's result. The child has used this stack, and left its
 // frames by execve(2).
-pid_t gorgon_children_after_vfork(struct gorgon_children *children, long result, unsigned parity)
+pid_t gorgon_children_after_vfork(struct gorgon_children *children, long result, unsigned before)
 {
 	FORGET_CHILDS_FRAMES();
+	gorgon_process_variables_let_go(before & VARIABLES_HELD);
 	if (gorgon_children_are_ours(children))
-		end_making(children, parity, (pid_t)result);
+		end_making(children, before & ~VARIABLES_HELD, (pid_t)result);
 	if (result > 0)
 		return (pid_t)result;
 	errno = (int)-result;

@@ -12,6 +12,7 @@
 #define _GNU_SOURCE
 #include "children.h"
 #include "ns/ns.h"
+#include "process_variables.h"
 #include "signals.h"
 
 #include <errno.h>
@@ -37,6 +38,7 @@ static int spawn_shell(const char *command, const sigset_t *mask, pid_t *pid,
 	posix_spawnattr_t attributes;
 	char *argv[] = {"sh", "-c", "--", (char *)command, NULL};
 	sigset_t defaults;
+	bool held;
 	int err;
 
 	if ((err = posix_spawnattr_init(&attributes)))
@@ -49,7 +51,9 @@ static int spawn_shell(const char *command, const sigset_t *mask, pid_t *pid,
 	posix_spawnattr_setsigdefault(&attributes, &defaults);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	*pid = 0;
+	held = gorgon_process_variables_hold();
 	err = gorgon_children_run_spawn(pid, "/bin/sh", NULL, &attributes, argv, environ, children);
+	gorgon_process_variables_let_go(held);
 	posix_spawnattr_destroy(&attributes);
 	return err;
 }

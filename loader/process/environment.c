@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The environment: the process's, or the namespace's own when the host has given it one.
 //
-// The process's environment: the C library's setenv() may move the array while another thread is in
-// getenv(), so private code calls both under a lock. Host code that changes the environment while
+// The process's environment: private code reads and changes it under a lock, and changes it so that a program which another
+// thread starts meanwhile gets it whole (process_variables.c). Host code that changes the environment while
 // interpreters run has the problem that it has with any threads.
 //
 // An environment of a namespace's own is an array that private code finds under the name `environ`,
@@ -17,6 +17,7 @@
 #define _GNU_SOURCE
 #include "environment.h"
 #include "part.h"
+#include "process_variables.h"
 
 #include <alloca.h>
 #include <errno.h>
@@ -49,7 +50,13 @@ struct gorgon_environment {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // a leaf
 
-const struct gorgon_part gorgon_environment_part = {.lock = &lock};
+static void environment_after_fork(bool child)
+{
+	if (child)
+		gorgon_process_variables_in_child();
+}
+
+const struct gorgon_part gorgon_environment_part = {.lock = &lock, .after_fork = environment_after_fork};
 
 void gorgon_environment_tzset(void)
 {
@@ -370,7 +377,7 @@ int gorgon_setenv(const char *name, const char *value, int overwrite, struct gor
 	if (!environment->own && name && is_time_zone(name, strlen(name)))
 		return setenv_time_zone(value, overwrite, environment);
 	if (!environment->own)
-		return LOCKED(setenv(name, value, overwrite));
+		return LOCKED(gorgon_process_variables_set(name, value, overwrite));
 	if (!is_name(name))
 		return environment_failure(EINVAL);
 	return LOCKED((!overwrite && variables_get(environment->own, name)) ||
@@ -384,7 +391,7 @@ int gorgon_unsetenv(const char *name, struct gorgon_environment *environment)
 	if (!environment->own && name && is_time_zone(name, strlen(name)))
 		return unsetenv_time_zone(environment);
 	if (!environment->own)
-		return LOCKED(unsetenv(name));
+		return LOCKED(gorgon_process_variables_unset(name));
 	if (!is_name(name))
 		return environment_failure(EINVAL);
 	pthread_mutex_lock(&lock);
@@ -400,7 +407,7 @@ int gorgon_putenv(char *text, struct gorgon_environment *environment)
 	if (!environment->own && is_time_zone(text, size))
 		return text[size] ? putenv_time_zone(text, environment) : unsetenv_time_zone(environment);
 	if (!environment->own)
-		return LOCKED(putenv(text));
+		return LOCKED(gorgon_process_variables_put(text));
 	if (!text[size])
 		return gorgon_unsetenv(text, environment);
 	return LOCKED(variables_put(environment->own, text, size)) ? 0
@@ -410,19 +417,19 @@ int gorgon_putenv(char *text, struct gorgon_environment *environment)
 int gorgon_clearenv(struct gorgon_environment *environment)
 {
 	if (!environment->own)
-		return unsetenv_time_zone(environment) ? -1 : LOCKED(clearenv());
+		return unsetenv_time_zone(environment) ? -1 : LOCKED(gorgon_process_variables_clear());
 	pthread_mutex_lock(&lock);
 	environment->own->list = NULL;
 	pthread_mutex_unlock(&lock);
 	return 0;
 }
 
-// Copy the process's environment with the namespace's TZ. @room has two more entries than that has.
-static char *const *with_time_zone(const struct variables *own, char **room)
+// Copy an environment with the namespace's TZ. @room has two more entries than that has.
+static char *const *with_time_zone(const struct variables *own, char *const *list, char **room)
 {
 	char **entry = variables_find(own, "TZ", 2), **next = room;
 
-	for (char **from = environ; from && *from; from++)
+	for (char *const *from = list; from && *from; from++)
 		if (strncmp(*from, "TZ=", 3))
 			*next++ = *from;
 	if (entry)
@@ -438,18 +445,28 @@ static char *const *own_list(const struct variables *own)
 	return own->list ?: (char **)none;
 }
 
-// Without the lock, and without malloc(): the caller may be a child that shares the memory
-// (vfork).
-int gorgon_environment_give(struct gorgon_environment *environment, char *const *envp,
-			    int (*fn)(char *const *envp, void *ctx), void *ctx)
+static int give(struct gorgon_environment *environment, char *const *envp,
+		int (*fn)(char *const *envp, void *ctx), void *ctx)
 {
 	if (!environment || envp != environ)
 		return fn(envp, ctx);
 	if (environment->own)
 		return fn(own_list(environment->own), ctx);
 	if (!environment->time_zone)
-		return fn(environ, ctx);
-	return fn(with_time_zone(environment->time_zone, alloca((variables_count(environ) + 2) * sizeof(char *))), ctx);
+		return fn(envp, ctx);
+	return fn(with_time_zone(environment->time_zone, envp, alloca((variables_count(envp) + 2) * sizeof(char *))), ctx);
+}
+
+// Without the lock, and without malloc(): the caller may be a child that shares the memory
+// (vfork).
+int gorgon_environment_give(struct gorgon_environment *environment, char *const *envp,
+			    int (*fn)(char *const *envp, void *ctx), void *ctx)
+{
+	bool held = gorgon_process_variables_hold();
+	int r = give(environment, envp, fn, ctx);
+
+	gorgon_process_variables_let_go(held);
+	return r;
 }
 
 struct program {

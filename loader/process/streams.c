@@ -17,6 +17,7 @@
 
 #define _GNU_SOURCE
 #include "streams.h"
+#include "process_variables.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -183,7 +184,11 @@ static FILE *streams_tmpfile(struct gorgon_streams *streams)
 
 static FILE *streams_popen(const char *command, const char *mode, struct gorgon_streams *streams)
 {
-	return gorgon_streams_note(streams, popen(command, mode));
+	bool held = gorgon_process_variables_hold();
+	FILE *stream = popen(command, mode);
+
+	gorgon_process_variables_let_go(held);
+	return gorgon_streams_note(streams, stream);
 }
 
 int gorgon_streams_flush(struct gorgon_streams *streams)

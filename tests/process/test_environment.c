@@ -9,6 +9,7 @@
 #include "ns/ns.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -207,6 +208,57 @@ static void start_environment_reaches_c_code_and_programs(void **state)
 	unsetenv("WHO");
 }
 
+// The namespace has the process's environment.
+static void setenv_in_the_processs_environment_keeps_what_the_host_has(void **state)
+{
+	char **before = environ, text[] = "PUT_HERE=1";
+	struct gorgon_ns *ns = ns_with(NULL);
+	char *found;
+
+	(void)state;
+	setenv("OF_THE_HOST", "1", 1);
+	assert_int_equal(gorgon_setenv("OF_THE_HOST", "2", 0, ns->environment), 0);
+	assert_string_equal(getenv("OF_THE_HOST"), "1");
+	assert_int_equal(gorgon_setenv("OF_THE_HOST", "2", 1, ns->environment), 0);
+	found = getenv("OF_THE_HOST");
+	assert_string_equal(found, "2");
+	assert_int_equal(gorgon_setenv("SET_HERE", "3", 1, ns->environment), 0);
+	setenv("SET_BY_THE_HOST_LATER", "4", 1);
+	assert_int_equal(gorgon_putenv(text, ns->environment), 0);
+	assert_string_equal(getenv("SET_HERE"), "3");
+	assert_string_equal(getenv("SET_BY_THE_HOST_LATER"), "4");
+	assert_ptr_equal(getenv("PUT_HERE"), text + sizeof("PUT_HERE"));
+	assert_int_equal(gorgon_unsetenv("SET_HERE", ns->environment), 0);
+	assert_int_equal(gorgon_unsetenv("PUT_HERE", ns->environment), 0);
+	assert_null(getenv("SET_HERE"));
+	assert_null(getenv("PUT_HERE"));
+	assert_int_equal(gorgon_setenv("A=B", "5", 1, ns->environment), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(gorgon_clearenv(ns->environment), 0);
+	assert_null(getenv("OF_THE_HOST"));
+	assert_string_equal(found, "2");
+	environ = before;
+	unsetenv("OF_THE_HOST");
+	test_ns_destroy(ns);
+}
+
+// A program that starts may need an old array; when none starts, old arrays are freed.
+static void setenv_again_and_again_needs_no_more_memory(void **state)
+{
+	struct gorgon_ns *ns = ns_with(NULL);
+	size_t before = 0;
+
+	(void)state;
+	for (int i = 0; i < 20000; i++) {
+		assert_int_equal(gorgon_setenv("NOW_AND_THEN", i % 2 ? "1" : "2", 1, ns->environment), 0);
+		assert_int_equal(gorgon_unsetenv("NOW_AND_THEN", ns->environment), 0);
+		if (i == 100)
+			before = mallinfo2().uordblks;
+	}
+	assert_in_range(mallinfo2().uordblks, 0, before + 4096);
+	test_ns_destroy(ns);
+}
+
 // Runs in a child, which becomes the program.
 static int become_program(void *arg)
 {
@@ -236,6 +288,8 @@ int main(void)
 		cmocka_unit_test(start_environments_differ_per_interpreter),
 		cmocka_unit_test(start_environment_reaches_c_code_and_programs),
 		cmocka_unit_test(start_environment_is_the_next_programs),
+		cmocka_unit_test(setenv_in_the_processs_environment_keeps_what_the_host_has),
+		cmocka_unit_test(setenv_again_and_again_needs_no_more_memory),
 	};
 
 	return cmocka_run_group_tests_name("environment", tests, test_warm_up, NULL);

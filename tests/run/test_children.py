@@ -52,6 +52,52 @@ if __name__ == "__main__":
             print(text.startswith(f"gorgon.{name}(): this is a process of its own"))
 """
 
+# One interpreter sets and removes variables, as importing numpy does; the other starts programs in every way there is.
+WHOLE_ENVIRONMENT = """
+import collections, ctypes, gorgon, os, subprocess, sys, tempfile
+path = sys.argv[1]
+def change():
+    while not os.path.exists(path):
+        for i in range(3):
+            os.environ[f"SOME_{i}"] = "1"
+        for i in range(3):
+            del os.environ[f"SOME_{i}"]
+
+def by_system():
+    with tempfile.NamedTemporaryFile() as file:
+        assert not os.system(f"env -0 >{file.name}")
+        return file.read()
+
+def by_popen():
+    libc = ctypes.CDLL(None)
+    libc.popen.restype = ctypes.c_void_p
+    stream, text = ctypes.c_void_p(libc.popen(b"env -0", b"r")), ctypes.create_string_buffer(100000)
+    size = libc.fread(text, 1, 100000, stream)
+    libc.pclose(stream)
+    return text.raw[:size]
+
+WAYS = {
+    "vfork": lambda: subprocess.run(["env", "-0"], stdout=subprocess.PIPE).stdout,
+    "fork": lambda: subprocess.run(["env", "-0"], stdout=subprocess.PIPE, preexec_fn=lambda: None).stdout,
+    "system": by_system,
+    "popen": by_popen,
+}
+
+def start():
+    wanted, seen = {name for name in os.environ if not name.startswith("SOME_")}, collections.Counter()
+    for i in range(400):
+        for way, function in WAYS.items():
+            try:
+                names = {line.partition("=")[0] for line in function().decode().split("\\0")}
+                seen[way, "whole" if wanted <= names else "in part"] += 1
+            except Exception as error:
+                seen[way, repr(error)] += 1
+    open(path, "w").close()
+    print(sorted(seen.items()))
+
+change() if gorgon.interpreter else start()
+"""
+
 JOBLIB = """
 import gorgon, joblib
 
@@ -102,6 +148,10 @@ class Children(unittest.TestCase):
         for method in "spawn", "forkserver":
             with self.subTest(method=method):
                 self.check(["-n", "2"], POOL, method, expected=POOL_SAYS * 2)
+
+    def test_a_program_gets_the_whole_environment_while_another_interpreter_changes_it(self):
+        ways = str([((way, "whole"), 400) for way in ("fork", "popen", "system", "vfork")])
+        self.check(["-n", "2"], WHOLE_ENVIRONMENT, os.path.join(self.folder, "switch"), expected=f"{ways}\n")
 
     def test_pool_of_each_strategy_of_isolation(self):
         for strategy in "copy", "dlmopen":
