@@ -51,6 +51,7 @@ struct search {
 	const char *name, *suffix;
 	jitreg_cache_build_fn *build;
 	void *ctx;
+	bool read;
 	uint8_t *bytes;
 	size_t size;
 	struct open_file open;
@@ -165,8 +166,9 @@ static void *hold_path(const char *path, dev_t dev, ino_t ino, off_t size)
 static bool read_file(struct search *c, const char *path)
 {
 	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;
-	bool same = false;
 	GElf_Shdr shdr;
+	uint8_t *key;
+	bool same;
 
 	if (!note_file(&c->open, open(path, OPEN_FLAGS)) || flock(c->open.fd, LOCK_SH | LOCK_NB) ||
 	    !(c->hold = hold_file(&c->open)) || jitreg_object_open(path, c->open.fd, &object) ||
@@ -174,10 +176,14 @@ static bool read_file(struct search *c, const char *path)
 	    !jitreg_object_find_section(object, JITREG_CACHE_KEY, &shdr) || shdr.sh_size != c->key_size)
 		return false;
 	c->size = (size_t)object->st.st_size;
-	c->bytes = malloc(c->size);
-	if (c->bytes && !jitreg_object_read(object, 0, c->bytes, c->size) &&
-	    jitreg_range_ok(shdr.sh_offset, shdr.sh_size, c->size))
-		same = !memcmp(c->bytes + shdr.sh_offset, c->key, c->key_size);
+	key = malloc(c->key_size);
+	same = key && !jitreg_object_read(object, shdr.sh_offset, key, c->key_size) &&
+	       !memcmp(key, c->key, c->key_size);
+	free(key);
+	if (same && c->read) {
+		c->bytes = malloc(c->size);
+		same = c->bytes && !jitreg_object_read(object, 0, c->bytes, c->size);
+	}
 	return same && jitreg_object_is_intact(object) && is_ours(&c->open);
 }
 
@@ -324,11 +330,27 @@ static void remove_oldest(int folder)
 	free(files);
 }
 
+/* See JITREG_CACHE_CRC. */
+static int add_checksum(struct search *c)
+{
+	uint32_t crc = jitreg_crc32(c->bytes, c->size);
+	uint8_t *grown = realloc(c->bytes, c->size + sizeof(crc));
+
+	if (!grown)
+		return -ENOMEM;
+	memcpy(grown + c->size, &crc, sizeof(crc));
+	c->bytes = grown;
+	c->size += sizeof(crc);
+	return 0;
+}
+
 /* Make the file: no file has that name, though another process may be about to write it. */
 static int make_file(struct search *c, int folder, const char *folder_path, const char *path)
 {
 	int r = c->build(c->ctx, &c->bytes, &c->size);
 
+	if (!r)
+		r = add_checksum(c);
 	if (r)
 		return r;
 	remove_oldest(folder);
@@ -387,10 +409,16 @@ static int find_in(struct search *c, int folder, const char *folder_path, char *
 }
 
 int jitreg_cache_find(const char *key, size_t key_size, const char *name, const char *suffix,
-		      jitreg_cache_build_fn *build, void *ctx, struct jitreg_cached *ret)
+		      jitreg_cache_build_fn *build, void *ctx, bool read, struct jitreg_cached *ret)
 {
-	struct search c = {.key = key, .key_size = key_size, .name = name, .suffix = suffix,
-			   .build = build, .ctx = ctx, .open.fd = -1};
+	struct search c = {.key = key,
+			   .key_size = key_size,
+			   .name = name,
+			   .suffix = suffix,
+			   .build = build,
+			   .ctx = ctx,
+			   .read = read,
+			   .open.fd = -1};
 	char *folder_path = NULL, *path = NULL;
 	struct open_file folder;
 	int r;
@@ -417,6 +445,13 @@ void jitreg_cached_deinit(struct jitreg_cached *cached)
 	free(cached->bytes);
 	cached->bytes = NULL;
 	jitreg_companion_deinit(&cached->file);
+}
+
+void jitreg_cached_take(struct jitreg_cached *cached, struct jitreg_companion *ret)
+{
+	*ret = cached->file;
+	cached->file = (struct jitreg_companion){0};
+	jitreg_cached_deinit(cached);
 }
 
 void jitreg_companion_let_go(struct jitreg_companion *companion)

@@ -12,9 +12,13 @@
 #define JITREG_CACHE_DEBUG ".debug"
 #define JITREG_CACHE_LINES ".lines"
 
+/** The checksum (CRC-32) of each file, whatever is in it: a file ends with the checksum of what is before. So a file that is found
+ * need not be read to refer GDB to it. */
+#define JITREG_CACHE_CRC 0x2144df1cu
+
 struct jitreg_cached {
 	struct jitreg_companion file;
-	uint8_t *bytes; /**< Its contents. */
+	uint8_t *bytes; /**< Its contents, if they were wanted or have just been made. */
 	size_t size;
 };
 
@@ -27,6 +31,7 @@ typedef int jitreg_cache_build_fn(void *ctx, uint8_t **bytes, size_t *size);
  * @param      key    Everything that the contents depend on.
  * @param      name   The name of the file, without the suffix, if readers look for it by name. NULL: the checksum
  *                    of the key.
+ * @param      read   Whether the contents are wanted.
  * @param[out] ret    To be released after success only. As long as it is held nobody removes the file.
  *
  * @retval -ENOTDIR  there is no folder for it that is the user's alone
@@ -34,10 +39,14 @@ typedef int jitreg_cache_build_fn(void *ctx, uint8_t **bytes, size_t *size);
  * @retval -errno    it could not be written
  */
 int jitreg_cache_find(const char *key, size_t key_size, const char *name, const char *suffix,
-		      jitreg_cache_build_fn *build, void *ctx, struct jitreg_cached *ret);
+		      jitreg_cache_build_fn *build, void *ctx, bool read,
+		      struct jitreg_cached *ret);
 
 /** Free the contents, and let go of the file. */
 void jitreg_cached_deinit(struct jitreg_cached *cached);
+
+/** Free the contents, and keep the file as a companion. */
+void jitreg_cached_take(struct jitreg_cached *cached, struct jitreg_companion *ret);
 
 /** Let go of the file: other processes may remove it. */
 void jitreg_companion_let_go(struct jitreg_companion *companion);

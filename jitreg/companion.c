@@ -25,7 +25,6 @@
 #define _GNU_SOURCE 1
 #include "companion.h"
 
-#include "file/checksum.h"
 #include "file/debuginfo.h"
 #include "library_lines.h"
 
@@ -219,7 +218,7 @@ static int add_key(struct companion *c)
 
 static int add_lines(struct companion *c)
 {
-	// Small, since GDB and this process compute the checksum of the whole file.
+	// Small, since GDB computes the checksum of the whole file.
 	return c->lines.sections[JITREG_LINES_INFO].size ? jitreg_lines_write(&c->file, &c->lines, 1) : 0;
 }
 
@@ -245,7 +244,7 @@ static int make_key(struct companion *c)
 
 	if (!out)
 		return -ENOMEM;
-	fprintf(out, "companion 12%s\n", c->with_lines ? " with lines" : "");
+	fprintf(out, "companion 13%s\n", c->with_lines ? " with lines" : "");
 	for (size_t i = 0; i < c->member_count; i++) {
 		const struct jitreg_member *m = &c->members[i];
 		const struct jitreg_template *t = m->template;
@@ -286,7 +285,7 @@ static int find_file(struct companion *c, struct jitreg_cached *ret, uint8_t id[
 	}
 	if (!r)
 		r = jitreg_cache_find(c->key, c->key_size, c->id ? name : NULL, JITREG_CACHE_DEBUG,
-				      companion_build, c, ret);
+				      companion_build, c, c->with_lines, ret);
 	jitreg_writer_deinit(&c->file);
 	jitreg_symtab_deinit(&c->symtab);
 	jitreg_bytes_deinit(&c->frames);
@@ -311,13 +310,6 @@ static int find_companion(const struct jitreg_member *members, size_t count, boo
 	return r;
 }
 
-static void take_file(struct jitreg_cached *from, struct jitreg_companion *ret)
-{
-	*ret = from->file;
-	from->file = (struct jitreg_companion){0};
-	jitreg_cached_deinit(from);
-}
-
 int jitreg_companion_find(const struct jitreg_member *members, size_t count, struct jitreg_companion *ret,
 			  uint32_t *crc, struct jitreg_companion *bare, uint8_t id[JITREG_COMPANION_ID_SIZE])
 {
@@ -329,11 +321,11 @@ int jitreg_companion_find(const struct jitreg_member *members, size_t count, str
 	if (r)
 		return r;
 	has_lines = jitreg_file_section(file.bytes, jitreg_lines_section_name(JITREG_LINES_INFO));
-	*crc = jitreg_crc32(file.bytes, file.size);
-	take_file(&file, ret);
+	*crc = JITREG_CACHE_CRC;
+	jitreg_cached_take(&file, ret);
 	// The companion is good without this file, too; but then a script gets the lines, and GDB prefers them to the
 	// DWARF that the script adds.
 	if (has_lines && !find_companion(members, count, false, &file, id))
-		take_file(&file, bare);
+		jitreg_cached_take(&file, bare);
 	return 0;
 }

@@ -61,7 +61,8 @@ enum jitreg_debug_kind {
 	JITREG_DEBUG_BUILD_ID = 1,
 	/** DWARF in the object itself, reached through an absolute `.gnu_debuglink`. */
 	JITREG_DEBUG_SELF = 2,
-	/** DWARF in the detached file that the object's own `.gnu_debuglink` names. */
+	/** DWARF in the detached file that the object's own `.gnu_debuglink` names; or in a copy of the object's debug file, in
+	 * the cache, without the names of the GDB JIT interface. */
 	JITREG_DEBUG_LINK = 3,
 };
 
@@ -132,7 +133,8 @@ struct jitreg_debug {
 	size_t build_id_size;     /**< 0 when there is no build-id. */
 	/** Why there is no DWARF when @c kind is JITREG_DEBUG_NAMES: one static line; otherwise NULL. */
 	const char *reason;
-	/** malloc()ed detached file of the object that has usable names and no usable DWARF; or NULL. */
+	/** malloc()ed file with DWARF that GDB cannot be referred to, because the file has names of the GDB JIT interface: a detached
+	 * file, or the object's own. jitreg_register() refers GDB to a copy of it. NULL: there is no such file. */
 	char *names_path;
 };
 

@@ -44,14 +44,6 @@ struct maker {
 	size_t key_size;
 };
 
-static bool has_build_id(const struct jitreg_object *object, const struct jitreg_debug *debug)
-{
-	uint8_t id[JITREG_BUILD_ID_MAX];
-
-	return jitreg_object_build_id(object, id, sizeof(id)) == debug->build_id_size &&
-	       !memcmp(id, debug->build_id, debug->build_id_size);
-}
-
 /* NULL: there is no debug file, or another file has its name now. */
 static struct jitreg_object *open_debug_file(const struct jitreg_template *t)
 {
@@ -64,8 +56,10 @@ static struct jitreg_object *open_debug_file(const struct jitreg_template *t)
 		return NULL;
 	if (!object)
 		return NULL;
-	is_right = t->debug.kind == JITREG_DEBUG_SELF ? jitreg_stat_is_same(&t->st, &object->st) :
-		   t->debug.kind == JITREG_DEBUG_LINK || has_build_id(object, &t->debug);
+	is_right = t->debug.kind == JITREG_DEBUG_SELF
+			   ? jitreg_stat_is_same(&t->st, &object->st)
+			   : t->debug.kind == JITREG_DEBUG_LINK ||
+				     jitreg_debuginfo_is_of(object, &t->debug);
 	if (is_right)
 		return object;
 	jitreg_object_close(object);
@@ -275,7 +269,7 @@ int jitreg_library_lines_find(const struct jitreg_template *template, struct jit
 	r = make_key(&m);
 	if (!r)
 		r = jitreg_cache_find(m.key, m.key_size, NULL, JITREG_CACHE_LINES, library_build,
-				      &m, &file);
+				      &m, true, &file);
 	if (!r) {
 		r = read_lines(&file, ret);
 		jitreg_cached_deinit(&file);

@@ -42,12 +42,12 @@ static int open_debug_file(const struct jitreg_template *template, struct jitreg
 	r = jitreg_debuginfo_find(object, &debug, NULL);
 	if (r)
 		return r;
-	if (debug.kind == JITREG_DEBUG_NAMES) {
+	if (!jitreg_debuginfo_file(&debug)) {
 		*reason = debug.reason;
 		r = -ENODATA;
 	} else {
 		*reason = "the file with the debug information cannot be opened";
-		r = jitreg_object_open(debug.path, -1, ret);
+		r = jitreg_object_open(jitreg_debuginfo_file(&debug), -1, ret);
 	}
 	jitreg_debug_deinit(&debug);
 	return r;

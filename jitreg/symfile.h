@@ -32,7 +32,7 @@ enum {
 	JITREG_FIXUP_COUNT
 };
 
-/** The file on disk that a pack refers to, if any (companion.c). */
+/** The file on disk that a pack or the symfile of a library refers to, if any (companion.c, debug_copy.c). */
 struct jitreg_companion {
 	char *path; /**< malloc()ed; NULL: none. */
 	dev_t dev;
@@ -63,7 +63,7 @@ struct jitreg_template {
 	struct jitreg_companion companion;
 	struct jitreg_companion bare; /**< The companion without lines, when @c companion has some. */
 	struct jitreg_debug debug;
-	struct stat debug_st; /**< Of @c debug.path. */
+	struct stat debug_st; /**< Of jitreg_debuginfo_file(). */
 	uint8_t *bytes;
 	size_t size;
 	size_t private_size; /**< Size of the first part, which is different in each copy. */

@@ -13,7 +13,8 @@
  *       .eh_frame           has contents: without them GDB cannot unwind.
  *       notes               have contents when DWARF is to be found by build-id.
  *     .symtab, .strtab      names
- *     .gnu_debuglink        file and checksum, for DWARF that is found by name. An
+ *     .gnu_debuglink        file and checksum, for DWARF that is found by name: the library itself, its
+ *                           detached file, or a copy that we have made (debug_copy.c). An
  *                           in-memory object has no directory, so GDB takes an
  *                           absolute name as it is.
  *     .debug_info           16 zero bytes, see below
@@ -41,6 +42,7 @@
 #include "symfile.h"
 
 #include "companion.h"
+#include "debug_copy.h"
 #include "file/debuginfo.h"
 #include "file/dwarf_sections.h"
 #include "frames.h"
@@ -204,7 +206,9 @@ static int add_names(struct writer *w)
 	if (!r && w->template->kind == JITREG_SYMFILE_FULL)
 		r = jitreg_names_add_mappings(w->object, w->object, &w->names);
 	// Names that debuggers do not find by themselves. Packs have them in their companion.
-	if (w->template->kind != JITREG_SYMFILE_NAMES_ONLY && w->template->debug.kind == JITREG_DEBUG_NAMES)
+	if (w->template->kind != JITREG_SYMFILE_NAMES_ONLY &&
+	    w->template->debug.kind == JITREG_DEBUG_NAMES && w->template->debug.names_path &&
+	    strcmp(w->template->debug.names_path, w->template->path) != 0)
 		w->detached = jitreg_debuginfo_open_detached(&w->template->debug);
 	if (!r && w->detached)
 		r = jitreg_names_add_detached(w->object, w->detached, &w->names);
@@ -294,6 +298,32 @@ static void writer_deinit(struct writer *w)
 	free(w->contents);
 }
 
+/*
+ * Refer GDB to a copy of the debug file if it cannot be referred to the file. There may be no folder for the copy, or no room: then
+ * the symfile has the names of functions, as where there is no DWARF.
+ */
+static void refer_to_copy(struct writer *w)
+{
+	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *detached = NULL;
+	struct jitreg_template *t = w->template;
+	const struct jitreg_object *from = w->object;
+
+	if (t->kind != JITREG_SYMFILE_FULL || !jitreg_debuginfo_has_registrar(&t->debug))
+		return;
+	if (strcmp(t->debug.names_path, t->path) != 0)
+		from = detached = jitreg_debuginfo_open_detached(&t->debug);
+	if (!from || !jitreg_debuginfo_is_of(from, &t->debug) ||
+	    jitreg_debug_copy_find(from, &t->companion, &w->crc))
+		return;
+	t->debug.path = strdup(t->companion.path);
+	if (!t->debug.path) {
+		jitreg_companion_deinit(&t->companion);
+		return;
+	}
+	t->debug.kind = JITREG_DEBUG_LINK;
+	t->debug.reason = NULL;
+}
+
 int jitreg_template_create(struct jitreg_object *object, enum jitreg_symfile_kind kind, struct jitreg_template **ret)
 {
 	struct writer w = {.object = object};
@@ -310,7 +340,10 @@ int jitreg_template_create(struct jitreg_object *object, enum jitreg_symfile_kin
 	r = t->path ? jitreg_object_read_layout(object) : -ENOMEM;
 	if (!r)
 		r = jitreg_debuginfo_find(object, &t->debug, kind == JITREG_SYMFILE_NAMES_ONLY ? NULL : &w.crc);
-	if (!r && t->debug.path && stat(t->debug.path, &t->debug_st))
+	if (!r)
+		refer_to_copy(&w);
+	if (!r && jitreg_debuginfo_file(&t->debug) &&
+	    stat(jitreg_debuginfo_file(&t->debug), &t->debug_st))
 		t->settled = false; // it has just been removed
 	if (!r)
 		r = write_file(&w);

@@ -11,7 +11,7 @@
  * bytes and of seconds (jitreg_keep()); the templates that were used longest ago go first. A template that is too old
  * goes when another is kept or looked for. A kept pack holds its members' templates, which count as kept when they have
  * no other user. It does not hold its companion, which other processes may remove: whoever takes the pack up again looks
- * whether the file is still there (packs.c).
+ * whether the file is still there (packs.c). A kept library holds the copy of its debug file (debug_copy.c).
  *
  * A template in use describes the file that was mapped. A template without a user is used again only if the file also has
  * the same time of its last status change, which every write sets, and if its debug file is unchanged. A file that was
@@ -148,8 +148,10 @@ static void templates_keep(struct jitreg_template *template)
 {
 	bool can;
 
-	jitreg_companion_let_go(&template->companion);
-	jitreg_companion_let_go(&template->bare);
+	if (template->kind == JITREG_SYMFILE_PACK) {
+		jitreg_companion_let_go(&template->companion);
+		jitreg_companion_let_go(&template->bare);
+	}
 	jitreg_dwarf_destroy(template->dwarf);
 	jitreg_dwarf_destroy(template->lines);
 	template->dwarf = template->lines = NULL;
@@ -213,8 +215,11 @@ static bool has_same_debug(const struct jitreg_template *t)
 	char *path;
 	int r;
 
-	if (t->debug.path)
-		return !stat(t->debug.path, &now) && jitreg_stat_is_same(&t->debug_st, &now);
+	if (t->companion.path && access(t->companion.path, F_OK))
+		return false; // somebody has removed the copy
+	if (jitreg_debuginfo_file(&t->debug))
+		return !stat(jitreg_debuginfo_file(&t->debug), &now) &&
+		       jitreg_stat_is_same(&t->debug_st, &now);
 	if (t->debug.build_id_size < 2)
 		return true;
 	path = jitreg_debuginfo_build_id_path(t->debug.build_id, t->debug.build_id_size);

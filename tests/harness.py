@@ -30,10 +30,9 @@ VERSION = os.path.basename(PYTHON).removeprefix("python")
 SONAME = f"libpython{VERSION}.so.1.0"
 SONAME_RE = re.escape(SONAME)
 LIBPYTHON = f"/usr/lib/x86_64-linux-gnu/{SONAME}"
-# A library that has the names of GDB's JIT interface is described to debuggers by its names only:
-# jitreg/file/debuginfo.c.
-NAMES_ONLY = tuple(map(int, VERSION.split("."))) >= (3, 15)
-LIBPYTHON_DEBUG = r"^names only$" if NAMES_ONLY else r"^/usr/lib/debug/\S+ \(build-id\)$"
+# CPython 3.15.2 has the names of GDB's JIT interface, so debuggers are referred to a copy (jitreg/debug_copy.c).
+IS_3_15 = tuple(map(int, VERSION.split("."))) >= (3, 15)
+LIBPYTHON_DEBUG = r"/gorgon/\w+-\d\.debug \(debug link\)$" if IS_3_15 else r"^/usr/lib/debug/\S+ \(build-id\)$"
 DYNLOAD = f"/usr/lib/python{VERSION}/lib-dynload"
 NUMPY_CORE = "_core" if os.path.exists("/usr/lib/python3/dist-packages/numpy/_core") else "core"  # since numpy 2
 EXT_SUFFIX = f".cpython-{VERSION.replace('.', '')}-x86_64-linux-gnu.so"
@@ -230,6 +229,17 @@ def compiled_code(library, **variables):
     variables["library"] = os.path.join(MODULES, library)
     setting = "".join(f"{name} = {value!r}; " for name, value in variables.items())
     return f"{setting}exec(compile(open('{program}').read(), '{program}', 'exec'))"
+
+
+def detached_compiler(folder):
+    """Make a compiler (tests/modules/jit.c) in a folder, with its debug information in a file of its own, as a package has it.
+    Returns the library's path, and the line of "a place to stop" in jit_bottom."""
+    whole = os.path.join(MODULES, "libjit_exported.so")
+    debug, library = (os.path.join(folder, f"libjit_split.{suffix}") for suffix in ("debug", "so"))
+    run("objcopy", "--only-keep-debug", whole, debug).check_returncode()
+    run("objcopy", "--strip-unneeded", f"--add-gnu-debuglink={debug}", whole, library).check_returncode()
+    with open(os.path.join(ROOT, "tests", "modules", "jit.c")) as file:
+        return library, 1 + next(number for number, text in enumerate(file) if "// a place to stop" in text)
 
 
 def compiled_addresses(output, name):

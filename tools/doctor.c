@@ -103,7 +103,10 @@ static void check_debug(struct json_object *list, const struct gorgon_python *py
 	if (asprintf(&advice, "on Debian: apt install libpython3.%u-dbg python3.%u-dbg; or a libpython built with -g",
 		     python->minor, python->minor) < 0)
 		abort();
-	if (debug.kind == JITREG_DEBUG_NAMES)
+	if (debug.names_path)
+		say(list, STATE_OK, "debug information", NULL,
+		    "%s (debuggers read a copy, in the cache)", debug.names_path);
+	else if (debug.kind == JITREG_DEBUG_NAMES)
 		say(list, STATE_NOTE, "debug information", advice,
 		    "%s has names of functions only: debuggers show no source lines, arguments or locals of it", python->libpython);
 	else

@@ -31,9 +31,11 @@ static void add_debug(struct json_object *to, const char *library)
 	for (size_t i = 0; i < debug.build_id_size; i++)
 		sprintf(hex + 2 * i, "%02x", debug.build_id[i]);
 	tool_add_text(to, "build_id", *hex ? hex : NULL);
-	tool_add_text(to, "debug", debug.kind == JITREG_DEBUG_NAMES && debug.reason ? debug.reason
-									  : kinds[debug.kind]);
-	tool_add_text(to, "debug_file", debug.path);
+	if (debug.names_path)
+		tool_add_text(to, "debug", "a copy of the file, in the cache");
+	else
+		tool_add_text(to, "debug", debug.reason ?: kinds[debug.kind]);
+	tool_add_text(to, "debug_file", debug.names_path ?: debug.path);
 	jitreg_debug_deinit(&debug);
 }
 

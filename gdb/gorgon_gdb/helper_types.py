@@ -50,6 +50,21 @@ def whole(value):
         return value  # optimized out, or not readable
 
 
+def adapt_printer(printer):
+    """Have the helper's printer of objects show what gdb shows without it where there is nothing to read. By itself the
+    helper of 3.15 fails with a Python traceback in the middle of a frame when a stack reference is optimized out."""
+    theirs = printer.to_string
+    if theirs.__module__ == __name__:
+        return
+
+    def to_string(self):
+        try:
+            return theirs(self)
+        except gdb.error:
+            return self.gdbval.format_string(raw=True)
+    printer.to_string = to_string
+
+
 def adapt(objects):
     """Change the helper's base class of pointers to objects."""
     begin, field = objects.__init__, objects.field

@@ -201,6 +201,7 @@ def adapt():
         use_own_globals()
         use_own_thread_state()
         helper_types.adapt(sys.modules["__main__"].PyObjectPtr)
+        helper_types.adapt_printer(sys.modules["__main__"].PyObjectPtrPrinter)
 
 
 def check(_event=None):

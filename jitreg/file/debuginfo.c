@@ -12,7 +12,8 @@
  * the name from the detached file but the load bias from the symfile, whose addresses are
  * absolute, and cannot set its breakpoint at the sum (seen in GDB 13; its jit.c, function
  * jit_breakpoint_re_set_internal). After that GDB sets none of its breakpoints. If such a file belongs
- * to the object, names.c takes the names of functions from it, and relocated_lines.c gives its lines to LLDB.
+ * to the object, GDB is referred to a copy without the two names (debug_copy.c), relocated_lines.c gives its lines to LLDB,
+ * and where no copy can be made names.c takes the names of functions from it.
  *
  * Candidates are regular files, inspected with libelf. All of a file's
  * sections are looked at (recognized.c): if GDB does not recognize a file, it shows the user
@@ -82,13 +83,30 @@ static bool has_unit(const struct jitreg_object *object)
 	return found;
 }
 
+const char *jitreg_debuginfo_file(const struct jitreg_debug *debug)
+{
+	return debug->names_path ? debug->names_path : debug->path;
+}
+
 struct jitreg_object *jitreg_debuginfo_open_detached(const struct jitreg_debug *debug)
 {
-	bool referred = debug->kind == JITREG_DEBUG_BUILD_ID || debug->kind == JITREG_DEBUG_LINK;
-	const char *path = referred ? debug->path : debug->names_path;
+	const char *path = debug->kind == JITREG_DEBUG_SELF ? NULL : jitreg_debuginfo_file(debug);
 	struct jitreg_object *object = NULL;
 
 	return path && !jitreg_object_open(path, -1, &object) ? object : NULL;
+}
+
+bool jitreg_debuginfo_has_registrar(const struct jitreg_debug *debug)
+{
+	return debug->names_path;
+}
+
+bool jitreg_debuginfo_is_of(const struct jitreg_object *object, const struct jitreg_debug *debug)
+{
+	uint8_t id[JITREG_BUILD_ID_MAX];
+
+	return jitreg_object_build_id(object, id, sizeof(id)) == debug->build_id_size &&
+	       !memcmp(id, debug->build_id, debug->build_id_size);
 }
 
 /* Does the name that debuggers will open still lead to the file that was mapped? */
@@ -132,10 +150,12 @@ static const char *try_self(const struct jitreg_object *object, struct jitreg_de
 {
 	const char *reason = debuginfo_judge(object, true);
 
-	if (reason)
+	if (reason && reason != reason_registrar)
 		return reason;
 	if (!is_named_by_path(object))
 		return reason_renamed;
+	if (reason)
+		return keep_names(debug, object->path, reason);
 	if (crc && (jitreg_checksum(object, crc) || !jitreg_object_is_intact(object)))
 		return reason_unread;
 	debug->path = strdup(object->path);

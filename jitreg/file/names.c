@@ -78,7 +78,7 @@ static size_t name_size(const char *text)
 	return version && version != text ? (size_t)(version - text) : strlen(text);
 }
 
-static bool is_registrar(const char *text)
+bool jitreg_names_is_registrar(const char *text)
 {
 	return !strcmp(text, "__jit_debug_register_code") || !strcmp(text, "__jit_debug_descriptor");
 }
@@ -86,7 +86,7 @@ static bool is_registrar(const char *text)
 static bool is_wanted(const struct jitreg_object *object, const GElf_Sym *sym, const char *text,
 		      uint32_t section)
 {
-	if (!section || !text || !*text || is_registrar(text))
+	if (!section || !text || !*text || jitreg_names_is_registrar(text))
 		return false;
 	switch (GELF_ST_TYPE(sym->st_info)) {
 	case STT_FUNC:
@@ -325,7 +325,7 @@ bool jitreg_names_have_registrar(const struct jitreg_object *object)
 		for (int i = 1; data && gelf_getsym(data, i, &sym); i++) {
 			const char *text = elf_strptr(object->elf, shdr.sh_link, sym.st_name);
 
-			if (text && sym.st_shndx != SHN_UNDEF && is_registrar(text))
+			if (text && sym.st_shndx != SHN_UNDEF && jitreg_names_is_registrar(text))
 				return true;
 		}
 	}

@@ -129,6 +129,9 @@ int jitreg_names_add_mappings(const struct jitreg_object *object, const struct j
 int jitreg_names_add_detached(const struct jitreg_object *object, const struct jitreg_object *detached,
 			      struct jitreg_names *names);
 
+/** Whether this is one of the two names of the GDB JIT interface. */
+bool jitreg_names_is_registrar(const char *text);
+
 /** Whether `.symtab` or `.dynsym` define one of the two names of the GDB JIT interface. */
 bool jitreg_names_have_registrar(const struct jitreg_object *object);
 

@@ -193,6 +193,10 @@ def compiled(*options, source=SOURCE):
 SMALL = ["-Wl,-z,noseparate-code", "-Wl,-z,max-page-size=512", "-Wl,-z,norelro", "-Wl,--hash-style=sysv"]
 
 
+# Debuggers are referred to a copy of such a library (jitreg/debug_copy.c).
+JIT_INTERFACE = "void *__jit_debug_descriptor[4]; void __jit_debug_register_code(void) { }\n"
+
+
 def libraries():
     yield "symfile", symfile(TEXT)
     yield "symfile_relocatable", symfile(TEXT, b"f@V", relocatable=True)
@@ -202,6 +206,7 @@ def libraries():
     for version in (2, 4, 5):
         yield f"dwarf{version}", compiled("-shared", f"-gdwarf-{version}", *SMALL)
     yield "compressed", compiled("-shared", "-g", "-gz", *SMALL)
+    yield "jit_interface", compiled("-shared", "-g", *SMALL, source=SOURCE + JIT_INTERFACE)
 
 
 # Offsets of python_layout.c, by their names; those of 3.13 and 3.14 are in the seed itself. In 3.11 "gil" is in

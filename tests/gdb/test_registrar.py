@@ -52,7 +52,7 @@ class Live(Case):
                         (stop,) = session.stops(output, f"{name}_{i}")
                         # gdb stops behind the two instructions that make a frame.
                         self.assertEqual(stop.pc, found[i] + 4)
-                        self.assert_backtrace(stop.output["bt"], f"{name}_{i}", "jit_call")
+                        self.assert_backtrace(stop.output["bt"], f"{name}_{i}", "call", "jit_call")
                 self.assertEqual(len(re.findall(r"compiled_\d returns 4\d\b", output)), COUNT, output)
                 self.assertIn("exited normally", output)
                 self.assertEqual([line for line in session.complaints(output) if line != HIDDEN], [])
@@ -61,7 +61,7 @@ class Live(Case):
         output = self.session("libjit_direct.so")
         stops = session.stops(output, "jit_bottom")
         self.assertEqual(len(stops), 1, output)
-        self.assert_backtrace(stops[0].output["bt"], "jit_bottom", "compiled_0", "jit_call")
+        self.assert_backtrace(stops[0].output["bt"], "jit_bottom", "compiled_0", "call", "jit_call")
 
     def test_removed_function_is_gone(self):
         output = self.session("libjit_direct.so")
@@ -69,6 +69,30 @@ class Live(Case):
         table = stop.output["info breakpoints"]
         self.assertRegex(table, r"\n\d+ .*<PENDING> +gone_0\n", table)
         self.assertRegex(table, r"\n\d+ .*0x[0-9a-f]{16} <compiled_0\+4>\n", table)
+
+
+@harness.needs_gdb
+class Detached(Case):
+    """The debug information of such a library is in a file of its own: so are Debian's libpythons from CPython 3.15.2 on."""
+
+    def session(self, **options):
+        with tempfile.TemporaryDirectory() as folder:
+            library, line = harness.detached_compiler(folder)
+            output = harness.gdb([f"break jit.c:{line}", session.LOOP, "run",
+                                  "python drive({0: ['bt 1', 'info locals', 'info source', 'print value']})"],
+                                 harness.HOST, "-n", COUNT, harness.compiled_code(library), **options)
+        stops = re.findall(r"^#0 +(.*)", output, re.M)
+        self.assertGreaterEqual(len(stops), 2 * COUNT, output)
+        for stop in stops:
+            self.assertRegex(stop, rf"\bjit_bottom .*\(value=\d+\) at .*\bjit\.c:{line}$", output)
+        self.assertEqual(len(re.findall(r"^\$\d+ = \d+$", output, re.M)), len(stops))
+        self.assertIn("exited normally", output)
+
+    def test_functions_have_lines_and_arguments_in_each_copy(self):
+        self.session()
+
+    def test_scripts_add_nothing_to_that(self):
+        self.session(script=True)
 
 
 @harness.needs_gdb
@@ -98,7 +122,7 @@ class Afterwards(Case):
         for text in inside:
             names = session.frames(text)
             place = next(i for i, name in enumerate(names) if name.startswith("compiled_"))
-            self.assertEqual([names[place - 1], names[place + 1]], ["wait_for", "jit_wait"], text)
+            self.assertEqual([names[place - 1], *names[place + 1:place + 3]], ["wait_for", "call", "jit_wait"], text)
             seen.append(names[place])
         self.assertEqual(sorted(seen), [f"compiled_{i}" for i in range(COUNT)])
         self.assertEqual(re.findall(r"^(again_\d) in section \.text", output, re.M),

@@ -317,6 +317,7 @@ static void register_registrar_names_are_left_out(void **state)
  * The symfile must not refer to the library's debug file, but has the static functions of it, of which the library
  * was stripped.
  */
+/* There is no folder for a copy of the debug file. */
 static void register_registrar_static_functions_are_those_of_its_debug_file(void **state)
 {
 	static const char source[] = "struct { int words[6]; } __jit_debug_descriptor;\n"
@@ -335,7 +336,9 @@ static void register_registrar_static_functions_are_those_of_its_debug_file(void
 				  "objcopy --only-keep-debug whole.so whole.debug && "
 				  "objcopy --strip-all --add-gnu-debuglink=whole.debug whole.so detached.so"),
 			 0);
+	setenv("XDG_CACHE_HOME", "/proc/none", 1);
 	subject_open(&s, util_path("detached.so"), BIAS);
+	setenv("XDG_CACHE_HOME", util_path("."), 1);
 	assert_int_equal(s.info.debug_kind, JITREG_DEBUG_NAMES);
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
 		assert_true(find_sym(s.sym, ".symtab", wanted[i], &sym));

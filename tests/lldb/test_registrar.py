@@ -56,13 +56,8 @@ class Detached(unittest.TestCase):
     """The debug information of such a library is in a file of its own: so are Debian's libpythons from CPython 3.15.2 on."""
 
     def test_functions_have_lines_in_each_copy(self):
-        with open(os.path.join(harness.ROOT, "tests", "modules", "jit.c")) as file:
-            line = 1 + next(number for number, text in enumerate(file) if "// a place to stop" in text)
         with tempfile.TemporaryDirectory() as folder:
-            whole, debug, library = (os.path.join(path, name) for path, name in (
-                (harness.MODULES, "libjit_exported.so"), (folder, "libjit_split.debug"), (folder, "libjit_split.so")))
-            harness.run("objcopy", "--only-keep-debug", whole, debug).check_returncode()
-            harness.run("objcopy", "--strip-unneeded", f"--add-gnu-debuglink={debug}", whole, library).check_returncode()
+            library, line = harness.detached_compiler(folder)
             output = harness.lldb([f"breakpoint set -f jit.c -l {line}", session.DRIVER, "run", session.drive({0: ["bt"]})],
                                   harness.HOST, "-n", str(COUNT), harness.compiled_code(library))
         places = re.findall(rf"`jit_bottom(?:\(.*\))? at jit\.c:{line}\b", output)

@@ -57,7 +57,8 @@ static int run_inside(const char *folder)
 	if (!error && !strncmp(copies, folder, strlen(folder)))
 		ret |= COPIED;
 	gorgon_error_destroy(error);
-	if (jitreg_cache_find("key", 3, NULL, JITREG_CACHE_DEBUG, build, NULL, &cached) == -ECANCELED)
+	if (jitreg_cache_find("key", 3, NULL, JITREG_CACHE_DEBUG, build, NULL, true, &cached) ==
+	    -ECANCELED)
 		ret |= CACHED;
 	if (gorgon_secure_getenv("LD_LIBRARY_PATH", NULL))
 		ret |= PRIVATE;

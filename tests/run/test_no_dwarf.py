@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import BUILD, GORGON, NAMES_ONLY, ROOT, SANITIZED, gdb, lldb, needs_gdb, needs_lldb, run
+from harness import BUILD, GORGON, ROOT, SANITIZED, gdb, lldb, needs_gdb, needs_lldb, run
 
 VARIANT = os.path.join(BUILD, "no-dwarf-jitreg")  # not the folder in which a user builds it with the loader
 
@@ -76,7 +76,6 @@ class NoDwarf(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout), (0, f"-95 {REASON}\n0 none\n2 1 2\n0\n"))
 
     @needs_gdb
-    @unittest.skipIf(NAMES_ONLY, "debuggers are told names only")
     def test_gdb_has_lines_as_ever(self):
         output = gdb(["break time_sleep", "run", "backtrace 1", "kill"], "env", f"LD_LIBRARY_PATH={VARIANT}",
                      GORGON, "run", "-n", "2", "-c", "import time; time.sleep(0.01)")
