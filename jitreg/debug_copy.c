@@ -129,7 +129,7 @@ static int make_key(struct copy *c)
 
 	if (!out)
 		return -ENOMEM;
-	fprintf(out, "copy 1\n%jd %jd.%09ld %s\n", (intmax_t)st->st_size, (intmax_t)st->st_mtim.tv_sec,
+	fprintf(out, "copy 2\n%jd %jd.%09ld %s\n", (intmax_t)st->st_size, (intmax_t)st->st_mtim.tv_sec,
 		st->st_mtim.tv_nsec, c->from->path);
 	return fclose(out) ? -ENOMEM : 0;
 }
