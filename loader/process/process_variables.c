@@ -9,7 +9,8 @@
 //
 // So an array is never changed but for the value of an entry that is there. Whatever adds or removes an entry makes a new array. The
 // old array is freed when no thread is about to start a program (hold, let_go), and not before KEPT more changes: a caller of
-// posix_spawn() has read `environ` before its call, and host code may read it at any time. Strings stay for good, as the
+// posix_spawn() has read `environ` before its call, CPython copies it when it starts, and host code may read it at any time. KEPT
+// arrays are 100 KB or so in a process that has changed its environment that often. Strings stay for good, as the
 // C library's do; a string that is set a second time is used again.
 //
 // The host's own setenv() works on such an array as on any that a program has put into `environ`.
@@ -24,7 +25,7 @@
 #include <unistd.h>
 
 /* How many arrays are left as they are after they have been replaced. */
-#define KEPT 16
+#define KEPT 256
 
 struct array {
 	struct array *next; // the array that this array has replaced
