@@ -87,7 +87,8 @@ static const struct gorgon_bound always[] = {
 	{"setenv", gorgon_setenv, 3, OF(environment), GORGON_ORDERED,
 	 "does not move the environment under a getenv; works on the copy's own"},
 	{"unsetenv", gorgon_unsetenv, 1, OF(environment), GORGON_ORDERED, "as setenv"},
-	{"putenv", gorgon_putenv, 1, OF(environment), GORGON_ORDERED, "as setenv"},
+	{"putenv", gorgon_putenv, 1, OF(environment), GORGON_ORDERED,
+	 "as setenv; the process's environment gets a copy of the string, which may be a private library's"},
 	{"clearenv", gorgon_clearenv, 0, OF(environment), GORGON_ORDERED, "as setenv"},
 	{"kill", gorgon_process_kill, 2, 0, GORGON_OWN,
 	 "after an unhandled Ctrl-C CPython ends by sending its process SIGINT, which must not end the host; a fault is raised on "

@@ -176,11 +176,17 @@ int gorgon_process_variables_unset(const char *name)
 	return find_entry(name, strlen(name)) ? make_array(name, strlen(name), NULL) : 0;
 }
 
-int gorgon_process_variables_put(char *text)
+// The string is copied, where the C library would keep the caller's: the string may be in a private library, which is unloaded
+// at the end of its interpreter, and the host would read what is not there any more.
+int gorgon_process_variables_put(const char *text)
 {
 	size_t size = strcspn(text, "=");
+	char *copy;
 
-	return text[size] ? put(text, size) : gorgon_process_variables_unset(text);
+	if (!text[size])
+		return gorgon_process_variables_unset(text);
+	copy = find_text(text, size, text + size + 1);
+	return copy ? put(copy, size) : -1;
 }
 
 int gorgon_process_variables_clear(void)

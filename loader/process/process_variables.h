@@ -5,10 +5,10 @@
 
 #include <stdbool.h>
 
-/* As setenv(), unsetenv(), putenv() and clearenv(). One caller at a time. */
+/* As setenv(), unsetenv(), putenv() with a copy of the string, and clearenv(). One caller at a time. */
 int gorgon_process_variables_set(const char *name, const char *value, int overwrite);
 int gorgon_process_variables_unset(const char *name);
-int gorgon_process_variables_put(char *text);
+int gorgon_process_variables_put(const char *text);
 int gorgon_process_variables_clear(void);
 
 /* What `environ` is between these two calls of a thread stays readable and complete, in this thread and in a child that

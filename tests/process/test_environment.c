@@ -227,7 +227,8 @@ static void setenv_in_the_processs_environment_keeps_what_the_host_has(void **st
 	assert_int_equal(gorgon_putenv(text, ns->environment), 0);
 	assert_string_equal(getenv("SET_HERE"), "3");
 	assert_string_equal(getenv("SET_BY_THE_HOST_LATER"), "4");
-	assert_ptr_equal(getenv("PUT_HERE"), text + sizeof("PUT_HERE"));
+	memset(text, 'x', sizeof(text) - 1); // a library that has such a string may be unloaded
+	assert_string_equal(getenv("PUT_HERE"), "1");
 	assert_int_equal(gorgon_unsetenv("SET_HERE", ns->environment), 0);
 	assert_int_equal(gorgon_unsetenv("PUT_HERE", ns->environment), 0);
 	assert_null(getenv("SET_HERE"));
