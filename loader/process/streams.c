@@ -205,6 +205,27 @@ static int streams_fflush(FILE *stream, struct gorgon_streams *streams)
 	return stream ? fflush(stream) : gorgon_streams_flush(streams);
 }
 
+// The process's three streams outlive the library that has the buffer.
+static bool is_processs(const FILE *stream)
+{
+	return stream == stdin || stream == stdout || stream == stderr;
+}
+
+static int streams_setvbuf(FILE *stream, char *buffer, int mode, size_t size)
+{
+	return setvbuf(stream, is_processs(stream) ? NULL : buffer, mode, size);
+}
+
+static void streams_setbuffer(FILE *stream, char *buffer, size_t size)
+{
+	streams_setvbuf(stream, buffer, buffer ? _IOFBF : _IONBF, size);
+}
+
+static void streams_setbuf(FILE *stream, char *buffer)
+{
+	streams_setbuffer(stream, buffer, BUFSIZ);
+}
+
 // --- the part ------------------------------------------------------------------------------------
 
 static void streams_stop(void *state)
@@ -234,6 +255,10 @@ static const struct gorgon_bound bound[] = {
 	 "library closes what has the numbers of other programs' popen() streams, too"},
 	{"fflush", streams_fflush, 1, 0, GORGON_OWN,
 	 "without a stream it writes what the program's own have, and stdout and stderr"},
+	{"setvbuf", streams_setvbuf, GORGON_BOUND_PLAIN, 0, GORGON_ORDERED,
+	 "stdin, stdout and stderr get the mode and keep their buffers: a private library's is unloaded with it"},
+	{"setbuffer", streams_setbuffer, GORGON_BOUND_PLAIN, 0, GORGON_ORDERED, "as setvbuf"},
+	{"setbuf", streams_setbuf, GORGON_BOUND_PLAIN, 0, GORGON_ORDERED, "as setvbuf"},
 };
 
 const struct gorgon_part gorgon_streams_part = {

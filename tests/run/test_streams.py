@@ -52,6 +52,20 @@ else:
             done("looked")
 """
 
+# What is given to the process's stream would be used after its library is unloaded.
+BUFFER = BEGIN + """
+stream = ctypes.c_void_p.in_dll(libc, "stdout")
+untouched = ctypes.create_string_buffer(b"-" * 1024)
+libc.{call}
+libc.printf(b"in a buffer\\n")
+assert untouched.raw == b"-" * 1024 + b"\\0", untouched.raw
+libc.fflush(stream)
+own = libc.fopen(b"own", b"w")
+libc.setvbuf(ctypes.c_void_p(own), untouched, 0, 1024)
+libc.fputs(b"text", own)
+assert untouched.raw.startswith(b"text"), untouched.raw
+"""
+
 
 class Streams(unittest.TestCase):
     def setUp(self):
@@ -115,6 +129,11 @@ for i in range(200):
     assert libc.fclose(stream) == 0
 print(open(f"file{number}").read())
 """), "199\n" * 2)
+
+    def test_stdout_does_not_take_the_buffer_of_a_program(self):
+        for call in "setvbuf(stream, untouched, 0, 1024)", "setbuffer(stream, untouched, 1024)", "setbuf(stream, untouched)":
+            with self.subTest(call=call):
+                self.assertEqual(self.program(BUFFER.replace("{call}", call)), "in a buffer\n" * 2)
 
 
 if __name__ == "__main__":
