@@ -58,13 +58,19 @@ struct search {
 	void *hold;
 };
 
+/* False: it could not be opened, or nothing can be said of it; then it is closed. */
 static bool note_file(struct open_file *file, int fd)
 {
 	*file = (struct open_file){.fd = fd};
 	if (fd < 0)
 		return false;
 	file->flags = fcntl(fd, F_GETFL);
-	return !fstat(fd, &file->st);
+	if (!fstat(fd, &file->st))
+		return true;
+	if (errno != EBADF) // otherwise another thread has closed it
+		close(fd);
+	file->fd = -1;
+	return false;
 }
 
 static bool is_ours(const struct open_file *file)
@@ -231,11 +237,12 @@ static int write_all(const struct open_file *file, const uint8_t *bytes, size_t 
 static int write_file(struct search *c, const char *folder_path, const char *path)
 {
 	char *temporary;
-	int r = 0;
+	int r = 0, fd;
 
 	if (asprintf(&temporary, "%s/new-XXXXXX%s", folder_path, c->suffix) < 0)
 		return -ENOMEM;
-	if (!note_file(&c->open, mkostemps(temporary, (int)strlen(c->suffix), O_CLOEXEC)) || flock(c->open.fd, LOCK_SH))
+	fd = mkostemps(temporary, (int)strlen(c->suffix), O_CLOEXEC);
+	if (!note_file(&c->open, fd) || flock(c->open.fd, LOCK_SH))
 		r = -errno;
 	if (!r)
 		r = write_all(&c->open, c->bytes, c->size);
@@ -244,7 +251,7 @@ static int write_file(struct search *c, const char *folder_path, const char *pat
 	// Opened again by its final name: a mapping, and so each core, has the name by which its file was opened.
 	if (!r && !(c->hold = hold_path(path, c->open.st.st_dev, c->open.st.st_ino, (off_t)c->size)))
 		r = -EBADF;
-	if (c->open.fd >= 0)
+	if (fd >= 0)
 		unlink(temporary);
 	free(temporary);
 	return r;
