@@ -11,6 +11,7 @@
 
 #define _GNU_SOURCE
 #include "process/environment.h"
+#include "process/process_variables.h"
 #include "init.h"
 #include "base/lock.h"
 #include "ns/ns.h"
@@ -41,7 +42,7 @@ struct arguments {
 
 static struct arguments arguments_of(const struct gorgon_object *object)
 {
-	struct arguments ret = {host_argc, host_argv, environ};
+	struct arguments ret = {host_argc, host_argv, gorgon_process_variables_list()};
 	char ***own = gorgon_environment_list(object->ns->environment);
 
 	if (own)

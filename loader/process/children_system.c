@@ -52,7 +52,8 @@ static int spawn_shell(const char *command, const sigset_t *mask, pid_t *pid,
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	*pid = 0;
 	held = gorgon_process_variables_hold();
-	err = gorgon_children_run_spawn(pid, "/bin/sh", NULL, &attributes, argv, environ, children);
+	err = gorgon_children_run_spawn(pid, "/bin/sh", NULL, &attributes, argv,
+					gorgon_process_variables_list(), children);
 	gorgon_process_variables_let_go(held);
 	posix_spawnattr_destroy(&attributes);
 	return err;

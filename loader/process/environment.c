@@ -448,7 +448,7 @@ static char *const *own_list(const struct variables *own)
 static int give(struct gorgon_environment *environment, char *const *envp,
 		int (*fn)(char *const *envp, void *ctx), void *ctx)
 {
-	if (!environment || envp != environ)
+	if (!environment || envp != gorgon_process_variables_list())
 		return fn(envp, ctx);
 	if (environment->own)
 		return fn(own_list(environment->own), ctx);
@@ -504,10 +504,10 @@ int gorgon_fexecve(int fd, char *const *argv, char *const *envp, struct gorgon_e
 
 int gorgon_execv(const char *path, char *const *argv, struct gorgon_environment *environment)
 {
-	return gorgon_execve(path, argv, environ, environment);
+	return gorgon_execve(path, argv, gorgon_process_variables_list(), environment);
 }
 
 int gorgon_execvp(const char *file, char *const *argv, struct gorgon_environment *environment)
 {
-	return gorgon_execvpe(file, argv, environ, environment);
+	return gorgon_execvpe(file, argv, gorgon_process_variables_list(), environment);
 }

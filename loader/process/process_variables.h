@@ -4,12 +4,19 @@
 #define GORGON_PROCESS_PROCESS_VARIABLES_H
 
 #include <stdbool.h>
+#include <unistd.h>
 
 /* As setenv(), unsetenv(), putenv() with a copy of the string, and clearenv(). One caller at a time. */
 int gorgon_process_variables_set(const char *name, const char *value, int overwrite);
 int gorgon_process_variables_unset(const char *name);
 int gorgon_process_variables_put(const char *text);
 int gorgon_process_variables_clear(void);
+
+/* The C library's `environ`, which another thread may set meanwhile. */
+static inline char **gorgon_process_variables_list(void)
+{
+	return __atomic_load_n(&environ, __ATOMIC_SEQ_CST);
+}
 
 /* What `environ` is between these two calls of a thread stays readable and complete, in this thread and in a child that
  * shares its memory (vfork). The second call gets what the first has returned: false where the thread, or the parent of such a
