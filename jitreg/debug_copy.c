@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Copies of debug files without the names of the GDB JIT interface.
+ * This file makes copies of debug files in which the names of the GDB JIT interface are missing.
  *
  * A library may define `__jit_debug_register_code` and `__jit_debug_descriptor` itself: libpython does from CPython 3.15.2
  * on. If GDB was referred to the debug file of such a library, it would look for both at the wrong addresses
- * (file/debuginfo.c). GDB takes the two names from `.symtab` only. So it is referred to a copy of the file, in which
- * the two symbols have no name. The copy is made once and kept (cache.c):
+ * (file/debuginfo.c). GDB takes the two names from `.symtab` only. So Gorgon refers GDB to a copy of the file, in which
+ * the two symbols have no name. The process that needs the copy first makes it; later processes find it in the cache (cache.c). It has:
  *
  *     .symtab          as in the file, but for the two names
  *     .gorgon.key      which state of which file this is a copy of
@@ -38,7 +38,7 @@ struct copy {
 	size_t key_size;
 };
 
-/* Take the names of the interface from the table of symbols. */
+/* Copy the table of symbols to c->symbols, and remove the names of the two symbols of the interface there. */
 static int copy_symbols(struct copy *c, const GElf_Shdr *shdr, const Elf_Data *data)
 {
 	size_t count = data->d_size / sizeof(*c->symbols);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies of debug files that GDB cannot be referred to as they are. See debug_copy.c. Internal to jitreg. */
+/* debug_copy.c makes copies of debug files which GDB must not read themselves. This header is internal to jitreg. */
 #ifndef JITREG_DEBUG_COPY_H
 #define JITREG_DEBUG_COPY_H
 

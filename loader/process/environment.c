@@ -424,7 +424,7 @@ int gorgon_clearenv(struct gorgon_environment *environment)
 	return 0;
 }
 
-// Copy an environment with the namespace's TZ. @room has two more entries than that has.
+// Copy the environment @list into @room, and give the copy the namespace's TZ. @room has place for two entries more than @list has.
 static char *const *with_time_zone(const struct variables *own, char *const *list, char **room)
 {
 	char **entry = variables_find(own, "TZ", 2), **next = room;

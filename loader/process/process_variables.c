@@ -7,8 +7,8 @@
 // execve() fails with EFAULT. In a Python process that never happens, because one GIL covers os.environ and subprocess; here each
 // interpreter has a GIL of its own, and importing numpy alone sets and removes two variables.
 //
-// So an array is never changed but for the value of an entry that is there. Whatever adds or removes an entry makes a new array. The
-// old array is freed when no thread is about to start a program (hold, let_go), and not before KEPT more changes: a caller of
+// So these functions never change an array, except that they replace the value of a variable in its entry. A function that adds or
+// removes a variable makes a new array, which becomes `environ`. The old array is freed when no thread is about to start a program (hold, let_go), and not before KEPT more changes: a caller of
 // posix_spawn() has read `environ` before its call, CPython copies it when it starts, and host code may read it at any time. KEPT
 // arrays are 100 KB or so in a process that has changed its environment that often. Strings stay for good, as the
 // C library's do; a string that is set a second time is used again.

@@ -52,7 +52,8 @@ if __name__ == "__main__":
             print(text.startswith(f"gorgon.{name}(): this is a process of its own"))
 """
 
-# One interpreter sets and removes variables, as importing numpy does; the other starts programs in every way there is.
+# One interpreter sets and removes variables all the time, as an import of numpy does twice. The other interpreter starts programs by
+# vfork(), fork(), system() and popen(), and looks whether each program has got all variables.
 WHOLE_ENVIRONMENT = """
 import collections, ctypes, gorgon, os, subprocess, sys, tempfile
 path = sys.argv[1]

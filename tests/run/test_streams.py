@@ -52,7 +52,7 @@ else:
             done("looked")
 """
 
-# What is given to the process's stream would be used after its library is unloaded.
+# If the C library's stdout took the buffer of a private library, the host would write into it after the library is unloaded.
 BUFFER = BEGIN + """
 stream = ctypes.c_void_p.in_dll(libc, "stdout")
 untouched = ctypes.create_string_buffer(b"-" * 1024)
