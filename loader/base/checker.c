@@ -5,7 +5,7 @@
 // used. All others round sizes up. valgrind also reads the names in a library only when it sees the library's data mapped
 // from the file.
 //
-// If libgorgon itself is built with a sanitizer, the variable stays false: the sanitizer is to test the code that
+// If libgorgon itself is built with a sanitizer, gorgon_checker stays false: the sanitizer shall test the code that
 // runs in processes without a memory checker.
 
 #include "checker.h"
