@@ -11,6 +11,7 @@
  *     .gorgon.key      which state of which file this is a copy of
  *     other sections   as in the file: with the same numbers, which other sections refer to, and compressed if they are
  *                      compressed in the file. Sections with the contents of a program or library have no contents here.
+ *     segments         PT_LOAD as in the file, without contents: libdw compares their addresses with those of the library
  *
  * GDB reads the copy in place of the file.
  */
@@ -105,6 +106,29 @@ static int copy_section(struct copy *c, Elf_Scn *scn)
 	return jitreg_writer_add(&c->file, name, &shdr, bytes, ELF_T_BYTE) ? 0 : -ENOMEM;
 }
 
+static int copy_segments(struct copy *c)
+{
+	size_t count, kept = 0;
+	GElf_Phdr *phdrs;
+	int r = 0;
+
+	if (elf_getphdrnum(c->from->elf, &count) || count >= PN_XNUM)
+		return -ENOEXEC;
+	phdrs = calloc(count + 1, sizeof(*phdrs));
+	if (!phdrs)
+		return -ENOMEM;
+	for (size_t i = 0; !r && i < count; i++) {
+		if (!gelf_getphdr(c->from->elf, (int)i, &phdrs[kept]))
+			r = -ENOEXEC;
+		phdrs[kept].p_offset = phdrs[kept].p_filesz = 0;
+		kept += phdrs[kept].p_type == PT_LOAD;
+	}
+	if (!r && kept)
+		r = jitreg_writer_set_segments(&c->file, phdrs, kept);
+	free(phdrs);
+	return r;
+}
+
 static int copy_build(void *ctx, uint8_t **bytes, size_t *size)
 {
 	struct copy *c = ctx;
@@ -115,6 +139,8 @@ static int copy_build(void *ctx, uint8_t **bytes, size_t *size)
 
 	while (!r && (scn = elf_nextscn(c->from->elf, scn)))
 		r = copy_section(c, scn);
+	if (!r)
+		r = copy_segments(c);
 	if (!r && !jitreg_object_is_intact(c->from))
 		r = -EAGAIN; // what was read may be another file's
 	if (!r && !jitreg_writer_add(&c->file, JITREG_CACHE_KEY, &key, c->key, ELF_T_BYTE))
@@ -129,7 +155,7 @@ static int make_key(struct copy *c)
 
 	if (!out)
 		return -ENOMEM;
-	fprintf(out, "copy 2\n%jd %jd.%09ld %s\n", (intmax_t)st->st_size, (intmax_t)st->st_mtim.tv_sec,
+	fprintf(out, "copy 3\n%jd %jd.%09ld %s\n", (intmax_t)st->st_size, (intmax_t)st->st_mtim.tv_sec,
 		st->st_mtim.tv_nsec, c->from->path);
 	return fclose(out) ? -ENOMEM : 0;
 }
