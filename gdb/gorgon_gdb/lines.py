@@ -24,6 +24,7 @@ TEXT, INFO = b".text", b".debug_info"
 
 _added = {}      # address of a pack's symfile -> Lines
 _stale = []      # Lines of a process that has ended
+_gone = []       # Lines of packs that are gone, at whose addresses there are other packs by now
 _settled = None  # (Snapshot, what else gdb knows) for which nothing is left to do
 _paths = set()    # paths of the files that have been added
 _without = set()  # addresses of symfiles that have no lines to add
@@ -96,6 +97,11 @@ def remove_pack(symfile, covered=()):
         del _added[symfile]
 
 
+def remove_gone(covered):
+    """Of two files with lines of the same code gdb removes what was added first, so this comes before lines are added."""
+    _gone[:] = [lines for lines in _gone if not remove(lines, covered)]
+
+
 def has_only_lines(symbol):
     """Whether the symbol of a function comes from lines that were added here, so that gdb does not know its type."""
     return symbol is not None and symbol.symtab is not None and symbol.symtab.objfile.filename in _paths
@@ -114,6 +120,7 @@ def make_way(obj, covered):
                     or obj.symfile == symfile]:
         remove_pack(symfile, covered)
         _settled = None
+    remove_gone(covered)
 
 
 def serves(obj):
@@ -141,6 +148,7 @@ def refresh(known, covered):
     snapshot = process.try_snapshot()
     if snapshot is None or (snapshot, known) == _settled:
         return True
+    remove_gone(covered)
     wanted = packs(snapshot, known)
     for symfile in [symfile for symfile in _added if symfile not in wanted]:
         remove_pack(symfile, covered)
@@ -155,8 +163,20 @@ def wants_lines():
                for breakpoint in gdb.breakpoints())
 
 
-def on_new_pack(symfile, known):
+def on_new_objfile(event):
+    """gdb has heard of a symfile: what was known of another one at this address is over."""
+    global _settled
+    match = objfiles.SYMFILE.match(event.new_objfile.filename or "")
+    symfile = match and int(match[1], 16)
+    _without.discard(symfile)
+    if symfile in _added:
+        _gone.append(_added.pop(symfile))
+        _settled = None
+
+
+def on_new_pack(symfile, known, covered):
     """Add lines at once, so that a breakpoint by file and line has its places before the first instruction of the copy runs."""
+    remove_gone(covered)
     snapshot = process.try_snapshot()
     members = [obj for obj in snapshot.objects if obj.symfile == symfile]
     if symfile not in _added and is_pack(symfile) and (not members or symfile in packs(snapshot, known)):
@@ -178,5 +198,6 @@ def forget(_event=None):
 
 def on_exited(_event):
     forget()
-    _stale.extend(_added.values())
+    _stale.extend([*_gone, *_added.values()])
+    _gone.clear()
     _added.clear()
