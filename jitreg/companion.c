@@ -244,7 +244,7 @@ static int make_key(struct companion *c)
 
 	if (!out)
 		return -ENOMEM;
-	fprintf(out, "companion 13%s\n", c->with_lines ? " with lines" : "");
+	fprintf(out, "companion 13%s\n", c->with_lines ? " with lines " JITREG_LINES_VERSION : "");
 	for (size_t i = 0; i < c->member_count; i++) {
 		const struct jitreg_member *m = &c->members[i];
 		const struct jitreg_template *t = m->template;

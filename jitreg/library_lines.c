@@ -212,7 +212,7 @@ static int make_key(struct maker *m)
 
 	if (!out)
 		return -ENOMEM;
-	fputs("lines 4\n", out);
+	fputs("lines " JITREG_LINES_VERSION "\n", out);
 	for (size_t i = 0; i < t->debug.build_id_size; i++)
 		fprintf(out, "%02x", t->debug.build_id[i]);
 	fputc(' ', out);

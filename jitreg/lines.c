@@ -9,6 +9,7 @@
  *                  units it reads little for a breakpoint by file and line. Functions of a unit lie side by side,
  *                  because GDB looks an address up by the stretch of the unit that it lies in
  *     function     name, declaration, one stretch of addresses
+ *     module       in Rust a function is in its modules (rust_path.c); each function has module entries of its own
  *     its type     is not known, like the type of a function without debug information: so GDB refuses a call without
  *                  a cast instead of assuming that the function returns nothing. GDB looks types of this kind up by
  *                  name, and finds no type with this name
@@ -31,6 +32,7 @@
 #include "lines.h"
 
 #include "file/line_table.h"
+#include "rust_path.h"
 
 #include <errno.h>
 #include <dwarf.h>
@@ -751,19 +753,48 @@ static const char *find_linkage_name(const struct builder *b, const struct piece
 	return *size ? name->text : NULL;
 }
 
+/*
+ * Begin the entries of a Rust function's modules. Returns how many there are, and the function's name. (In C++ a debugger learns of
+ * namespaces and classes from the linkage name.)
+ */
+static size_t begin_modules(struct builder *b, const struct piece *piece,
+			    char path[static JITREG_RUST_PATH_MAX], const char **name)
+{
+	struct jitreg_bytes *to = &b->ret->sections[JITREG_LINES_INFO];
+	const char *linkage_name = piece->function->linkage_name;
+	size_t count = 0;
+
+	*name = piece->function->name;
+	if (linkage_name && source_unit(piece)->language == DW_LANG_Rust)
+		count = jitreg_rust_path(linkage_name, path);
+	if (!count)
+		return 0;
+	*name = path;
+	for (size_t i = 0; i < count - 1; i++) {
+		put_byte(b, to, JITREG_LINES_ABBREV_MODULE);
+		put_text(b, to, *name);
+		*name += strlen(*name) + 1;
+	}
+	return count - 1;
+}
+
 static void put_function(struct builder *b, const char *folder, const struct piece *piece)
 {
 	struct jitreg_bytes *to = &b->ret->sections[JITREG_LINES_INFO];
 	const struct jitreg_function *f = piece->function;
+	char path[JITREG_RUST_PATH_MAX];
 	size_t linkage_size = 0;
-	const char *linkage_name = piece->is_cold ? NULL : find_linkage_name(b, piece, &linkage_size);
+	const char *linkage_name =
+			   piece->is_cold ? NULL : find_linkage_name(b, piece, &linkage_size),
+		   *name;
+	size_t module_count = begin_modules(b, piece, path, &name);
 
 	put_byte(b, to, linkage_name ? JITREG_LINES_ABBREV_LINKED_FUNCTION : JITREG_LINES_ABBREV_FUNCTION);
 	if (linkage_name) {
 		put(b, to, linkage_name, linkage_size);
 		put_byte(b, to, 0);
 	}
-	put(b, to, f->name, strlen(f->name));
+	put(b, to, name, strlen(name));
 	put_text(b, to, piece->is_cold ? ".cold" : "");
 	put_uleb(b, to, piece->file == NO_SOURCE ? 0 : use_file(b, folder, piece->file));
 	put_uleb(b, to, f->line);
@@ -771,6 +802,8 @@ static void put_function(struct builder *b, const char *folder, const struct pie
 	put_uleb(b, to, b->unknown_type);
 	put_site(b, JITREG_LINES_INFO, JITREG_LINES_ADDRESS, piece->start);
 	put_number(b, to, piece->end - piece->start, 4);
+	while (module_count--)
+		put_byte(b, to, 0);
 }
 
 static void put_arange(struct builder *b, uint64_t unit, uint64_t start, uint64_t size)

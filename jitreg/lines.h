@@ -9,6 +9,9 @@
 #include "file/entries.h"
 #include "writer.h"
 
+/** Part of the keys of all files of the cache with this DWARF: to be changed with what lines.c writes. */
+#define JITREG_LINES_VERSION "7"
+
 /** The sections that are different in each library. */
 enum jitreg_lines_index {
 	JITREG_LINES_INFO,
@@ -32,6 +35,7 @@ enum {
 	JITREG_LINES_ABBREV_UNIT = 1,
 	JITREG_LINES_ABBREV_LOCATION,
 	JITREG_LINES_ABBREV_UNKNOWN_TYPE,
+	JITREG_LINES_ABBREV_MODULE,
 	JITREG_LINES_ABBREV_FUNCTION,
 	JITREG_LINES_ABBREV_LINKED_FUNCTION,
 };

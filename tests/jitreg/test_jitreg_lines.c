@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "../jitreg/lines.h"
+#include "../jitreg/rust_path.h"
 #include "../jitreg/file/object.h"
 #include "cases.h"
 #include "jitreg_util.h"
@@ -404,12 +405,66 @@ static void lines_with_sites_elsewhere_are_not_sound(void **state)
 	deinit(&m);
 }
 
+static void check_path(const char *linkage_name, size_t count, const char *names)
+{
+	char path[JITREG_RUST_PATH_MAX];
+	const char *name = path;
+
+	assert_int_equal(jitreg_rust_path(linkage_name, path), count);
+	for (size_t i = 0; i < count; i++, names += strlen(names) + 1, name += strlen(name) + 1)
+		assert_string_equal(name, names);
+}
+
+static void rust_paths_are_read_of_both_kinds_of_names(void **state)
+{
+	(void)state;
+	check_path("_ZN2rs5weigh17hd6abd193e0a280b6E", 2, "rs\0weigh");
+	check_path("_ZN4core3ops8function6FnOnce9call_once17h0123456789abcdefE", 5,
+		   "core\0ops\0function\0FnOnce\0call_once");
+	check_path("_ZN2rs5weigh17hd6abd193e0a280b6E.llvm.123", 2, "rs\0weigh");
+	check_path("_RNvCs1234_2rs5weigh", 2, "rs\0weigh");
+	check_path("_RNvNtCsbDqzXfLQacH_7mycrate6moduleNtB2_", 0, "");
+	check_path("_RNvNtCs15kBYyAo9fc_7mycrate6module7example", 3, "mycrate\0module\0example");
+	check_path("_RNvCs15kBYyAo9fc_7mycrates_5again", 2, "mycrate\0again");
+	check_path("_RNvC7mycrate4__abc", 2, "mycrate\0_abc");
+	// Closures, impl blocks, generic functions, names that are no ASCII, C++, nothing at all.
+	check_path("_ZN2rs5weigh28_$u7b$$u7b$closure$u7d$$u7d$17h9e0dd3844a384112E", 0, "");
+	check_path("_RNCNvCs1234_2rs5weigh0B3_", 0, "");
+	check_path("_RNvMCs1234_2rsNtB2_4Item3new", 0, "");
+	check_path("_RINvCs1234_2rs5weighlE", 0, "");
+	check_path("_RNvCs1234_2rsu8gdel_5qa", 0, "");
+	check_path("_ZN5space4stepEi", 0, "");
+	check_path("_ZN", 0, "");
+	check_path("_RNv", 0, "");
+	check_path("_ZN99999999999999999999rs", 0, "");
+	check_path("_RNvC9rs", 0, "");
+	check_path("speak_rust", 0, "");
+}
+
+static void rust_paths_have_an_end(void **state)
+{
+	char name[1024] = "_ZN", path[JITREG_RUST_PATH_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < 100; i++)
+		strcat(name, "5crate");
+	strcat(name, "17h0123456789abcdefE");
+	assert_int_equal(jitreg_rust_path(name, path), 0);
+	memset(name, 0, sizeof(name));
+	strcpy(name, "_R");
+	for (size_t i = 0; i < 100; i++)
+		strcat(name, "Nt");
+	assert_int_equal(jitreg_rust_path(name, path), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_are_those_of_the_whole_debug_information),
 		cmocka_unit_test(lines_of_another_machine_are_as_right),
 		cmocka_unit_test(lines_of_a_whole_python_are_small),
+		cmocka_unit_test(rust_paths_are_read_of_both_kinds_of_names),
+		cmocka_unit_test(rust_paths_have_an_end),
 		cmocka_unit_test(lines_of_split_debug_information_are_none),
 		cmocka_unit_test(lines_of_damaged_debug_information_are_none_or_others),
 		cmocka_unit_test(lines_with_sites_elsewhere_are_not_sound),
