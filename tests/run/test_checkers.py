@@ -45,10 +45,13 @@ class Checkers(unittest.TestCase):
         if not runtime:
             self.skipTest("gcc has no address sanitizer here")
         # The first mistake ends the process.
-        result = run(GORGON, "run", "-n", "2", "-c", OVERRUN, env={"LD_PRELOAD": runtime, "ASAN_OPTIONS": "detect_leaks=0"})
+        result = run(GORGON, "run", "-n", "2", "-c", OVERRUN,
+                     env={"LD_PRELOAD": runtime, "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1"})
         self.assertIn("heap-buffer-overflow", result.stderr)
         self.assertIn("is located 0 bytes", result.stderr)
-        self.assertTrue(re.search(r"#1 0x\w+ .*liboverrun\.so", result.stderr), result.stderr)
+        # The sanitizer of GCC 16 knows only libraries of the system's linker; Gorgon's report knows all.
+        self.assertTrue(re.search(r"#1 0x\w+ .*(liboverrun\.so|<unknown module>)", result.stderr), result.stderr)
+        self.assertRegex(result.stderr, r"liboverrun\.so!overrun\+0x\w+  \[interp \d\]")
 
 
 if __name__ == "__main__":
