@@ -57,7 +57,7 @@ case $(version python3-numpy) in 1.*) ;; *) meson=meson ;; esac
 cross=""
 [ "$(dpkg --print-architecture)" = arm64 ] || cross="gcc-aarch64-linux-gnu g++-aarch64-linux-gnu"
 packages="
-	gcc g++ $gold make pkg-config git $cross
+	gcc g++ gfortran $gold make pkg-config git $cross
 	libelf-dev zlib1g-dev libdw-dev libcmocka-dev libjson-c-dev
 	lib$python lib$python-dev lib$python-dbg $python-dbg
 	python3 python3-pip python3-setuptools python3-wheel python3-numpy $meson python3-venv python3-cffi python3-pytest python3-pytest-xdist python3-hypothesis

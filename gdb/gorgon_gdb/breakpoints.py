@@ -17,7 +17,7 @@ import tempfile
 
 import gdb
 
-from . import commands, elf, files, location_resolver, objfiles, ours, place_names, process, reruns, root, symbols, values
+from . import commands, elf, files, languages, location_resolver, objfiles, ours, place_names, process, reruns, root, symbols, values
 
 _places = {}       # (path of a library, location) -> [address in the file]
 _failed = set()    # keys of _places that could not be looked up, and are not tried again for each further interpreter
@@ -219,10 +219,6 @@ def absolute(location, snapshot):
     return f"{place.symtab.filename}:{line}"
 
 
-def quoted(text):
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
 def create(command, location, interp, rest, condition):
     """Have gdb make a breakpoint, which it announces. Raises gdb.error when its location can never be one."""
     snapshot = process.try_snapshot()
@@ -232,9 +228,9 @@ def create(command, location, interp, rest, condition):
     look_up(snapshot.objects if snapshot else [], [location])
     refresh(ours.wanted() | {(location, scope)})
     name = f"{location}@{scope}"
-    text = f"{command} -function {quoted(name) if re.search('[ ,]', name) else name} {rest}"
+    text = f"{command} -function {languages.quoted(name) if re.search('[ ,]', name) else name} {rest}"
     if condition:
-        text += f" if $gorgon_eval({quoted(condition)})"
+        text += f" if $gorgon_eval({languages.argument(condition, location)})"
     gdb.execute(f"with breakpoint pending on -- {text}", from_tty=True)
     breakpoint = max(filter(ours.is_ours, gdb.breakpoints()), key=lambda b: b.number)
     if breakpoint.pending:
@@ -357,14 +353,20 @@ class GorgonEval(gdb.Function):
         super().__init__("gorgon_eval")
 
     def invoke(self, text):
+        obj = None
         try:
             obj = values.selected_object()
             if obj and gdb.parameter("gorgon auto-symbols"):
                 if symbols.attach_for_condition(obj):
                     gdb.selected_frame().find_sal()
                     symbols.refresh_lines()
-            return gdb.parse_and_eval(values.in_own_copy(text.string()))
+            if obj:
+                languages.follow_frame()
+            return gdb.parse_and_eval(values.in_own_copy(languages.text(text)))
         except (gdb.error, root.RootError, root.MemoryProblem) as error:
+            # gdb does not stop where a condition's names mean nothing. It cannot see that here, so the function does.
+            if "No symbol " in str(error) and (obj is None or gdb.selected_frame().function() is None):
+                return 0
             raise gdb.GdbError(str(error)) from None
 
 

@@ -72,7 +72,7 @@ def check_symfile(obj, known):
 def announced():
     """The symfile that a thread is about to register, or None: gdb hears of it only when the thread goes on."""
     try:
-        registrar = int(gdb.parse_and_eval(f"(unsigned long) &{REGISTRAR}"))
+        registrar = process.address_of_global(REGISTRAR)
         (descriptor,) = ADDRESS.unpack(process.read_memory(registrar + DESCRIPTOR_OFF, ADDRESS.size))
         _, action, entry, _ = DESCRIPTOR.unpack(process.read_memory(descriptor, DESCRIPTOR.size))
         if action != REGISTERED:

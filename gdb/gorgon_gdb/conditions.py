@@ -17,7 +17,7 @@ import re
 
 import gdb
 
-from . import breakpoints, execute, objfiles, process, root, symbols, values
+from . import breakpoints, execute, languages, objfiles, process, root, symbols, values
 
 FEW = 8  # interpreters with debug information of their own
 PREFIX = "$gorgon_eval("
@@ -31,8 +31,7 @@ _changing = False
 
 
 def names_in(condition):
-    found = (match["name"] for match in values.TOKEN.finditer(condition))
-    return [name for name in found if name and name not in values.WORDS]
+    return languages.names(condition) - values.WORDS
 
 
 def is_many(snapshot):
@@ -40,11 +39,39 @@ def is_many(snapshot):
     return len(snapshot.interpreters) >= FEW or any(obj.symfile_kind == root.PACK for obj in snapshot.objects)
 
 
-def is_of_copies(name, snapshot):
-    """Whether a name is that of a global variable or function of private code."""
+def scopes(block):
+    """The C++ namespaces that a block's function is in, the innermost first; at last the global one."""
+    while block and not block.function:
+        block = block.superblock
+    name = re.sub(r"<.*|\(.*", "", block.function.name) if block else ""
+    parts = name.split("::")[:-1]
+    return ["::".join(parts[:count]) + "::" for count in range(len(parts), 0, -1)] + [""]
+
+
+def lookup(name, block):
+    """(gdb's symbol for a name at a block or None, whether nothing more need be known of it). The frame's language is not that of
+    the block, so gdb does not look into the namespaces around the block."""
+    if block:
+        symbol, is_member = gdb.lookup_symbol(name, block)
+        if is_member:
+            return values.static_member(name, block), True
+        if symbol and (symbol.needs_frame or symbol.is_argument):
+            return None, True
+    for scope in scopes(block):
+        symbol = gdb.lookup_global_symbol(scope + name) or gdb.lookup_static_symbol(scope + name)
+        if symbol:
+            return symbol, False
+    return None, not block
+
+
+def is_of_copies(name, snapshot, block):
+    """Whether a name is that of a global variable or function of private code, as far as can be known: what a "use" of
+    Fortran or a "using" of C++ has brought into a block is known only when somebody is there."""
     try:
-        symbol = gdb.lookup_global_symbol(name) or gdb.lookup_static_symbol(name)
-        if symbol is None or symbol.addr_class in values.NO_ADDRESS or symbol.is_argument:
+        symbol, is_sure = lookup(name, block)
+        if symbol is None:
+            return not is_sure
+        if symbol.addr_class in values.NO_ADDRESS or symbol.is_argument:
             return False
         if symbol.addr_class == gdb.SYMBOL_LOC_COMPUTED:
             return True  # thread-local
@@ -61,8 +88,10 @@ def is_in_copies(breakpoint, snapshot):
 
 def needs(condition, snapshot, addresses):
     names = names_in(condition) if condition and PREFIX not in condition else ()
-    return bool(names) and (is_many(snapshot) and not are_described(addresses, snapshot)
-                            or any(is_of_copies(name, snapshot) for name in names))
+    if not names or is_many(snapshot) and not are_described(addresses, snapshot):
+        return bool(names)
+    block = next(filter(None, map(gdb.block_for_pc, addresses)), None)
+    return any(is_of_copies(name, snapshot, block) for name in names)
 
 
 def are_described(addresses, snapshot):
@@ -88,8 +117,10 @@ def places_of(number):
     return [place.address for breakpoint in gdb.breakpoints() if breakpoint.number == number for place in breakpoint.locations]
 
 
-def own(condition):
-    return f"{PREFIX}{breakpoints.quoted(condition)})"
+def own(condition, addresses=(), location=""):
+    """A condition that is evaluated by our scripts, for a breakpoint with these places or of which only the location is known."""
+    files = [place.symtab.filename for place in map(gdb.find_pc_line, filter(None, addresses)) if place.symtab]
+    return f"{PREFIX}{languages.argument(condition, location, *files)})"
 
 
 def adapt(breakpoint):
@@ -103,7 +134,7 @@ def adapt(breakpoint):
             and is_in_copies(breakpoint, snapshot)):
         _changing = True
         try:
-            breakpoint.condition = own(breakpoint.condition)
+            breakpoint.condition = own(breakpoint.condition, [place.address for place in breakpoint.locations])
         except gdb.error:
             pass  # of a place that is gone
         finally:
@@ -143,7 +174,7 @@ def typed(command, line):
     addresses = () if not snapshot else places_of(found[1].split()[-1]) if command in PARTS else places(found[1].rpartition("if")[0])
     if snapshot and are_described(addresses, snapshot):
         return None  # adapt() sees to global variables
-    return f"{command} {found[1]}{own(found[2])}"
+    return f"{command} {found[1]}{own(found[2], addresses, found[1])}"
 
 
 def can_be_many():

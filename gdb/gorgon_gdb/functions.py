@@ -3,7 +3,7 @@
 
 import gdb
 
-from . import process, root, values
+from . import languages, process, root, values
 
 VARIABLE = "_gorgon_interp"
 
@@ -56,7 +56,7 @@ class Gorgon(gdb.Function):
         super().__init__("gorgon")
 
     def invoke(self, name, interp=None):
-        text = name.string()
+        text = languages.text(name)
         try:
             copy = values.copy_of_frame() if interp is None else values.copy_of(int(interp))
             variable = values.find(text, copy) if copy else None

@@ -99,16 +99,8 @@ def variable(line):
     """-var-create NAME FRAME EXPRESSION: as a rule NAME is "-" and FRAME "*"; FRAME "@" is the frame that is selected at each
     update."""
     index = len(line.values) - 1
-    write = ordinary.of_frame if line.value(index - 1) == "@" else in_slot
+    write = ordinary.of_frame if line.value(index - 1) == "@" else ordinary.in_slot
     return replaced(line, index, lambda text: lasting(text, write))
-
-
-def in_slot(_name, variable, _copy):
-    """A write_name() for ordinary.lasting(): a variable of gdb's that points there, because "sizeof" does not look into what
-    $gorgon() returns."""
-    slot = f"_gorgon_{variable.address:x}"
-    gdb.set_convenience_variable(slot, gdb.Value(variable.address).cast(variable.type.pointer()))
-    return f"*${slot}"
 
 
 def lasting(expression, write):

@@ -17,7 +17,7 @@ import re
 
 import gdb
 
-from . import execute, process, root, values
+from . import execute, languages, process, root, values
 
 # (options before "--", /FMT, the expression)
 PRINT = re.compile(r"(\s*-.*?(?<!\S)--(?=\s)|)(\s*/\S*|)(.*)", re.S)
@@ -74,20 +74,34 @@ def lasting(expression, copy, write_name, only_wrong=False):
 
 def of_frame(name, _variable, _copy):
     """A write_name() for lasting(): the name's variable in the copy of the frame that is selected when gdb evaluates it."""
-    return f'$gorgon("{name}")'
+    return f"$gorgon({languages.argument(name)})"
 
 
 def of_copy(name, variable, copy):
     """A write_name() for lasting(): the name's variable in this copy. A thread-local variable is that of the frame which is
     selected when gdb evaluates it, because the selected thread may be another interpreter's by then."""
     interp = None if variable.thread_local else copy.namespace.interp
-    return of_frame(name, None, None) if interp is None else f'$gorgon("{name}", {interp})'
+    return of_frame(name, None, None) if interp is None else f"$gorgon({languages.argument(name)}, {interp})"
 
 
-def at_place(_name, variable, _copy):
+def at_place(name, variable, _copy):
     """A write_name() for lasting(): this variable of this thread, as gdb writes it for "watch -location". (gdb 13 crashes on a
     function in Python in a watched expression, which it calls while no thread is selected.)"""
-    return f"* ({variable.type.pointer()}) {variable.address:#x}"
+    return written_place(name, variable.address, variable.type)
+
+
+def written_place(name, address, kind):
+    """A place in memory as an expression that means the same everywhere, later, too."""
+    if languages.current() in languages.ALIKE:
+        return f"* ({kind.pointer()}) {address:#x}"
+    return in_slot(name, values.Variable(address, kind), None)
+
+
+def in_slot(name, variable, _copy):
+    """A write_name() for lasting(): a variable of gdb's that points there. Every language can read that, and "sizeof" looks into it."""
+    slot = languages.slot(name, variable.address)
+    gdb.set_convenience_variable(slot, gdb.Value(variable.address).cast(variable.type.pointer()))
+    return f"*${slot}"
 
 
 def run(command, from_tty=False, to_string=False):
@@ -220,7 +234,7 @@ class Watch(Ordinary):
             value = value.referenced_value()
         if value.address is None:
             raise gdb.GdbError("Attempt to take address of value not located in memory.")
-        return f"* ({value.type.strip_typedefs().pointer()}) {int(value.address):#x}"
+        return written_place(text, int(value.address) & values.MASK, value.type.strip_typedefs())
 
 
 class ReadWatch(Watch):

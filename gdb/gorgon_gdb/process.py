@@ -43,10 +43,18 @@ def _key():
     return inferior.num, inferior.pid
 
 
+def address_of_global(name):
+    """The address of a global variable or function by its name, whatever the language of the selected frame is. Raises gdb.error."""
+    symbol = gdb.lookup_global_symbol(name)
+    if symbol is not None:
+        return int(symbol.value().address) & 0xFFFFFFFFFFFFFFFF
+    # What is stripped of everything but .dynsym has no symbol with a type.
+    return int(gdb.parse_and_eval(f"&{name}")) & 0xFFFFFFFFFFFFFFFF
+
+
 def _find_root():
-    # By name, without a type: libgorgon may be stripped of everything but .dynsym.
     try:
-        return int(gdb.parse_and_eval(f"&{SYMBOL}")) & 0xFFFFFFFFFFFFFFFF
+        return address_of_global(SYMBOL)
     except gdb.error:
         raise root.RootError(f"this process does not use Gorgon: there is no {SYMBOL}") from None
 

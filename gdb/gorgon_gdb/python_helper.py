@@ -75,7 +75,7 @@ def use_own_globals():
 def python_of_host():
     """The python.Python of the host's own CPython, for a frame outside private code; None if the host has none."""
     try:
-        runtime = int(gdb.parse_and_eval("(unsigned long)&_PyRuntime"))
+        runtime = process.address_of_global("_PyRuntime")
     except gdb.error:
         return None
     if process.find_object(runtime):  # gdb takes a copy's where the host has none

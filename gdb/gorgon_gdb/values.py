@@ -15,17 +15,10 @@ import re
 
 import gdb
 
-from . import commands, elf, files, lines, machines, process, root, symbols, tables
+from . import commands, elf, files, languages, lines, machines, process, root, symbols, tables
 
 MASK = 0xFFFFFFFFFFFFFFFF
 
-# What may be a name of a variable in C and C++; strings and members of structures are skipped.
-TOKEN = re.compile(r"""
-      (?P<skip> "(?:\\.|[^"\\])*" | '(?:\\.[^']*|[^'\\])'
-      | (?:\.|->)\s*[A-Za-z_]\w* | (?:struct|union|enum|class)\s+\w+ | \$\w+ | \b\d[\w.]* )
-    | (?P<cast> \(\s*(?P<type>[A-Za-z_][\w\s:]*[\s*]*)\)\s* )?
-      (?P<name> (?:'[^']*'::)? (?:::)? [A-Za-z_]\w* (?:::[A-Za-z_]\w*)* (?!\s*::|\w) | '[^']+' )
-    """, re.X)
 # gdb's names of the kinds of symbols that have no address.
 NO_ADDRESS = [getattr(gdb, f"SYMBOL_LOC_{kind}") for kind in ("UNDEF", "CONST", "CONST_BYTES", "TYPEDEF", "LABEL",
                                                              "OPTIMIZED_OUT")]
@@ -97,15 +90,31 @@ class Variable:
 def lookup_symbol(name, only_global=False):
     """gdb's symbol for a name, as its own expressions would take it; or None."""
     try:
-        symbol = gdb.lookup_global_symbol(name) if only_global else gdb.lookup_symbol(name)[0]
+        symbol, is_member = (gdb.lookup_global_symbol(name), False) if only_global else gdb.lookup_symbol(name)
     except gdb.error:  # no frame
-        symbol = gdb.lookup_global_symbol(name)
+        symbol, is_member = gdb.lookup_global_symbol(name), False
+    if is_member:
+        return static_member(name, gdb.selected_frame().block())
     return symbols.described(symbol or gdb.lookup_static_symbol(name), name)
+
+
+def static_member(name, block):
+    """gdb's symbol of a static member of a method's class, or of a class from which that is derived; or None. @block is in the method."""
+    this = gdb.lookup_symbol("this", block)[0]
+    classes = [this.type.strip_typedefs().target()] if this else []
+    while classes:
+        kind = classes.pop().strip_typedefs().unqualified()
+        for field in kind.fields():
+            if field.is_base_class:
+                classes.append(field.type)
+            elif field.name == name:
+                return None if hasattr(field, "bitpos") else gdb.lookup_global_symbol(f"{kind.name}::{name}")
+    return None
 
 
 def find(name, copy):
     """The Variable of a name in a Copy, or None if what gdb itself finds is right."""
-    file, _, plain = name.rpartition("'::")
+    file, _, plain = languages.folded(name).rpartition("'::")
     is_global = plain.startswith("::")  # a local variable may have the name, too
     plain = plain.removeprefix("::").strip("'")
     symbol = None if file else lookup_symbol(plain, is_global)
@@ -268,7 +277,7 @@ def replace_names(expression, copy, write):
         variable = find(name, copy) if name and name not in WORDS else None
         return write(match, variable) if variable else match[0]
 
-    return TOKEN.sub(replace, expression)
+    return languages.token().sub(replace, expression)
 
 
 def rewrite(expression, copy):

@@ -368,3 +368,8 @@ $(UNITS): | $(MODULES)
 INJECTED := malloc calloc realloc reallocarray strdup vasprintf asprintf mmap mprotect open \
 	fstat memfd_create pread pwrite
 $(BUILD)/tests/test_inject: private WRAP := $(INJECTED)
+
+# Languages, as debuggers see them.
+MODULES += $(MOD)/libspeak.so
+$(MOD)/libspeak.so: $(MOD_SRC)/speak.cc
+	$(MOD_CXX) -O0 $<
