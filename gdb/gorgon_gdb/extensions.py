@@ -65,4 +65,4 @@ def on_new_objfile(event):
     snapshot = process.try_snapshot() if extent else None
     if snapshot:
         add(snapshot.objects_between(*extent))
-        lines.on_new_pack(int(match[1], 16), symbols.added(), symbols.covered())
+        lines.on_new_pack(int(match[1], 16), symbols.added())

@@ -98,7 +98,7 @@ def remove_pack(symfile, covered=()):
 
 
 def remove_gone(covered):
-    """Of two files with lines of the same code gdb removes what was added first, so this comes before lines are added."""
+    """Of two files with lines of the same code gdb removes what was added first: that is the pack that is gone."""
     _gone[:] = [lines for lines in _gone if not remove(lines, covered)]
 
 
@@ -174,9 +174,8 @@ def on_new_objfile(event):
         _settled = None
 
 
-def on_new_pack(symfile, known, covered):
+def on_new_pack(symfile, known):
     """Add lines at once, so that a breakpoint by file and line has its places before the first instruction of the copy runs."""
-    remove_gone(covered)
     snapshot = process.try_snapshot()
     members = [obj for obj in snapshot.objects if obj.symfile == symfile]
     if symfile not in _added and is_pack(symfile) and (not members or symfile in packs(snapshot, known)):
