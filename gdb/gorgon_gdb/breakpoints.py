@@ -17,7 +17,7 @@ import tempfile
 
 import gdb
 
-from . import commands, elf, files, languages, location_resolver, objfiles, ours, place_names, process, reruns, root, symbols, values
+from . import commands, elf, files, languages, location_resolver, methods, objfiles, ours, place_names, process, reruns, root, symbols, values
 
 _places = {}       # (path of a library, location) -> [address in the file]
 _failed = set()    # keys of _places that could not be looked up, and are not tried again for each further interpreter
@@ -205,7 +205,7 @@ def on_stop(_event):
 def absolute(location, snapshot):
     """A location that means the same in each copy. Raises root.RootError, gdb.error."""
     if location.startswith("*"):
-        address = commands.evaluate_address(values.in_own_copy(location[1:]))
+        address = commands.evaluate_address(methods.in_own_copy(location[1:], values.copy_of()))
         obj = snapshot.find_object(address) if snapshot else None
         if not obj:
             raise root.RootError(f"{address:#x} is in no private object")
@@ -362,7 +362,7 @@ class GorgonEval(gdb.Function):
                     symbols.refresh_lines()
             if obj:
                 languages.follow_frame()
-            return gdb.parse_and_eval(values.in_own_copy(languages.text(text)))
+            return gdb.parse_and_eval(methods.in_own_copy(languages.text(text), values.copy_of()))
         except (gdb.error, root.RootError, root.MemoryProblem) as error:
             # gdb does not stop where a condition's names mean nothing. It cannot see that here, so the function does.
             if "No symbol " in str(error) and (obj is None or gdb.selected_frame().function() is None):

@@ -15,7 +15,7 @@ import re
 
 import gdb
 
-from . import conditions, execute, ordinary, process, root, symbols, values
+from . import conditions, execute, methods, ordinary, process, root, symbols, values
 
 HISTORY = re.compile(r"^\s*(\d+)  (.*)\n\Z", re.M)
 ACTING = ("call", "output", "display", "x", "set", "jump")
@@ -59,7 +59,7 @@ def advice(name, line, copy):
         place = place_of(expression, copy)
         return place and f"jump *{place:#x}"
     text = ordinary.lasting(expression, copy, ordinary.of_copy if name == "display" else ordinary.of_frame, True)
-    if text == expression:
+    if text == expression and (name != "call" or methods.rewrite(expression, copy) == expression):
         return None
     if name in ("call", "set"):
         return f"{'print' if name == 'call' else 'set var'}{shape} {expression}"

@@ -17,7 +17,7 @@ import re
 
 import gdb
 
-from . import execute, languages, process, root, values
+from . import execute, languages, methods, process, root, values
 
 # (options before "--", /FMT, the expression)
 PRINT = re.compile(r"(\s*-.*?(?<!\S)--(?=\s)|)(\s*/\S*|)(.*)", re.S)
@@ -40,7 +40,7 @@ def selected_copy():
 def own(expression):
     """An expression for gdb to evaluate now, in which names are replaced by what they mean in the selected frame's copy."""
     try:
-        text = values.rewrite(expression, selected_copy())[0]
+        text = methods.in_own_copy(expression, selected_copy())
     except (gdb.error, values.NoType):
         return expression  # gdb says what is wrong with it
     return expression if text != expression and has_a_mistake(text) else text

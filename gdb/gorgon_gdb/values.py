@@ -264,11 +264,6 @@ def thread_pointer():
     return None
 
 
-def in_own_copy(expression):
-    """The expression with addresses of the selected frame's copy in place of names."""
-    return rewrite(expression, copy_of())[0]
-
-
 def replace_names(expression, copy, write):
     """The expression with write(match, variable) in place of each name that is a Variable of a Copy."""
 
