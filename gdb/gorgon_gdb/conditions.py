@@ -90,7 +90,7 @@ def needs(condition, snapshot, addresses):
     names = names_in(condition) if condition and PREFIX not in condition else ()
     if not names or is_many(snapshot) and not are_described(addresses, snapshot):
         return bool(names)
-    block = next(filter(None, map(gdb.block_for_pc, addresses)), None)
+    block = next(filter(None, map(gdb.block_for_pc, filter(None, addresses))), None)
     return any(is_of_copies(name, snapshot, block) for name in names)
 
 

@@ -87,7 +87,7 @@ class Perf(unittest.TestCase):
                     self.addCleanup(os.remove, name)
                     file.write(text)
                 rows = report(process.pid, folder)
-        self.assertGreater(sum(float(percent) for percent, _, _, symbol in rows if symbol == "countdown [jit]"), 90, rows)
+        self.assertGreater(sum(float(percent) for percent, _, _, symbol in rows if symbol == "countdown [jit]"), 50, rows)
 
 
 def probes_work():
