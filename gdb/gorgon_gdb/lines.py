@@ -97,9 +97,10 @@ def remove_pack(symfile, covered=()):
         del _added[symfile]
 
 
-def remove_gone(covered):
-    """Of two files with lines of the same code gdb removes what was added first: that is the pack that is gone."""
-    _gone[:] = [lines for lines in _gone if not remove(lines, covered)]
+def remove_gone(covered, chosen=lambda lines: True):
+    """Of two files with lines of the same code gdb removes what was added first: that is the pack that is gone. Where the code is still
+    there these files do no harm, so they stay until the prompt: gdb warns when places change in a stop."""
+    _gone[:] = [lines for lines in _gone if not (chosen(lines) and remove(lines, covered))]
 
 
 def has_only_lines(symbol):
@@ -116,11 +117,11 @@ def remove_stale():
 def make_way(obj, covered):
     """Remove the lines of a copy whose whole debug information is to be added, since gdb uses what comes first."""
     global _settled
-    for symfile in [symfile for symfile, lines in _added.items() if lines.has(obj.start + (obj.end - obj.start) // 2)
-                    or obj.symfile == symfile]:
+    middle = obj.start + (obj.end - obj.start) // 2
+    for symfile in [symfile for symfile, lines in _added.items() if lines.has(middle) or obj.symfile == symfile]:
         remove_pack(symfile, covered)
         _settled = None
-    remove_gone(covered)
+    remove_gone(covered, lambda lines: any(obj.start <= start < obj.end for start, _ in lines.runs))
 
 
 def serves(obj):
@@ -148,7 +149,7 @@ def refresh(known, covered):
     snapshot = process.try_snapshot()
     if snapshot is None or (snapshot, known) == _settled:
         return True
-    remove_gone(covered)
+    remove_gone(covered, lambda lines: not snapshot.find_object(lines.runs[0][0]))
     wanted = packs(snapshot, known)
     for symfile in [symfile for symfile in _added if symfile not in wanted]:
         remove_pack(symfile, covered)

@@ -32,6 +32,7 @@ def before_prompt(_event=None):
     if symbols.are_to_change() or extensions.are_to_come():
         execute.forget_place()
     on_stop()
+    lines.remove_gone(symbols.covered())
 
 
 def install(_event=None):
