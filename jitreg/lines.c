@@ -754,7 +754,7 @@ static const char *find_linkage_name(const struct builder *b, const struct piece
 }
 
 /*
- * Begin the entries of a Rust function's modules. Returns how many there are, and the function's name. (In C++ a debugger learns of
+ * Begin the entries of a Rust function's modules. The function returns how many modules there are, and sets @name to the Rust function's own name. (In C++ a debugger learns of
  * namespaces and classes from the linkage name.)
  */
 static size_t begin_modules(struct builder *b, const struct piece *piece,

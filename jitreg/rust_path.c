@@ -25,7 +25,7 @@ struct writer {
 	size_t size, count; // of the path: bytes, names
 };
 
-/* Read a name behind its length. In v0 there is a _ between the two if the name begins with a digit or _. */
+/* Read a name, in front of which its length is written. In v0 a _ separates a name that begins with a digit or _ from its length. */
 static bool read_name(struct writer *w, bool is_v0, const char **name, size_t *size)
 {
 	*size = 0;

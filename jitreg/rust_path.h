@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file
- * The names of Rust's functions with their modules. Internal to jitreg.
+ * This reads the modules of Rust's functions from the functions' linkage names. Internal to jitreg.
  */
 #ifndef JITREG_RUST_PATH_H
 #define JITREG_RUST_PATH_H
@@ -12,13 +12,13 @@
 #define JITREG_RUST_PATH_MAX 256
 
 /**
- * The path of a function from the name by which the linker knows it: its crate, its modules, its own name.
+ * Read the path of a function, which is its crate, its modules and its own name, from the name by which the linker knows it.
  *
  * @param[out] path  One name after the other, each with its NUL.
  *
  * @return how many names these are; 0 if the linkage name is of another kind: of a generic function or of a trait's, for instance.
  *
- * Specification: the two manglings of rustc, legacy and v0 (RFC 2603).
+ * Specification: rustc has two manglings, legacy and v0 (RFC 2603).
  */
 size_t jitreg_rust_path(const char *linkage_name, char path[static JITREG_RUST_PATH_MAX]);
 

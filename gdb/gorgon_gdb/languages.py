@@ -14,7 +14,7 @@ NUMBER = r"\b\d\w*(?:\.\d\w*)?"
 NAME = r"(?:::)?[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*(?!\s*::|\w)"
 NO_CAST = "(?P<cast>(?!)(?P<type>))?"
 
-# What may be a name of a variable; texts and members of structures are skipped.
+# These expressions find each word that may be the name of a variable. They pass over texts, numbers and members of structures.
 C = re.compile(r"""
       (?P<skip> "(?:\\.|[^"\\])*" | '(?:\\.[^']*|[^'\\])'
       | (?:\.|->)\s*[A-Za-z_]\w* | (?:struct|union|enum|class)\s+\w+ | \$\w+ | \b\d[\w.]* )

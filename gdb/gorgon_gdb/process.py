@@ -48,7 +48,7 @@ def address_of_global(name):
     symbol = gdb.lookup_global_symbol(name)
     if symbol is not None:
         return int(symbol.value().address) & 0xFFFFFFFFFFFFFFFF
-    # What is stripped of everything but .dynsym has no symbol with a type.
+    # gdb knows no type of a variable in a library that was stripped of everything but .dynsym, so it has no symbol for the variable.
     return int(gdb.parse_and_eval(f"&{name}")) & 0xFFFFFFFFFFFFFFFF
 
 
