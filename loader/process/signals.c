@@ -528,6 +528,10 @@ void gorgon_signals_stop_timers(struct gorgon_signals *view)
 	timed = view->timed;
 	view->timed = 0;
 	gorgon_timer_owners_drop(view);
+	// A thread of an abandoned program may still have a signal to take, for which the process's default would be its
+	// action: the dispatcher stays until the view goes.
+	if (!view->deliver)
+		view->timed = timed;
 	for (int number = 1; number < NSIG; number++) {
 		if (!(timed & bit(number)))
 			continue;
@@ -652,7 +656,6 @@ void gorgon_signals_leave(struct gorgon_signals *view, struct gorgon_signals *ou
 void gorgon_signals_silence(struct gorgon_signals *view)
 {
 	__atomic_store_n(&view->deliver, false, __ATOMIC_RELEASE);
-	gorgon_signals_stop_timers(view);
 }
 
 bool gorgon_signals_send(struct gorgon_signals *view, int number)

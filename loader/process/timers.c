@@ -484,6 +484,11 @@ static void timers_stop(void *state)
 	gorgon_signals_stop_timers(timers->ns->signals);
 }
 
+void gorgon_timers_abandon(struct gorgon_ns *ns)
+{
+	timers_stop(gorgon_parts_state(ns->parts, &gorgon_timers_part));
+}
+
 static void take_for_fork(void)
 {
 	gorgon_masked_lock(&lock, &before_fork);

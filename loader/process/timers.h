@@ -7,4 +7,7 @@
 
 extern const struct gorgon_part gorgon_timers_part;
 
+/* Delete all timers of a namespace, whose program goes on, and whose signals are silenced. */
+void gorgon_timers_abandon(struct gorgon_ns *ns);
+
 #endif

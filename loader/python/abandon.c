@@ -25,6 +25,7 @@
 #include "process/parking.h"
 #include "process/sample.h"
 #include "process/signals.h"
+#include "process/timers.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -138,6 +139,7 @@ static bool mark_abandoned(struct gorgon_interp *interp, const char *why,
 	__atomic_add_fetch(&total, 1, __ATOMIC_RELAXED);
 	gorgon_parking_prepare();
 	gorgon_signals_silence(interp->ns->signals);
+	gorgon_timers_abandon(interp->ns);
 	show_abandoned(interp);
 	return true;
 }

@@ -87,6 +87,13 @@ static const struct program programs[] = {
 					 "class Late:\n"
 					 "  def __del__(self, forever=forever): forever()\n"
 					 "late = Late()\n", " in forever"},
+	{"timers, and a finaliser that is blocked", "import signal, time\n"
+						    "for which, name in enumerate(('ALRM', 'VTALRM', 'PROF')):\n"
+						    "  signal.signal(getattr(signal, 'SIG' + name), lambda *args: None)\n"
+						    "  signal.setitimer(which, .002, .002)\n"
+						    "class Late:\n"
+						    "  def __del__(self, sleep=time.sleep): sleep(1000)\n"
+						    "late = Late()\n", "line 6 in __del__"},
 	{"C code", "import ctypes\n" THREAD(BEGUN "  while not ctypes.CDLL(None).test_stop_may_spin(): time.sleep(0.001)\n"
 				       "  ctypes.PyDLL(None).test_stop_spin()\n", "False"), "test_stop_spin"},
 	{"C code in atexit", "import atexit, ctypes; atexit.register(ctypes.PyDLL(None).test_stop_spin)\n", "test_stop_spin"},
@@ -185,6 +192,9 @@ static bool run_and_stop(const struct program *program, struct gorgon_interp *by
 		usleep(1000);
 	named = stop_program(interp, program);
 	assert_int_equal(abandoned_count(), before + !!program->named);
+	// Its timers must not signal the process any more, which has the default for their signals.
+	for (clock_t begin = clock(); strstr(program->source, "setitimer") && clock() - begin < CLOCKS_PER_SEC / 50;)
+		continue;
 	still_computes(bystander);
 	__atomic_store_n(&spinning, false, __ATOMIC_RELAXED);
 	err = gorgon_interp_destroy(interp);
