@@ -71,6 +71,45 @@ PYTHON = [[[("sleep", "    time.sleep(600)"), ("<module>", "[sleep, in_numpy, de
           [[("in_cpp", "    walk.go(1"), ("<module>", "[sleep, in_numpy, deep, ")]]]
 OUTERMOST = ["Py_RunMain", "run_program", "gorgon_interp_main", "run_interpreter", "start_thread"]
 
+# Put before gorgon-symdump: writes down which thread is stopped, and how much has been printed by then.
+STOPS = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/types.h>
+#include <unistd.h>
+long ptrace(enum __ptrace_request request, ...)
+{
+	long (*next)(enum __ptrace_request, pid_t, void *, void *) = dlsym(RTLD_NEXT, "ptrace");
+	va_list list;
+	va_start(list, request);
+	pid_t tid = va_arg(list, pid_t);
+	void *addr = va_arg(list, void *), *data = va_arg(list, void *);
+	va_end(list);
+	if (request == PTRACE_ATTACH || request == PTRACE_INTERRUPT) {
+		FILE *file = fopen(getenv("STOPS"), "a");
+		fprintf(file, "%d %ld\\n", (int)tid, (long)lseek(STDOUT_FILENO, 0, SEEK_CUR));
+		fclose(file);
+	}
+	return next(request, tid, addr, data);
+}
+"""
+
+
+def stops(*command):
+    """[(thread, bytes of output by then)] for each time that the command has stopped a thread."""
+    with tempfile.TemporaryDirectory() as folder:
+        shim, found = os.path.join(folder, "stops.so"), os.path.join(folder, "found")
+        subprocess.run(["gcc", "-x", "c", "-", "-fPIC", "-shared", "-o", shim], input=STOPS, text=True, check=True)
+        env = dict(os.environ, LD_PRELOAD=shim, STOPS=found, ASAN_OPTIONS="verify_asan_link_order=0:detect_leaks=0")
+        with open(os.path.join(folder, "output"), "w") as file:
+            subprocess.run(command, stdout=file, env=env, check=True, timeout=harness.TIMEOUT)
+        with open(found) as file:
+            return [tuple(int(word) for word in line.split()) for line in file]
+
 
 # The same in every version: a generator, a call deep in Python and back through C, and a holder of a GIL.
 # The callback's line is neither its function's first nor the next one.
@@ -168,6 +207,8 @@ class Stacks(unittest.TestCase):
         cls.texts = {"live": session.output(pid, "--stacks"), "gcore": session.output(gcore, "--stacks")}
         cls.documents = {"live": session.output(pid, "--stacks", "--json"),
                          "gcore": session.output(gcore, "--json", "--stacks")}
+        cls.stops = {words: stops(harness.SYMDUMP, str(pid), *words.split())
+                     for words in ("--stacks", "--stacks --json", "--record 0.3 --native")}
         with open(f"/proc/{pid}/stat") as file:
             cls.state = file.read().rsplit(")", 1)[1].split()[0]
         cls.threads = {int(tid) for tid in os.listdir(f"/proc/{pid}/task")}
@@ -185,6 +226,16 @@ class Stacks(unittest.TestCase):
         labels = [label for label, _ in self.stacks["live"]]
         self.assertEqual(labels[:COUNT], [f"interp {i}" for i in range(COUNT)])
         self.assertEqual(set(labels[COUNT:]), {"no interpreter"})
+
+    def test_each_thread_is_stopped_once(self):
+        """Frames are in libraries of every kind; nobody is stopped again when one comes up that was not known yet."""
+        for words, found in self.stops.items():
+            with self.subTest(words):
+                self.assertEqual(sorted(tid for tid, _ in found), sorted(self.threads))
+
+    def test_output_comes_thread_by_thread(self):
+        printed = [size for _, size in self.stops["--stacks"]]
+        self.assertEqual(printed, sorted(set(printed)))
 
     def test_functions_in_order(self):
         for source, found in self.stacks.items():

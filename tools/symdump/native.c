@@ -212,9 +212,9 @@ static int add_frame(Dwfl_Frame *state, void *arg)
 	Dwarf_Addr pc;
 	bool activation;
 
-	if (!dwfl_frame_pc(state, &pc, &activation) ||
-	    !unwinder_knows(&native->unwinder, pc - !activation) || native->pc_count == DEPTH_MAX)
+	if (!dwfl_frame_pc(state, &pc, &activation) || native->pc_count == DEPTH_MAX)
 		return DWARF_CB_ABORT;
+	unwinder_learn(&native->unwinder, pc - !activation);
 	native->pcs = grow(native->pcs, native->pc_count, sizeof(*native->pcs));
 	native->pcs[native->pc_count++] = (struct dwfl_frame){pc, !activation};
 	return DWARF_CB_OK;
@@ -266,10 +266,9 @@ static bool native_begin(struct native *native)
 {
 	struct dump *dump = native->recording->dump;
 
-	if (!native->has_begun)
-		unwinder_init(&native->unwinder, dump);
-	else if (!native->unwinder.missed)
+	if (native->has_begun)
 		return true;
+	unwinder_init(&native->unwinder, dump);
 	native->has_begun = true;
 	if (unwinder_begin(&native->unwinder, true))
 		return true;
@@ -344,23 +343,18 @@ static bool sample_thread(struct native *native, pid_t tid)
 	if (state == THREAD_GONE || state == THREAD_SAME)
 		return true;
 	select_pythons(native, tid);
-	do {
-		for (size_t i = native->first; i < native->end; i++)
-			python_stack_deinit(&native->pythons[i].stack);
-		if (!native_begin(native))
-			return false;
-		if (!stop_and_read(native, tid, &forbidden)) {
-			thread->slept = false;
-			recording->is_refused = forbidden;
-			if (forbidden)
-				problem(&dump->snapshot.problems,
-					"%s: --native: thread %d cannot be stopped: another "
-					"program debugs it, or it is "
-					"somebody else's",
-					dump->target.name, tid);
-			return !forbidden;
-		}
-	} while (native->unwinder.missed);
+	if (!native_begin(native))
+		return false;
+	if (!stop_and_read(native, tid, &forbidden)) {
+		thread->slept = false;
+		recording->is_refused = forbidden;
+		if (forbidden)
+			problem(&dump->snapshot.problems,
+				"%s: --native: thread %d cannot be stopped: another program debugs it, or it is "
+				"somebody else's",
+				dump->target.name, tid);
+		return !forbidden;
+	}
 	thread->was_stopped = true;
 	count_thread(native, thread, state);
 	return true;

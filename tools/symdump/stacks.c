@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // --stacks: the frames of every thread, grouped by the interpreter whose code it runs.
 //
-// unwind.c tells libdwfl what is loaded. A live process is stopped one thread at a time, for as long as that thread's
-// frames take (dwfl_linux_proc_attach()); its Python frames are read at the same moment. Where a frame was in an object
-// that libdwfl did not know yet, all is read again. stacks_print.c shows all of it. Not handled: a second interpreter
-// in one thread, a thread that runs its first Python code while we read.
+// unwind.c tells libdwfl what is loaded. A live process is stopped one thread at a time and each thread once, for as long
+// as that thread's frames take (dwfl_linux_proc_attach()); its Python frames are read at the same moment. Then the thread
+// goes on and stacks_print.c shows what it did, so that a process with many busy threads gives output from the start.
+// The order is that of the interpreters that the threads belong to by the target's own lists. Not handled: a second
+// interpreter in one thread, a thread that runs its first Python code while we read.
 
 #define _GNU_SOURCE
 #include "stacks.h"
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 
 #define FRAME_MAX  20000  // of one thread
-#define FRAMES_MAX 500000 // of all
+#define FRAMES_MAX 500000 // of all: the target may be made up
 #define THREAD_MAX 100000
 
 // One libpython file, with however many copies.
@@ -22,7 +23,7 @@ struct python {
 	struct python_layout *layout;
 };
 
-// A thread that has run Python code, and of which interpreter.
+// A thread that has run Python code, and of which interpreter. Or any thread, and to which interpreter it belongs.
 struct user {
 	pid_t tid;
 	size_t ns;
@@ -35,11 +36,14 @@ struct stacks {
 	struct python_layout **layouts; // of each namespace, or NULL
 	struct user *users;             // sorted
 	size_t user_count;
+	struct user *threads; // all, in the order in which they are read
+	size_t thread_count;
+	struct map owners; // of a thread: a namespace's index
 	size_t frames_left;
+	size_t printed;
 	struct python *pythons;
 	size_t python_count;
-	struct thread *threads;
-	size_t count;
+	struct thread *thread; // that is being read
 };
 
 // Before any thread is stopped: reading debug information takes its time.
@@ -130,13 +134,13 @@ static void read_python(struct stacks *stacks, struct thread *thread)
 static int add_frame(Dwfl_Frame *state, void *arg)
 {
 	struct stacks *stacks = arg;
-	struct thread *thread = &stacks->threads[stacks->count - 1];
+	struct thread *thread = stacks->thread;
 	Dwarf_Addr pc;
 	bool activation;
 
-	if (!dwfl_frame_pc(state, &pc, &activation) ||
-	    !unwinder_knows(&stacks->unwinder, pc - !activation))
+	if (!dwfl_frame_pc(state, &pc, &activation))
 		return DWARF_CB_ABORT;
+	unwinder_learn(&stacks->unwinder, pc - !activation);
 	if (!thread->count) // from its first frame to its last the thread is stopped
 		read_python(stacks, thread);
 	if (thread->count == FRAME_MAX || !stacks->frames_left)
@@ -156,20 +160,62 @@ static bool is_in_generated(const struct snapshot *snapshot, const struct thread
 	return object && !*object->path;
 }
 
-static int add_thread(Dwfl_Thread *state, void *arg)
+static int note_thread(Dwfl_Thread *state, void *arg)
 {
 	struct stacks *stacks = arg;
+	pid_t tid = dwfl_thread_tid(state);
+	const size_t *owner = map_get(&stacks->owners, (uint64_t)tid, 0);
+
+	if (stacks->thread_count == THREAD_MAX)
+		return DWARF_CB_ABORT;
+	stacks->threads = grow(stacks->threads, stacks->thread_count, sizeof(*stacks->threads));
+	stacks->threads[stacks->thread_count++] = (struct user){tid, owner ? *owner : NO_NS};
+	return DWARF_CB_OK;
+}
+
+static int compare_owners(const void *a, const void *b)
+{
+	const struct user *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? -1 : 1;
+	return compare_users(a, b);
+}
+
+// Which threads there are. None of them is stopped for that.
+static bool list_threads(struct stacks *stacks)
+{
 	const struct snapshot *snapshot = &stacks->dump->snapshot;
-	struct thread *thread;
+	struct map by_addr = {0};
+
+	for (size_t i = 0; i < snapshot->ns_count; i++) {
+		*map_find(&by_addr, snapshot->namespaces[i].addr, 0) = i;
+		*map_find(&stacks->owners, snapshot->namespaces[i].thread, 0) = i;
+	}
+	for (size_t i = 0; i < snapshot->thread_count; i++) {
+		const size_t *ns = map_get(&by_addr, snapshot->threads[i].ns, 0);
+
+		if (ns)
+			*map_find(&stacks->owners, snapshot->threads[i].tid, 0) = *ns;
+	}
+	for (size_t i = 0; i < stacks->user_count; i++)
+		*map_find(&stacks->owners, (uint64_t)stacks->users[i].tid, 0) = stacks->users[i].ns;
+	map_deinit(&by_addr);
+	if (!unwinder_begin(&stacks->unwinder, false) ||
+	    dwfl_getthreads(stacks->unwinder.dwfl, note_thread, stacks) < 0)
+		return false;
+	if (stacks->thread_count)
+		qsort(stacks->threads, stacks->thread_count, sizeof(*stacks->threads), compare_owners);
+	return true;
+}
+
+static void read_thread(struct stacks *stacks, struct thread *thread)
+{
+	const struct snapshot *snapshot = &stacks->dump->snapshot;
 	int err;
 
-	if (stacks->count == THREAD_MAX)
-		return DWARF_CB_ABORT;
-	progress("threads", stacks->count, stacks->user_count);
-	stacks->threads = grow(stacks->threads, stacks->count, sizeof(*stacks->threads));
-	thread = &stacks->threads[stacks->count++];
-	*thread = (struct thread){.tid = dwfl_thread_tid(state), .ns = NO_NS};
-	err = dwfl_thread_getframes(state, add_frame, stacks);
+	stacks->thread = thread;
+	err = dwfl_getthread_frames(stacks->unwinder.dwfl, thread->tid, add_frame, stacks);
 	if (thread->count == FRAME_MAX || !stacks->frames_left)
 		thread->why_cut =
 			format("more than %d frames, or %d of all threads", FRAME_MAX, FRAMES_MAX);
@@ -186,80 +232,53 @@ static int add_thread(Dwfl_Thread *state, void *arg)
 	}
 	if (thread->ns == NO_NS && thread->python.count) // the stack was cut off before its private frames
 		thread->ns = thread->python_ns;
-	return DWARF_CB_OK;
 }
 
-static int compare_threads(const void *a, const void *b)
+// The thread goes on before what takes longer, its functions and lines, is looked up.
+static void show_thread(struct stacks *stacks, pid_t tid)
 {
-	const struct thread *x = a, *y = b;
+	struct thread thread = {.tid = tid, .ns = NO_NS};
 
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? -1 : 1;
-	return x->tid < y->tid ? -1 : x->tid > y->tid;
-}
-
-static void drop_threads(struct stacks *stacks)
-{
-	for (size_t i = 0; i < stacks->count; i++) {
-		free(stacks->threads[i].frames);
-		free(stacks->threads[i].why_cut);
-		python_stack_deinit(&stacks->threads[i].python);
-	}
-	free(stacks->threads);
-	stacks->threads = NULL;
-	stacks->count = 0;
-	stacks->frames_left = FRAMES_MAX;
-}
-
-// Every thread's frames, as far as they are in wanted objects.
-static bool collect_once(struct stacks *stacks)
-{
-	Dwfl *dwfl;
-	bool done;
-
-	drop_threads(stacks);
-	dwfl = unwinder_begin(&stacks->unwinder, false);
-	done = dwfl && dwfl_getthreads(dwfl, add_thread, stacks) >= 0;
-	if (!done)
-		fprintf(stderr, "gorgon-symdump: %s: its threads cannot be read: %s\n",
-			stacks->dump->target.name, dwfl_errmsg(-1));
-	progress_end();
-	unwinder_end(&stacks->unwinder); // lets the threads go before anything slow is printed
-	return done;
-}
-
-static bool stacks_collect(struct stacks *stacks)
-{
-	bool done = false;
-
-	do
-		done = collect_once(stacks);
-	while (done && stacks->unwinder.missed);
-	return done;
+	read_thread(stacks, &thread);
+	if (stacks->dump->json)
+		print_thread_json(stacks->dump, &thread, !stacks->printed++);
+	else
+		print_thread(stacks->dump, &thread);
+	fflush(stdout);
+	free(thread.frames);
+	free(thread.why_cut);
+	python_stack_deinit(&thread.python);
 }
 
 int print_stacks(struct dump *dump)
 {
-	struct stacks stacks = {.dump = dump, .codes = python_codes_create()};
+	struct stacks stacks = {
+		.dump = dump, .codes = python_codes_create(), .frames_left = FRAMES_MAX};
 	bool done;
 
 	unwinder_init(&stacks.unwinder, dump);
 	find_layouts(&stacks);
 	find_users(&stacks);
-	done = stacks_collect(&stacks);
-	if (stacks.count)
-		qsort(stacks.threads, stacks.count, sizeof(*stacks.threads), compare_threads);
+	done = list_threads(&stacks);
+	if (!done)
+		fprintf(stderr, "gorgon-symdump: %s: its threads cannot be read: %s\n", dump->target.name,
+			dwfl_errmsg(-1));
 	if (dump->json)
-		print_threads_json(dump, stacks.threads, stacks.count);
-	else
-		print_threads(dump, stacks.threads, stacks.count);
-	drop_threads(&stacks);
+		json_begin(dump, "gorgon-symdump --stacks", "threads");
+	for (size_t i = 0; i < stacks.thread_count; i++)
+		show_thread(&stacks, stacks.threads[i].tid);
+	if (dump->json) {
+		json_end_list();
+		json_end();
+	}
 	unwinder_deinit(&stacks.unwinder);
 	python_codes_destroy(stacks.codes);
 	for (size_t i = 0; i < stacks.python_count; i++)
 		python_layout_destroy(stacks.pythons[i].layout);
+	map_deinit(&stacks.owners);
 	free(stacks.pythons);
 	free(stacks.layouts);
 	free(stacks.users);
+	free(stacks.threads);
 	return done ? STATUS_OK : STATUS_NO_TARGET;
 }

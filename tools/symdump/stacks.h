@@ -20,7 +20,8 @@ struct thread {
 	char *why_cut; // or NULL
 };
 
-void print_threads(struct dump *dump, const struct thread *threads, size_t count);
-void print_threads_json(struct dump *dump, const struct thread *threads, size_t count);
+void print_thread(struct dump *dump, const struct thread *thread);
+/* An item of a list that is begun and ended by the caller; see json_begin(). */
+void print_thread_json(struct dump *dump, const struct thread *thread, bool first);
 
 #endif

@@ -37,7 +37,7 @@ static void print_python(const struct thread *thread, size_t first, size_t end)
 	}
 }
 
-static void print_thread(struct dump *dump, const struct thread *thread)
+void print_thread(struct dump *dump, const struct thread *thread)
 {
 	char label[32] = "no interpreter";
 	size_t python = 0;
@@ -68,12 +68,6 @@ static void print_thread(struct dump *dump, const struct thread *thread)
 		printf("(cut off: %s)\n", thread->why_cut);
 	print_python(thread, python, thread->python.count);
 	putchar('\n');
-}
-
-void print_threads(struct dump *dump, const struct thread *threads, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		print_thread(dump, &threads[i]);
 }
 
 static struct json_object *python_json(const struct thread *thread, size_t first, size_t end)
@@ -155,11 +149,7 @@ static struct json_object *thread_json(struct dump *dump, const struct thread *t
 	return ret;
 }
 
-void print_threads_json(struct dump *dump, const struct thread *threads, size_t count)
+void print_thread_json(struct dump *dump, const struct thread *thread, bool first)
 {
-	json_begin(dump, "gorgon-symdump --stacks", "threads");
-	for (size_t i = 0; i < count; i++)
-		json_print_item(thread_json(dump, &threads[i]), !i);
-	json_end_list();
-	json_end();
+	json_print_item(thread_json(dump, thread), first);
 }

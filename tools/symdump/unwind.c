@@ -3,8 +3,8 @@
 //
 // Our objects are reported to it at their addresses beside the system's files, and each file is opened only when a
 // frame is in it, and once for all its copies.
-// libdwfl compares each object that is reported with all before it, and most objects have no frame: at first it gets
-// the libpythons only, and is told anew with the objects that frames were in, until there are no others.
+// libdwfl compares each object that is reported with all before it, and most objects have no frame: it is told of an
+// object when the first frame is in it, between that frame and its caller. So each thread is read once.
 
 #define _GNU_SOURCE
 #include "unwind.h"
@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define ROUND_MAX 8
 
 // A file that frames are in, or what stands for one of generated code.
 struct file {
@@ -95,15 +93,11 @@ static void unwind_report(Dwfl *dwfl, struct unwinder *unwinder, const char *pat
 	*userdata = unwinder;
 }
 
-static void report_all(Dwfl *dwfl, struct unwinder *unwinder)
+static void report_system(Dwfl *dwfl, struct unwinder *unwinder)
 {
 	const struct target *target = &unwinder->dump->target;
 	const struct snapshot *snapshot = &unwinder->dump->snapshot;
 
-	for (size_t i = 0; i < snapshot->range_count; i++)
-		if (unwinder->wanted[snapshot->by_start[i] - snapshot->objects])
-			unwind_report(dwfl, unwinder, snapshot->by_start[i]->path,
-				      snapshot->by_start[i]->start, snapshot->by_start[i]->end);
 	for (size_t i = 0; i < target->mapping_count;) {
 		const struct mapping *first = &target->mappings[i++];
 
@@ -119,16 +113,8 @@ static void report_all(Dwfl *dwfl, struct unwinder *unwinder)
 
 void unwinder_init(struct unwinder *unwinder, struct dump *dump)
 {
-	const struct snapshot *snapshot = &dump->snapshot;
-
 	*unwinder = (struct unwinder){
-		.dump = dump, .wanted = zalloc(snapshot->object_count, sizeof(*unwinder->wanted))};
-	for (size_t i = 0; i < snapshot->ns_count; i++) {
-		const struct object *libpython = snapshot_libpython(snapshot, i);
-
-		if (libpython)
-			unwinder->wanted[libpython - snapshot->objects] = true;
-	}
+		.dump = dump, .known = zalloc(dump->snapshot.object_count, sizeof(*unwinder->known))};
 }
 
 void unwinder_deinit(struct unwinder *unwinder)
@@ -141,7 +127,7 @@ void unwinder_deinit(struct unwinder *unwinder)
 			close(unwinder->files[i].fd);
 	}
 	free(unwinder->files);
-	free(unwinder->wanted);
+	free(unwinder->known);
 	*unwinder = (struct unwinder){0};
 }
 
@@ -165,14 +151,11 @@ Dwfl *unwinder_begin(struct unwinder *unwinder, bool is_stopped)
 	};
 
 	unwinder_end(unwinder);
-	unwinder->missed = false;
-	if (unwinder->rounds++ == ROUND_MAX) // the target has frames in other objects each time
-		memset(unwinder->wanted, true, unwinder->dump->snapshot.object_count);
 	unwinder->dwfl = dwfl_begin(&callbacks);
 	if (!unwinder->dwfl)
 		return NULL;
 	dwfl_report_begin(unwinder->dwfl);
-	report_all(unwinder->dwfl, unwinder);
+	report_system(unwinder->dwfl, unwinder);
 	dwfl_report_end(unwinder->dwfl, NULL, NULL);
 	return unwind_attach(unwinder, is_stopped) ? unwinder->dwfl : NULL;
 }
@@ -185,14 +168,15 @@ void unwinder_end(struct unwinder *unwinder)
 	unwinder->core = NULL;
 }
 
-bool unwinder_knows(struct unwinder *unwinder, uint64_t addr)
+void unwinder_learn(struct unwinder *unwinder, uint64_t addr)
 {
 	const struct snapshot *snapshot = &unwinder->dump->snapshot;
 	const struct object *object = snapshot_find(snapshot, addr);
 
-	if (!object || unwinder->wanted[object - snapshot->objects])
-		return true;
-	unwinder->wanted[object - snapshot->objects] = true;
-	unwinder->missed = true;
-	return false;
+	if (!object || unwinder->known[object - snapshot->objects])
+		return;
+	unwinder->known[object - snapshot->objects] = true;
+	dwfl_report_begin_add(unwinder->dwfl);
+	unwind_report(unwinder->dwfl, unwinder, object->path, object->start, object->end);
+	dwfl_report_end(unwinder->dwfl, NULL, NULL);
 }

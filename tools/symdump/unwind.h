@@ -13,22 +13,20 @@ struct unwinder {
 	struct aarch64_core *core; /* or NULL */
 	struct file *files;
 	size_t file_count;
-	bool *wanted; /* of each object: libdwfl is to know it */
-	bool missed; /* a frame was in another one: the frames are to be read again after unwinder_begin() */
-	int rounds;
+	bool *known; /* of each object: libdwfl has been told of it */
 };
 
 /* Of the dump's snapshot and mappings, which must outlive it and not change. */
 void unwinder_init(struct unwinder *unwinder, struct dump *dump);
 void unwinder_deinit(struct unwinder *unwinder);
 /*
- * Tell libdwfl of what is wanted by now, and attach it to the target; the threads of a process are stopped by
- * libdwfl while it reads them, or with @is_stopped by the caller. NULL: dwfl_errmsg() says why.
+ * Attach libdwfl to the target; the threads of a process are stopped by libdwfl while it reads them, or with
+ * @is_stopped by the caller. NULL: dwfl_errmsg() says why.
  */
 Dwfl *unwinder_begin(struct unwinder *unwinder, bool is_stopped);
 void unwinder_end(struct unwinder *unwinder);
-/* False: a frame at this address is missed. */
-bool unwinder_knows(struct unwinder *unwinder, uint64_t addr);
+/* Tell libdwfl of the object that @addr is in, before it looks for the caller of a frame there. */
+void unwinder_learn(struct unwinder *unwinder, uint64_t addr);
 
 /* generated.c: an object file with unwind data of generated code, or NULL; both are the caller's. */
 Elf *generated_elf(const struct target *target, const struct object *object, void **data);
