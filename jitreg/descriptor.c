@@ -35,6 +35,7 @@
  */
 #define _GNU_SOURCE 1
 #include "descriptor.h"
+#include "jitreg.h"
 
 #include "machine/machine.h"
 
@@ -89,6 +90,7 @@ static struct jit_code_entry empty_entry = {
 	.symfile_size = sizeof(empty_symfile),
 };
 
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER; /* taken before `lock` */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct jit_code_entry *last_entry;
 
@@ -107,6 +109,16 @@ bool jitreg_descriptor_is_watched(void)
 	return JITREG_HOST.is_breakpoint((const void *)(uintptr_t)__jit_debug_register_code);
 }
 
+void jitreg_making_lock(void)
+{
+	pthread_mutex_lock(&making);
+}
+
+void jitreg_making_unlock(void)
+{
+	pthread_mutex_unlock(&making);
+}
+
 void jitreg_lock(void)
 {
 	pthread_mutex_lock(&lock);
@@ -122,14 +134,46 @@ void jitreg_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/*
- * fork() runs "prepare" handlers in reverse order of registration. This handler is
- * registered by a very early constructor, so it runs last: handlers of the program may
- * still call this library.
- */
-__attribute__((constructor(101))) static void install_fork_handlers(void)
+void jitreg_before_fork(void)
 {
-	pthread_atfork(jitreg_lock, jitreg_unlock, jitreg_unlock);
+	jitreg_making_lock();
+	jitreg_lock();
+}
+
+void jitreg_after_fork(void)
+{
+	jitreg_unlock();
+	jitreg_making_unlock();
+}
+
+static bool fork_by_caller; /* atomic */
+static __thread bool held_for_fork __attribute__((tls_model("initial-exec"))); /* by the handlers below */
+
+void jitreg_fork_by_caller(void)
+{
+	__atomic_store_n(&fork_by_caller, true, __ATOMIC_RELEASE);
+}
+
+static void before_fork(void)
+{
+	if (__atomic_load_n(&fork_by_caller, __ATOMIC_ACQUIRE))
+		return;
+	jitreg_before_fork();
+	held_for_fork = true;
+}
+
+/* A caller who has come in between takes the locks around the next fork(). */
+static void after_fork(void)
+{
+	if (!held_for_fork)
+		return;
+	held_for_fork = false;
+	jitreg_after_fork();
+}
+
+__attribute__((constructor)) static void install_fork_handlers(void)
+{
+	pthread_atfork(before_fork, after_fork, after_fork);
 }
 
 static uint64_t descriptor_now(void)

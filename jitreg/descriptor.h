@@ -101,6 +101,11 @@ JITREG_PROTECTED void __jit_debug_register_code(void);
  * except jitreg_image.symfile_changed.
  */
 void jitreg_lock(void);
+
+/* The lock of the work of making a library's lines. It is taken before the lock above. */
+void jitreg_making_lock(void);
+void jitreg_making_unlock(void);
+
 void jitreg_unlock(void);
 
 /** Take the lock unless a thread holds it: true when it was taken. */

@@ -184,6 +184,20 @@ JITREG_API void jitreg_prepared_destroy(struct jitreg_prepared *prepared);
 JITREG_API void jitreg_prepare_registered(void);
 
 /**
+ * Around fork() the library takes its locks by itself, with pthread_atfork(). A caller that registers while it holds a
+ * lock of its own has to take that lock before these. It calls this once, before it registers anything, and from then on
+ * jitreg_before_fork() as the last thing before each fork(), and jitreg_after_fork() as the first thing after it, in
+ * the parent and in the child. Any thread.
+ */
+JITREG_API void jitreg_fork_by_caller(void);
+
+/** Take the library's locks before fork(). The same thread forks and calls jitreg_after_fork(). */
+JITREG_API void jitreg_before_fork(void);
+
+/** Release them, in the parent and in the child. */
+JITREG_API void jitreg_after_fork(void);
+
+/**
  * Register a symfile that the caller has made or got: what a JIT compiler would put into a
  * descriptor of its own. Its sections must have their run-time addresses.
  *

@@ -18,36 +18,17 @@
 #include "templates.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 struct jitreg_prepared {
 	struct jitreg_template *template;
 };
 
-static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
-
-static void before_fork(void)
-{
-	pthread_mutex_lock(&making);
-}
-
-static void after_fork(void)
-{
-	pthread_mutex_unlock(&making);
-}
-
-/* Registered after the handlers of descriptor.c, so that fork() takes this mutex before that lock, as make_lines() does. */
-__attribute__((constructor(102))) static void install_fork_handlers(void)
-{
-	pthread_atfork(before_fork, after_fork, after_fork);
-}
-
 static void make_lines(struct jitreg_template *template)
 {
 	struct jitreg_lines lines;
 
-	pthread_mutex_lock(&making);
+	jitreg_making_lock();
 	if (!template->prepared) {
 		jitreg_library_lines_find(template, &lines); // a failure will show when the lines are needed
 		jitreg_lines_deinit(&lines);
@@ -55,7 +36,7 @@ static void make_lines(struct jitreg_template *template)
 		template->prepared = true;
 		jitreg_unlock();
 	}
-	pthread_mutex_unlock(&making);
+	jitreg_making_unlock();
 }
 
 static struct jitreg_template *hold_unprepared(void)

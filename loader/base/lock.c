@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The loader's one lock.
+// The loader's one lock, and the lock that is taken before it.
 //
-// Order: this lock, then libjitreg's, then whatever the C library takes (malloc,
+// Order: the loader's lock, then libjitreg's, then whatever the C library takes (malloc,
 // its own loader lock inside dlopen and dlsym). Nothing below takes this lock:
 // constructors, destructors, resolvers of our callers and Python code run without
 // it, and callbacks of the host are documented as running under it.
@@ -13,6 +13,7 @@
 // ("Callouts" are calls that are made from within an operation and for which it gives the
 // lock up: constructors, destructors, functions that were registered for the end.)
 
+#define _GNU_SOURCE
 #include "lock.h"
 #include "clock.h"
 
@@ -21,15 +22,19 @@
 #include <time.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
-// How many callouts are under way in the process, and how many of them on this thread. Under the
-// lock.
-static unsigned callouts;
-static __thread unsigned callouts_here __attribute__((tls_model("initial-exec")));
+static pthread_mutex_t linker_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
-// How long fork() waits for callouts of other threads to end.
-#define FORK_WAIT_MS 1000
+void gorgon_linker_lock(void)
+{
+	pthread_mutex_lock(&linker_lock);
+}
+
+void gorgon_linker_unlock(void)
+{
+	pthread_mutex_unlock(&linker_lock);
+}
 
 void gorgon_lock(void)
 {
@@ -53,7 +58,7 @@ bool gorgon_lock_wait(int milliseconds)
 	if (milliseconds < 0)
 		return pthread_cond_wait(&changed, &lock) == 0;
 	until = gorgon_deadline(milliseconds);
-	return pthread_cond_timedwait(&changed, &lock, &until) != ETIMEDOUT;
+	return pthread_cond_clockwait(&changed, &lock, CLOCK_MONOTONIC, &until) != ETIMEDOUT;
 }
 
 void gorgon_lock_broadcast(void)
@@ -61,67 +66,32 @@ void gorgon_lock_broadcast(void)
 	pthread_cond_broadcast(&changed);
 }
 
-static void init_cond(void)
-{
-	pthread_condattr_t attr;
-
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&changed, &attr);
-	pthread_condattr_destroy(&attr);
-}
-
 void gorgon_callout_begin(void)
 {
-	callouts++;
-	callouts_here++;
 	gorgon_unlock();
 }
 
 void gorgon_callout_end(void)
 {
 	gorgon_lock();
-	callouts--;
-	callouts_here--;
 	gorgon_lock_broadcast();
 }
 
-void gorgon_callout_forget(void)
-{
-	if (!callouts_here)
-		return;
-	gorgon_lock();
-	callouts -= callouts_here;
-	callouts_here = 0;
-	gorgon_lock_broadcast();
-	gorgon_unlock();
-}
-
-// Constructors and destructors take a lock of the C library (__cxa_atexit, __cxa_finalize) that
-// it does not reset in a child. The wait is bounded, because a callout may be waiting for this
-// very thread.
 void gorgon_lock_before_fork(void)
 {
-	uint64_t until;
-
+	gorgon_linker_lock();
 	gorgon_lock();
-	until = gorgon_now() + FORK_WAIT_MS * 1000000ull;
-	while (callouts > callouts_here && gorgon_now() < until)
-		gorgon_lock_wait(10);
 }
 
 void gorgon_lock_after_fork(bool child)
 {
-	if (child) {
-		// Waiters of the parent do not exist here, but the condition counts them.
-		init_cond();
-		callouts = callouts_here;
-	}
+	// Waiters of the parent do not exist in the child, but the condition counts them.
+	if (child)
+		changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
 	gorgon_unlock();
-}
-
-// 200: before the constructors of our users.
-__attribute__((constructor(200))) static void init(void)
-{
-	init_cond();
+	// A recursive mutex knows its owner by the thread's number, which is another in the child.
+	if (child)
+		linker_lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+	else
+		gorgon_linker_unlock();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loader's one lock. See lock.c for what orders what.
+ * The loader's one lock, and the one before it. See lock.c for what orders what.
  */
 #ifndef GORGON_BASE_LOCK_H
 #define GORGON_BASE_LOCK_H
@@ -21,11 +21,12 @@ void gorgon_lock_broadcast(void);
 /* Release the lock for a call of a constructor, a destructor or the like, and take it again. */
 void gorgon_callout_begin(void);
 void gorgon_callout_end(void);
-/* Calls that this thread is in will not return: fork() does not wait for them. Without the lock. */
-void gorgon_callout_forget(void);
 
-/* Before fork(): take the lock, and give callouts on other threads a moment to end. After it:
- * release the lock. See atfork.c. */
+/* A recursive lock that comes before the loader's: for loads by the system's linker (../isolate). */
+void gorgon_linker_lock(void);
+void gorgon_linker_unlock(void);
+
+/* Around fork(): both locks. See ../dl/atfork.c. */
 void gorgon_lock_before_fork(void);
 void gorgon_lock_after_fork(bool child);
 

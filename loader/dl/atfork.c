@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: MIT
-// fork(): all locks of the library are taken before it and released after it, so that the
-// child's lists are whole. In the child, what the parent's other threads had is forgotten.
+// fork(): everything that is done before it and after it, in the one order in which locks are taken
+// (docs/architecture.md). All locks of the library are taken before a fork and released after it, so that
+// the child's lists are whole. In the child, what the parent's other threads had is forgotten.
 //
-// The order is that of the locks: the loader's lock (lock.c) comes first, and libjitreg's last. libjitreg registers
-// its own handlers in an earlier constructor; handlers for before fork() run in the opposite order of their
-// registration. The locks in between are leaves, except that of jit_mirror.c, which has only libjitreg's below it, and those of an
-// interpreter's calls and of the list of threads, which are taken in this order. The lock of the debug root need not be taken (../ns/debug_root.c).
+// First, and without a lock, the handlers run that private code has registered. Then come the linker's lock
+// and the loader's, those of interpreters, of the list of threads, of signals and of the parts, and libjitreg's
+// at the end. The lock of the debug root need not be taken (../ns/debug_root.c).
+//
+// The C library runs handlers before fork() in the opposite order of their registration. These are registered when
+// this library is loaded, or at its first use in a host that is linked with it statically, so that most handlers of
+// a host still find it usable.
 
 #define _GNU_SOURCE
 #include "atfork.h"
 #include "load/init.h"
+#include "load/unload.h"
 #include "base/lock.h"
 #include "debug/debug_mode.h"
+#include "process/fork.h"
 #include "process/heap.h"
 #include "ns/ns.h"
 #include "process/signals.h"
@@ -20,31 +26,39 @@
 #include "ns/unwind.h"
 #include "process/part.h"
 
-static void before_fork_of_namespaces(void)
+#include "jitreg.h"
+
+#include <pthread.h>
+
+static const struct gorgon_atfork *above; // under the loader's lock, and kept for good
+
+void gorgon_atfork_join(const struct gorgon_atfork *given)
 {
-	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns; ns = gorgon_ns_next(ns)) {
-		gorgon_heap_before_fork(gorgon_parts_state(ns->parts, &gorgon_heap_part));
-		if (ns->user.before_fork)
-			ns->user.before_fork(ns->user.ctx);
-	}
+	above = given;
 }
 
-static void after_fork_of_namespaces(bool child)
+static void lock_heaps(void)
 {
-	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns; ns = gorgon_ns_next(ns)) {
-		if (ns->user.after_fork)
-			ns->user.after_fork(ns->user.ctx, child);
+	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns; ns = gorgon_ns_next(ns))
+		gorgon_heap_before_fork(gorgon_parts_state(ns->parts, &gorgon_heap_part));
+}
+
+static void unlock_heaps(void)
+{
+	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns; ns = gorgon_ns_next(ns))
 		gorgon_heap_after_fork(gorgon_parts_state(ns->parts, &gorgon_heap_part));
-	}
 }
 
 void gorgon_before_fork(void)
 {
 	gorgon_lock_before_fork();
-	before_fork_of_namespaces();
+	if (above)
+		above->before();
 	gorgon_threads_lock();
+	lock_heaps();
 	gorgon_signals_before_fork();
 	gorgon_parts_before_fork();
+	jitreg_before_fork();
 }
 
 // fork() leaves the child only the calling thread: the others that private code had started are gone.
@@ -54,16 +68,20 @@ static void reset_namespaces(void)
 
 	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns; ns = gorgon_ns_next(ns)) {
 		ns->thread_count = thread && thread->ns == ns;
+		gorgon_walk_after_fork(ns);
 		gorgon_parts_in_child(ns->parts);
 	}
 }
 
 void gorgon_after_fork(bool child)
 {
+	jitreg_after_fork();
 	gorgon_parts_after_fork(child);
 	gorgon_signals_after_fork(child);
+	unlock_heaps();
 	gorgon_threads_unlock();
-	after_fork_of_namespaces(child);
+	if (above)
+		above->after(child);
 	if (child) {
 		gorgon_unwind_after_fork();
 		gorgon_thread_after_fork();
@@ -74,18 +92,33 @@ void gorgon_after_fork(bool child)
 	gorgon_lock_after_fork(child);
 }
 
-static void after_fork_parent(void)
+static void prepare(void)
+{
+	gorgon_fork_prepare();
+	gorgon_before_fork();
+}
+
+static void in_parent(void)
 {
 	gorgon_after_fork(false);
+	gorgon_fork_done(false);
 }
 
-static void after_fork_child(void)
+static void in_child(void)
 {
 	gorgon_after_fork(true);
+	gorgon_fork_done(true);
 }
 
-// 200: after libjitreg's constructor, before the constructors of the library's users.
-__attribute__((constructor(200))) static void init(void)
+static void register_handlers(void)
 {
-	pthread_atfork(gorgon_before_fork, after_fork_parent, after_fork_child);
+	jitreg_fork_by_caller();
+	pthread_atfork(prepare, in_parent, in_child);
+}
+
+__attribute__((constructor)) void gorgon_atfork_init(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, register_handlers);
 }

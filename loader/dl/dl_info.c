@@ -4,12 +4,14 @@
 // Questions about anything but private objects go to the system's functions. dl_iterate_phdr shows
 // the system's objects first (the main program is the first of all, as callers expect),
 // then the namespace's objects; the callback runs without the loader's lock, on a copy
-// of the list, because callbacks look symbols up and load.
+// of the list, because callbacks look symbols up and load. Until the walk has ended no
+// object of the namespace is unmapped.
 
 #define _GNU_SOURCE
 #include "dl.h"
 #include "base/lock.h"
 #include "image/symbol.h"
+#include "load/unload.h"
 #include "ns/thread.h"
 
 #include <stdio.h>
@@ -147,15 +149,25 @@ static int visit_system(struct dl_phdr_info *info, size_t size, void *ctx)
 	return walk->fn(&entry, size < sizeof(entry) ? size : sizeof(entry), walk->ctx);
 }
 
-static struct dl_phdr_info *snapshot(struct gorgon_ns *ns, const struct walk *walk, size_t *count)
+struct snapshot {
+	struct gorgon_walk walk; // it is freed with this
+	size_t count;
+	struct dl_phdr_info list[];
+};
+
+_Static_assert(!offsetof(struct snapshot, walk), "gorgon_walk_end() frees it");
+
+// NULL: no memory.
+static struct snapshot *snapshot_begin(struct gorgon_ns *ns, const struct walk *walk)
 {
-	struct dl_phdr_info *list;
-	size_t n = 0;
+	struct snapshot *ret;
 
 	gorgon_lock();
-	list = calloc(ns->debug.object_count + 1u, sizeof(*list));
-	for (struct gorgon_object *o = ns->first; list && o; o = o->next) {
-		list[n++] = (struct dl_phdr_info){
+	ret = calloc(1, sizeof(*ret) + ns->debug.object_count * sizeof(*ret->list));
+	if (ret)
+		gorgon_walk_begin(ns, &ret->walk);
+	for (struct gorgon_object *o = ns->first; ret && o; o = o->next) {
+		ret->list[ret->count++] = (struct dl_phdr_info){
 			.dlpi_addr = o->bias,
 			.dlpi_name = o->path,
 			.dlpi_phdr = o->image->phdrs,
@@ -167,16 +179,21 @@ static struct dl_phdr_info *snapshot(struct gorgon_ns *ns, const struct walk *wa
 		};
 	}
 	gorgon_unlock();
-	*count = n;
-	return list;
+	return ret;
+}
+
+static void snapshot_end(struct snapshot *snapshot, struct gorgon_ns *ns)
+{
+	gorgon_lock();
+	gorgon_walk_end(ns, &snapshot->walk);
+	gorgon_unlock();
 }
 
 int gorgon_dl_iterate_phdr(int (*fn)(struct dl_phdr_info *info, size_t size, void *ctx), void *ctx,
 			   struct gorgon_ns *ns)
 {
 	struct walk walk = {.fn = fn, .ctx = ctx};
-	struct dl_phdr_info *list;
-	size_t count;
+	struct snapshot *snapshot;
 	int ret;
 
 	// Read before the entries: an unwinder that kept an old list with new numbers would never look again.
@@ -187,9 +204,11 @@ int gorgon_dl_iterate_phdr(int (*fn)(struct dl_phdr_info *info, size_t size, voi
 	ret = dl_iterate_phdr(visit_system, &walk);
 	if (ret)
 		return ret;
-	list = snapshot(ns, &walk, &count);
-	for (size_t i = 0; i < count && !ret; i++)
-		ret = fn(&list[i], sizeof(list[i]), ctx);
-	free(list);
+	snapshot = snapshot_begin(ns, &walk);
+	if (!snapshot)
+		return 0;
+	for (size_t i = 0; i < snapshot->count && !ret; i++)
+		ret = fn(&snapshot->list[i], sizeof(snapshot->list[i]), ctx);
+	snapshot_end(snapshot, ns);
 	return ret;
 }

@@ -10,11 +10,13 @@
 #include "process/environment.h"
 #include "base/error.h"
 #include "process/frames.h"
+#include "process/heap.h"
 #include "process/interpose.h"
 #include "process/tsd.h"
 #include "process/atexit.h"
 #include "load/load.h"
 #include "process/locales.h"
+#include "process/lock_files.h"
 #include "base/lock.h"
 #include "process/memory.h"
 #include "ns/ns.h"
@@ -23,6 +25,7 @@
 #include "process/signals.h"
 #include "base/sized.h"
 #include "ns/thread.h"
+#include "ns/tls.h"
 #include "process/thread_dtors.h"
 #include "process/thread_exit.h"
 #include "base/thunk.h"
@@ -34,15 +37,6 @@
 
 // How long gorgon_ns_destroy() waits for threads that are about to end.
 #define THREAD_WAIT_MS 500
-
-// Nothing refers to atfork.c by name: this makes a linker take it out of libgorgon.a.
-__attribute__((used)) static void (*const around_fork)(bool child) = gorgon_after_fork;
-
-// This runs before any thread's record is made.
-__attribute__((constructor(200))) static void init(void)
-{
-	gorgon_thread_at_exit(gorgon_thread_on_exit);
-}
 
 unsigned gorgon_version(void)
 {
@@ -65,21 +59,32 @@ static void ns_free(struct gorgon_ns *ns)
 
 static const struct gorgon_interposed *interposed; // of all namespaces
 
-static void make_interposed(void)
+static void init_once(void)
 {
+	gorgon_atfork_init();
+	gorgon_thread_at_exit(gorgon_thread_on_exit);
+	gorgon_tlsdesc_init();
+	gorgon_heap_init();
+	gorgon_lock_files_init();
 	interposed = gorgon_interposed_create(gorgon_parts);
+}
+
+void gorgon_ns_init(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, init_once);
 }
 
 struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 					   const struct gorgon_thunk *thunks, size_t thunk_count,
 					   struct gorgon_ns **ret)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct gorgon_ns_opts given;
 	struct gorgon_error *err;
 	struct gorgon_ns *ns;
 
-	pthread_once(&once, make_interposed);
+	gorgon_ns_init();
 	if (!interposed)
 		return &gorgon_error_nomem;
 
@@ -204,6 +209,7 @@ struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 	gorgon_debug_mode_close(ns);
 	gorgon_unload_destroy_doomed(ns);
 	gorgon_debug_mode_forget(ns);
+	gorgon_walk_drop_all(ns);
 	if (ns->user.on_end)
 		ns->user.on_end(ns->user.ctx);
 	gorgon_memory_release(gorgon_parts_state(ns->parts, &gorgon_memory_part));

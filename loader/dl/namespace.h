@@ -7,6 +7,9 @@
 
 struct gorgon_thunk;
 
+/* What is done once in a process, before its first namespace. Any thread, at any time. */
+void gorgon_ns_init(void);
+
 /*
  * As gorgon_ns_create(); puts the caller's thunks into the namespace's page besides, where
  * gorgon_interpose_thunk() finds them. Their contexts must outlive the namespace.

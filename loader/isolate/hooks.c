@@ -174,11 +174,9 @@ static pid_t hook_fork(struct gorgon_ns *ns)
 {
 	pid_t pid;
 
-	gorgon_linked_before_fork();
 	gorgon_before_fork();
 	pid = ns->linked->libc.fork();
 	gorgon_after_fork(!pid);
-	gorgon_linked_after_fork(!pid);
 	return pid;
 }
 

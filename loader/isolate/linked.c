@@ -10,8 +10,8 @@
 // So a library's constructors run before it is bound to the hooks, and libraries that the C library
 // loads for itself (iconv, nss) are listed at the program's next dlopen().
 //
-// Locks: `loading`, a single lock for all such namespaces, is held during the linker's work and update_objects(). It
-// comes before the loader's lock. It is recursive, because constructors may load.
+// Locks: the linker's lock (base/lock.c), a single one for all such namespaces, is held during the linker's work and
+// update_objects(). It is recursive, because constructors may load.
 
 #define _GNU_SOURCE
 #include "linked.h"
@@ -29,43 +29,10 @@
 
 #include <gelf.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BUILD_ID_MAX 64 // as ../ns/debug_root.h says
-
-static pthread_mutex_t loading = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-
-void gorgon_linked_before_fork(void)
-{
-	pthread_mutex_lock(&loading);
-}
-
-void gorgon_linked_after_fork(bool child)
-{
-	// A recursive mutex knows its owner by the thread's number, which is another in the child.
-	if (child)
-		loading = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-	else
-		pthread_mutex_unlock(&loading);
-}
-
-static void after_fork_parent(void)
-{
-	gorgon_linked_after_fork(false);
-}
-
-static void after_fork_child(void)
-{
-	gorgon_linked_after_fork(true);
-}
-
-// 201: after the constructor of ../dl/atfork.c, so that this lock is taken first.
-__attribute__((constructor(201))) static void init(void)
-{
-	pthread_atfork(gorgon_linked_before_fork, after_fork_parent, after_fork_child);
-}
 
 // --- the linker's list ------------------------------------------------------------------
 
@@ -349,10 +316,10 @@ struct gorgon_error *gorgon_linked_dlopen(struct gorgon_ns *ns, const char *path
 	uint64_t start = gorgon_now();
 	struct gorgon_error *err;
 
-	pthread_mutex_lock(&loading);
+	gorgon_linker_lock();
 	err = open_locked(ns, path, flags, handle);
 	ns->load_ns += gorgon_now() - start;
-	pthread_mutex_unlock(&loading);
+	gorgon_linker_unlock();
 	return err;
 }
 
@@ -360,14 +327,14 @@ struct gorgon_error *gorgon_linked_dlclose(struct gorgon_ns *ns, void *handle)
 {
 	struct gorgon_error *err;
 
-	pthread_mutex_lock(&loading);
+	gorgon_linker_lock();
 	if (dlclose(handle)) {
 		err = gorgon_error_create(GORGON_ERROR_ARGUMENT, "%s", dlerror());
 	} else {
 		forget_handle(ns->linked, handle);
 		err = update_objects(ns);
 	}
-	pthread_mutex_unlock(&loading);
+	gorgon_linker_unlock();
 	return err;
 }
 
@@ -473,7 +440,7 @@ struct gorgon_error *gorgon_linked_close(struct gorgon_ns *ns)
 		return NULL;
 	if ((err = linked_detach(ns)))
 		return err;
-	pthread_mutex_lock(&loading);
+	gorgon_linker_lock();
 	if (linked->handle_count)
 		delete_keys(ns);
 	linked->closing = true; // destructors run now, and must not load
@@ -485,7 +452,7 @@ struct gorgon_error *gorgon_linked_close(struct gorgon_ns *ns)
 		gorgon_ns_log(ns, "%zu objects stay loaded: the system's linker cannot unload them", left);
 	if (!err && linked->linker->closed)
 		linked->linker->closed(ns, left);
-	pthread_mutex_unlock(&loading);
+	gorgon_linker_unlock();
 	if (err)
 		return err;
 	gorgon_thunks_destroy(linked->thunks);

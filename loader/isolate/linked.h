@@ -102,10 +102,6 @@ struct gorgon_error *gorgon_linked_dlopen(struct gorgon_ns *ns, const char *path
 					  void **handle);
 struct gorgon_error *gorgon_linked_dlclose(struct gorgon_ns *ns, void *handle);
 
-/* Around fork(), besides what ../dl/atfork.c does. */
-void gorgon_linked_before_fork(void);
-void gorgon_linked_after_fork(bool child);
-
 /* --- early_keys.c -------------------------------------------------------------------- */
 
 /* Called around each dlopen(), with the lock of linked.c held; end() only after begin() has

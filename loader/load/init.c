@@ -7,7 +7,7 @@
 // They run without the loader's lock, because they may load libraries, look names up, and start
 // threads that do so. An object is INITIALISING meanwhile: another thread that wants it waits,
 // while the thread that runs the constructor may go on (a constructor may open its own library).
-// fork() waits for constructors of other threads.
+// A child of fork() waits for no constructor of another thread: that thread is not there.
 
 #define _GNU_SOURCE
 #include "process/environment.h"
@@ -19,6 +19,7 @@
 #include "ns/thread.h"
 #include "process/thread_dtors.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -29,7 +30,7 @@ static int host_argc;
 static char **host_argv;
 
 // The C library passes the program's arguments to constructors.
-__attribute__((constructor(201))) static void save_args(int argc, char **argv)
+__attribute__((constructor)) static void save_args(int argc, char **argv)
 {
 	host_argc = argc;
 	host_argv = argv;
@@ -42,9 +43,16 @@ struct arguments {
 
 static struct arguments arguments_of(const struct gorgon_object *object)
 {
+	// A host that is linked statically may load before our constructor has run.
+	static char *only_name[2];
 	struct arguments ret = {host_argc, host_argv, gorgon_process_variables_list()};
 	char ***own = gorgon_environment_list(object->ns->environment);
 
+	if (!host_argv) {
+		only_name[0] = program_invocation_name;
+		ret.argc = 1;
+		ret.argv = only_name;
+	}
 	if (own)
 		ret.envp = *own;
 	if (object->argv) {
@@ -83,7 +91,12 @@ static struct waiter *waiters; // under the lock
 void gorgon_init_after_fork(void)
 {
 	waiters = NULL;
+	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns; ns = gorgon_ns_next(ns))
+		for (struct gorgon_object *o = ns->first; o; o = o->next)
+			if (o->state == GORGON_OBJECT_INITIALISING && !pthread_equal(o->init_thread, pthread_self()))
+				o->state = GORGON_OBJECT_READY;
 }
+
 // Whether this thread would wait for itself if it waited for @object: the thread that initialises
 // @object waits for an object, whose thread waits for another one, and so on, up to an object that
 // this thread initialises. Then it does not wait. (The system's linker lets only one thread run

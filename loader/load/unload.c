@@ -6,8 +6,10 @@
 // variables of it to destroy, or while an object that stays needs it (DT_NEEDED) or is bound
 // to a symbol of it. All others are doomed: they are no longer found by their names, and their
 // destructors run in reverse order of initialisation. The first of them is unmapped when
-// the destructors of all have run.
+// the destructors of all have run, and when nobody walks through the objects (dl_iterate_phdr()): the last
+// walker unmaps what has been closed meanwhile. So dlclose() does not wait for a walk, whose callback may close.
 
+#define _GNU_SOURCE
 #include "unload.h"
 #include "destroy.h"
 #include "init.h"
@@ -15,6 +17,8 @@
 #include "debug/publish.h"
 #include "ns/thread.h"
 #include "process/thread_dtors.h"
+
+#include <stdlib.h>
 
 static void mark_reachable(struct gorgon_object *object)
 {
@@ -79,6 +83,52 @@ void gorgon_unload_destroy_doomed(struct gorgon_ns *ns)
 	}
 }
 
+static void destroy_unless_used(struct gorgon_ns *ns)
+{
+	if (!ns->unloading && !ns->walks)
+		gorgon_unload_destroy_doomed(ns);
+}
+
+void gorgon_walk_begin(struct gorgon_ns *ns, struct gorgon_walk *walk)
+{
+	walk->thread = pthread_self();
+	walk->next = ns->walks;
+	ns->walks = walk;
+}
+
+void gorgon_walk_end(struct gorgon_ns *ns, struct gorgon_walk *walk)
+{
+	struct gorgon_walk **p = &ns->walks;
+
+	while (*p != walk)
+		p = &(*p)->next;
+	*p = walk->next;
+	free(walk);
+	destroy_unless_used(ns);
+}
+
+static void drop_walks(struct gorgon_ns *ns, bool of_this_thread, bool of_others)
+{
+	for (struct gorgon_walk **p = &ns->walks, *walk; (walk = *p);) {
+		if (pthread_equal(walk->thread, pthread_self()) ? of_this_thread : of_others) {
+			*p = walk->next;
+			free(walk);
+		} else {
+			p = &walk->next;
+		}
+	}
+}
+
+void gorgon_walk_after_fork(struct gorgon_ns *ns)
+{
+	drop_walks(ns, false, true);
+}
+
+void gorgon_walk_drop_all(struct gorgon_ns *ns)
+{
+	drop_walks(ns, true, true);
+}
+
 void gorgon_ns_close(struct gorgon_ns *ns, struct gorgon_object *object)
 {
 	if (object->open_count)
@@ -96,8 +146,8 @@ void gorgon_ns_close(struct gorgon_ns *ns, struct gorgon_object *object)
 		if (unload_doom(ns))
 			finalise_doomed(ns);
 	} while (ns->unload_again);
-	if (!--ns->unloading)
-		gorgon_unload_destroy_doomed(ns);
+	ns->unloading--;
+	destroy_unless_used(ns);
 }
 
 // Mark all objects as doomed. Returns whether there was one that was not doomed before.

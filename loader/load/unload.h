@@ -4,8 +4,25 @@
 #ifndef GORGON_LOAD_UNLOAD_H
 #define GORGON_LOAD_UNLOAD_H
 
+#include <pthread.h>
+
 struct gorgon_ns;
 struct gorgon_object;
+
+/* A walk through a namespace's objects that does not hold the lock: meanwhile none of them is unmapped or freed. It is
+ * on the heap, because a callback may leave the walk by an exception or by longjmp(): then what is closed later stays
+ * until the namespace ends. */
+struct gorgon_walk {
+	struct gorgon_walk *next;
+	pthread_t thread;
+};
+
+void gorgon_walk_begin(struct gorgon_ns *ns, struct gorgon_walk *walk);
+/* Frees @walk. */
+void gorgon_walk_end(struct gorgon_ns *ns, struct gorgon_walk *walk);
+/* Forget the walks of other threads in a forked child; or of all, when the namespace ends. */
+void gorgon_walk_after_fork(struct gorgon_ns *ns);
+void gorgon_walk_drop_all(struct gorgon_ns *ns);
 
 /* Give back one open_count and unload what nothing uses any more. */
 void gorgon_ns_close(struct gorgon_ns *ns, struct gorgon_object *object);

@@ -23,15 +23,13 @@ struct gorgon_jit_mirror;
 struct gorgon_signals;
 struct gorgon_thunks;
 struct gorgon_system_library;
+struct gorgon_walk;
 
 /* Who has made the namespace, and is told what happens there; loader/python, or nobody. */
 struct gorgon_ns_user {
 	void *ctx;
 	/* exit() from private code. It returns when the calling thread is not its to end. */
 	void (*on_exit)(void *ctx, int status);
-	/* Around fork(), with the loader's lock: leaves are taken, and released. */
-	void (*before_fork)(void *ctx);
-	void (*after_fork)(void *ctx, bool child);
 	/* In the handler of a fault: write the Python lines of the calling thread to @fd. False: nobody knows them. It
 	 * takes no lock and allocates nothing. */
 	bool (*write_python)(void *ctx, int fd);
@@ -71,6 +69,7 @@ struct gorgon_ns {
 	uint64_t init_counter;
 	uint64_t load_count, unload_count; /* of objects, ever: dl_iterate_phdr's counters */
 	unsigned unloading;    /* unloads that are under way; more than one with gorgon_ns_destroy() */
+	struct gorgon_walk *walks; /* through its objects, by dl_iterate_phdr(); see ../load/unload.c */
 	bool unload_again;     /* something was closed meanwhile */
 	uint64_t ended_threads_ns; /* processor time of threads that private code had started and that have ended */
 	unsigned thread_count; /* alive, started by private code, or in its key destructors */

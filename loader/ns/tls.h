@@ -26,6 +26,8 @@ void gorgon_tls_module_destroy(struct gorgon_object *object);
 /* Free the blocks of a thread that has ended. */
 void gorgon_tls_free_blocks(const struct gorgon_thread *thread);
 
+/* Before the first TLS descriptor is used: ask the processor what tlsdesc.S has to save. */
+void gorgon_tlsdesc_init(void);
 /* What TLS descriptors of private code call; not a C function. See tlsdesc.S. */
 extern const char gorgon_tlsdesc[], gorgon_tlsdesc_undefined[];
 

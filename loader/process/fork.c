@@ -8,7 +8,7 @@
 // a shared library, any code may run: it runs all handlers.
 //
 // The list changes under the loader's lock, which is never held while a handler runs: it is
-// taken last before a fork() and released first after it (lock.c), so that a child finds the
+// taken after the handlers before a fork() and released before those after it (../dl/atfork.c), so that a child finds the
 // list whole. Each handler has a number; a fork() that has begun knows none that came later.
 
 #define _GNU_SOURCE
@@ -130,7 +130,7 @@ static void fork_run(enum phase phase, uint64_t number)
 		fn();
 }
 
-static void run_prepare(void)
+void gorgon_fork_prepare(void)
 {
 	gorgon_lock();
 	last_before = last_number;
@@ -138,15 +138,11 @@ static void run_prepare(void)
 	fork_run(PREPARE, UINT64_MAX);
 }
 
-static void run_parent(void)
+void gorgon_fork_done(bool child)
 {
-	fork_run(PARENT, 0);
-}
-
-static void run_child(void)
-{
-	forked_by = forking;
-	fork_run(CHILD, 0);
+	if (child)
+		forked_by = forking;
+	fork_run(child ? CHILD : PARENT, 0);
 }
 
 bool gorgon_fork_has_made_us(const struct gorgon_ns *ns)
@@ -175,10 +171,4 @@ int gorgon_forkpty(int *master, char *name, const struct termios *termios,
 	ret = forkpty(master, name, termios, size);
 	forking = outer;
 	return ret;
-}
-
-// 201: after lock.c's, so that its handlers run inside of these.
-__attribute__((constructor(201))) static void init(void)
-{
-	pthread_atfork(run_prepare, run_parent, run_child);
 }

@@ -14,6 +14,10 @@ struct winsize;
 /* Forget the handlers of an object that is unloaded. */
 void gorgon_fork_drop(const struct gorgon_object *object);
 
+/* Run the handlers before fork(), and those after it, without a lock. */
+void gorgon_fork_prepare(void);
+void gorgon_fork_done(bool child);
+
 /* This process is a child that code of @ns has forked. */
 bool gorgon_fork_has_made_us(const struct gorgon_ns *ns);
 

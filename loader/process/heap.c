@@ -63,7 +63,7 @@ _Static_assert(offsetof(struct gorgon_heap_block, mark) == HEADER - sizeof(uint6
 
 uint64_t gorgon_heap_secret;
 
-__attribute__((constructor(199))) static void init_secret(void)
+void gorgon_heap_init(void)
 {
 	if (getrandom(&gorgon_heap_secret, sizeof(gorgon_heap_secret), GRND_NONBLOCK) != sizeof(gorgon_heap_secret))
 		gorgon_heap_secret = gorgon_now() * UINT64_C(0x9e3779b97f4a7c15);

@@ -16,6 +16,9 @@ struct gorgon_heap;
 
 extern const struct gorgon_part gorgon_heap_part;
 
+/* Before the first heap: choose what blocks are marked with. */
+void gorgon_heap_init(void);
+
 /* Hold the heap's lock around fork(). The child is the one that held it. */
 void gorgon_heap_before_fork(struct gorgon_heap *heap);
 void gorgon_heap_after_fork(struct gorgon_heap *heap);

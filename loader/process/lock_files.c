@@ -40,7 +40,7 @@ static struct gorgon_lock_file *files;
 static unsigned count; // atomic
 static pid_t pid;      // of the process that has the descriptors
 
-__attribute__((constructor(199))) static void init(void)
+void gorgon_lock_files_init(void)
 {
 	pid = getpid();
 }

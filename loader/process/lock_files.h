@@ -25,6 +25,9 @@ struct gorgon_lock_range {
 	bool exclusive;
 };
 
+/* Before the first lock file: remember the process. */
+void gorgon_lock_files_init(void);
+
 /* All that follows wants this leaf locked, unless it says otherwise. */
 void gorgon_lock_files_enter(void);
 void gorgon_lock_files_leave(void);

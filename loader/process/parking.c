@@ -90,7 +90,6 @@ void gorgon_park(struct gorgon_ns *ns)
 	// Nobody needs to interrupt it any more.
 	if (thread)
 		__atomic_compare_exchange_n(&thread->interrupt, &wanted, NULL, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-	gorgon_callout_forget();
 	if (ns->user.on_park)
 		ns->user.on_park(ns->user.ctx);
 	sigfillset(&all);

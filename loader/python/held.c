@@ -19,7 +19,6 @@
 
 static pthread_mutex_t held_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t left = PTHREAD_COND_INITIALIZER; // an interpreter has no users any more
-static unsigned forking; // interpreters for which the lock is held around fork()
 
 void gorgon_held_lock(void)
 {
@@ -31,22 +30,11 @@ void gorgon_held_unlock(void)
 	pthread_mutex_unlock(&held_lock);
 }
 
-// The loader's lock is held here and below.
-void gorgon_held_before_fork(void)
+void gorgon_held_after_fork(bool child)
 {
-	if (!forking++)
-		gorgon_held_lock();
-}
-
-void gorgon_held_after_fork(struct gorgon_interp *interp, bool child)
-{
-	// Other threads do not exist here. The thread that has forked from within a call leaves it.
+	// The condition counts those who wait for it, and they do not exist in the child.
 	if (child)
-		interp->held.users = 0;
-	if (--forking)
-		return;
-	if (child)
-		pthread_cond_init(&left, NULL);
+		left = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
 	gorgon_held_unlock();
 }
 

@@ -16,9 +16,8 @@ struct gorgon_pyobject {
 /* The lock of all references, of the copies of replicas and of charges for shared memory. It is a leaf, and is held for a few instructions. */
 void gorgon_held_lock(void);
 void gorgon_held_unlock(void);
-/* Around fork(), once for each interpreter. */
-void gorgon_held_before_fork(void);
-void gorgon_held_after_fork(struct gorgon_interp *interp, bool child);
+/* After fork(), before which the lock was taken. */
+void gorgon_held_after_fork(bool child);
 
 void gorgon_held_init(struct gorgon_interp *interp);
 

@@ -19,6 +19,8 @@
 #include "thunks.h"
 #include "value.h"
 #include "base/error.h"
+#include "base/lock.h"
+#include "dl/namespace.h"
 #include "ns/ns.h"
 #include "base/thunk.h"
 #include "process/files.h"
@@ -284,21 +286,6 @@ static PyObject *own_destroy(PyObject *self, PyObject *capsule, struct gorgon_in
 
 // --- the module ---------------------------------------------------------------------------
 
-static void host_before_fork(void)
-{
-	gorgon_interp_before_fork(&own_interp);
-}
-
-static void host_after_fork_parent(void)
-{
-	gorgon_interp_after_fork(&own_interp, false);
-}
-
-static void host_after_fork_child(void)
-{
-	gorgon_interp_after_fork(&own_interp, true);
-}
-
 static struct gorgon_error *create_host_ns(struct gorgon_interp *own)
 {
 	struct gorgon_thunk thunks[GORGON_MODULE_THUNKS];
@@ -321,10 +308,11 @@ static struct gorgon_error *create_host_ns(struct gorgon_interp *own)
 	gorgon_calls_init(&own->calls);
 	gorgon_shared_refs_init(&own->shared_refs);
 	own->ns = ns;
-	// Its namespace is on no list: nobody else takes its locks around fork().
-	return pthread_atfork(host_before_fork, host_after_fork_parent, host_after_fork_child)
-		       ? &gorgon_error_nomem
-		       : NULL;
+	gorgon_ns_init();
+	gorgon_lock();
+	gorgon_interp_join_fork(own);
+	gorgon_unlock();
+	return NULL;
 }
 
 void *gorgon_module_create(void *(*find)(const char *name))

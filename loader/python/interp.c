@@ -80,26 +80,6 @@ static void describe_interp(struct gorgon_interp *interp)
 	gorgon_debug_end();
 }
 
-void gorgon_interp_before_fork(void *ctx)
-{
-	struct gorgon_interp *interp = ctx;
-
-	gorgon_calls_before_fork(&interp->calls);
-	pthread_mutex_lock(&interp->shared_refs.lock);
-	gorgon_held_before_fork();
-	gorgon_pyfile_before_fork();
-}
-
-void gorgon_interp_after_fork(void *ctx, bool child)
-{
-	struct gorgon_interp *interp = ctx;
-
-	gorgon_pyfile_after_fork();
-	gorgon_held_after_fork(interp, child);
-	pthread_mutex_unlock(&interp->shared_refs.lock);
-	gorgon_calls_after_fork(&interp->calls, child);
-}
-
 static struct gorgon_error *load_interp(struct gorgon_interp *interp, enum gorgon_isolate isolate,
 					const char *label, const struct gorgon_ns_opts *opts)
 {
@@ -140,9 +120,9 @@ static struct gorgon_error *load_interp(struct gorgon_interp *interp, enum gorgo
 	// The number comes before the load: a breakpoint in libpython's constructors
 	// already shows it.
 	gorgon_lock();
-	interp->ns->user = (struct gorgon_ns_user){interp, gorgon_call_exit, gorgon_interp_before_fork,
-						   gorgon_interp_after_fork, gorgon_traceback_write,
-						   gorgon_call_park, gorgon_charges_end, gorgon_abandon_on_fault};
+	gorgon_interp_join_fork(NULL);
+	interp->ns->user = (struct gorgon_ns_user){interp, gorgon_call_exit, gorgon_traceback_write, gorgon_call_park,
+						   gorgon_charges_end, gorgon_abandon_on_fault};
 	describe_interp(interp);
 	gorgon_unlock();
 	err = interp->isolation->open(interp->ns, interp->python.libpython, &interp->libpython);

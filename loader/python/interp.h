@@ -260,11 +260,11 @@ struct gorgon_error *gorgon_call_interrupt(struct gorgon_interp *interp, bool or
 /* What exit() of private code does. */
 void gorgon_call_exit(void *ctx, int status);
 
-/* --- interp.c ------------------------------------------------------------------------ */
+/* --- interp_fork.c ------------------------------------------------------------------- */
 
-/* The interpreter's locks around fork(), as struct gorgon_ns_user has them. */
-void gorgon_interp_before_fork(void *interp);
-void gorgon_interp_after_fork(void *interp, bool child);
+/* From now on fork() takes the locks of interpreters. @host: the host's own Python, whose namespace is on no list; NULL:
+ * the interpreter is that of a namespace. With the loader's lock. */
+void gorgon_interp_join_fork(struct gorgon_interp *host);
 
 /* --- record.c ------------------------------------------------------------------------ */
 

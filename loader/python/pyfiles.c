@@ -62,7 +62,6 @@ static struct gorgon_link used = {&used, &used}; // the first one was used last
 static uint64_t count, bytes, last_learnt;
 static uint64_t limit = GORGON_KEEP_IMPORT_BYTES;
 static uint64_t limit_ns = GORGON_KEEP_SECONDS * UINT64_C(1000000000);
-static unsigned forking; // interpreters for which the lock is held around fork()
 
 // --- keys ---------------------------------------------------------------------------------
 
@@ -549,12 +548,10 @@ uint64_t gorgon_pyfile_kept(uint64_t *ret_count)
 
 void gorgon_pyfile_before_fork(void)
 {
-	if (!forking++)
-		pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&lock);
 }
 
 void gorgon_pyfile_after_fork(void)
 {
-	if (!--forking)
-		pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&lock);
 }

@@ -452,6 +452,45 @@ static void dl_iterate_phdr_shows_the_program_first_and_private_objects(void **s
 	assert_int_equal(walk.bias, object.bias);
 }
 
+struct closing_walk {
+	void *handle;
+	unsigned long sum;
+	bool found;
+};
+
+// At the first private object, another one is closed that comes later; each is read then.
+static int close_and_read(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	struct closing_walk *walk = ctx;
+
+	(void)size;
+	if (walk->handle && strstr(info->dlpi_name, "libdl.so")) {
+		assert_int_equal(dl.close(walk->handle), 0);
+		walk->handle = NULL;
+	}
+	walk->found |= !walk->handle && strstr(info->dlpi_name, "libbasic.so");
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_NOTE)
+			walk->sum += *(const unsigned char *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	return 0;
+}
+
+static void dl_iterate_phdr_keeps_what_is_closed_meanwhile(void **state)
+{
+	typedef int (*iterate_fn)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
+	iterate_fn iterate = SYMBOL(dl.object, iterate_fn, "user_dl_iterate_phdr");
+	struct closing_walk walk = {.handle = dl.open(test_module("libbasic.so"), RTLD_NOW)};
+	void *inside = dl.sym(walk.handle, "basic_sum");
+	Dl_info info;
+
+	(void)state;
+	assert_non_null(inside);
+	assert_int_equal(iterate(close_and_read, &walk), 0);
+	assert_true(walk.found);
+	assert_null(walk.handle);
+	assert_false(dl.addr(inside, &info)); // and it is gone after the walk
+}
+
 #define case(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -480,6 +519,7 @@ int main(void)
 		case(dladdr1_private_address_gives_symbol_and_link_map),
 		case(dlinfo_private_handle_is_answered),
 		case(dl_iterate_phdr_shows_the_program_first_and_private_objects),
+		case(dl_iterate_phdr_keeps_what_is_closed_meanwhile),
 	};
 
 	return cmocka_run_group_tests_name("dl", tests, NULL, NULL);

@@ -8,6 +8,8 @@
 #include "process/part.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -114,6 +116,53 @@ static void fork_holds_the_lock_of_each_part(void **state)
 		}
 }
 
+static void *open_waiting(void *ns)
+{
+	return test_open(ns, "libwaiting.so");
+}
+
+// The child finds the library as the C library's linker leaves it there: nobody will go on with the constructor.
+static int open_again_in_child(struct gorgon_ns *ns)
+{
+	struct gorgon_object *object;
+	struct gorgon_error *err;
+
+	alarm(20);
+	err = gorgon_object_open(ns, test_module("libwaiting.so"), 0, &object);
+	return err || SYMBOL(object, int (*)(void), "waiting_was_answered")();
+}
+
+static void fork_does_not_wait_for_a_constructor_of_another_thread(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	int started[2], answer[2], status;
+	pthread_t thread;
+	void *object;
+	char text[32];
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(started) | pipe(answer), 0);
+	snprintf(text, sizeof(text), "%d %d", started[1], answer[0]);
+	setenv("WAITING_FDS", text, 1);
+	assert_int_equal(pthread_create(&thread, NULL, open_waiting, ns), 0);
+	assert_int_equal(read(started[0], text, 1), 1);
+	pid = fork();
+	if (!pid)
+		_exit(open_again_in_child(ns));
+	assert_int_equal(write(answer[1], "", 1), 1);
+	pthread_join(thread, &object);
+	assert_true(SYMBOL(object, int (*)(void), "waiting_was_answered")());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	unsetenv("WAITING_FDS");
+	for (int i = 0; i < 2; i++) {
+		close(started[i]);
+		close(answer[i]);
+	}
+	test_ns_destroy(ns);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -121,6 +170,7 @@ int main(void)
 		cmocka_unit_test(fork_of_the_host_runs_all_handlers_that_are_loaded),
 		cmocka_unit_test(fork_keeps_the_order_of_handlers),
 		cmocka_unit_test(fork_holds_the_lock_of_each_part),
+		cmocka_unit_test(fork_does_not_wait_for_a_constructor_of_another_thread),
 	};
 
 	return cmocka_run_group_tests_name("fork", tests, test_warm_up, NULL);

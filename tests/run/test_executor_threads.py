@@ -225,6 +225,26 @@ class Objects(Package):
             """, "TypeError", "TypeError", "TypeError")
 
 
+class Forks(Package):
+    def test_program_forks_while_interpreters_come_and_go(self):
+        """fork() and the end of an interpreter take the same locks."""
+        self.check("""
+            import threading
+
+            with Pool(2, max_tasks_per_child=1) as pool:
+                def churn():
+                    return [pool.submit(int).result() for _ in range(60)]
+                threads = [threading.Thread(target=churn) for _ in range(2)]
+                [thread.start() for thread in threads]
+                failed = 0
+                while any(thread.is_alive() for thread in threads):
+                    if not (pid := os.fork()):
+                        os._exit(0)
+                    failed += os.waitpid(pid, 0)[1] != 0
+            print(failed)
+            """, "0")
+
+
 class Limits(Package):
     def test_call_that_takes_too_long_is_stopped(self):
         self.check("""

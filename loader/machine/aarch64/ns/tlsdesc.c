@@ -20,7 +20,7 @@ _Static_assert(offsetof(struct gorgon_tls_index, offset) == 8, "tlsdesc.S");
 extern uint32_t gorgon_tlsdesc_has_sve;
 uint32_t gorgon_tlsdesc_has_sve;
 
-__attribute__((constructor(198))) static void init(void)
+void gorgon_tlsdesc_init(void)
 {
 	gorgon_tlsdesc_has_sve = getauxval(AT_HWCAP) & HWCAP_SVE ? 1 : 0;
 }

@@ -19,7 +19,7 @@ uint32_t gorgon_tlsdesc_has_xsave;
 
 // CPUID leaf 1: the system uses XSAVE. Leaf 13: the size of the state that it has
 // switched on (Intel SDM volume 1, chapter 13).
-__attribute__((constructor(198))) static void init(void)
+void gorgon_tlsdesc_init(void)
 {
 	unsigned eax, ebx, ecx, edx;
 

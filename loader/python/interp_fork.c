@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// The locks of interpreters around fork(). They are taken kind by kind, in the order of docs/architecture.md: the locks of all
+// interpreters' calls, then the leaves. So no leaf is held while another lock is taken.
+
+#define _GNU_SOURCE
+#include "dl/atfork.h"
+#include "held.h"
+#include "interp.h"
+#include "ns/ns.h"
+#include "pyfiles.h"
+
+static struct gorgon_interp *own_python; // under the loader's lock
+
+static void for_each_interp(void (*fn)(struct gorgon_interp *interp, bool child), bool child)
+{
+	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns; ns = gorgon_ns_next(ns))
+		if (ns->user.ctx)
+			fn(ns->user.ctx, child);
+	if (own_python)
+		fn(own_python, child);
+}
+
+static void lock_calls_of(struct gorgon_interp *interp, bool child)
+{
+	(void)child;
+	gorgon_calls_before_fork(&interp->calls);
+}
+
+static void lock_shared_refs_of(struct gorgon_interp *interp, bool child)
+{
+	(void)child;
+	pthread_mutex_lock(&interp->shared_refs.lock);
+}
+
+static void interps_before_fork(void)
+{
+	for_each_interp(lock_calls_of, false);
+	for_each_interp(lock_shared_refs_of, false);
+	gorgon_held_lock();
+	gorgon_pyfile_before_fork();
+}
+
+static void release_interp(struct gorgon_interp *interp, bool child)
+{
+	// Other threads do not exist in the child. The thread that has forked from within a call leaves it.
+	if (child)
+		interp->held.users = 0;
+	pthread_mutex_unlock(&interp->shared_refs.lock);
+	gorgon_calls_after_fork(&interp->calls, child);
+}
+
+static void interps_after_fork(bool child)
+{
+	gorgon_pyfile_after_fork();
+	for_each_interp(release_interp, child);
+	gorgon_held_after_fork(child);
+}
+
+void gorgon_interp_join_fork(struct gorgon_interp *host)
+{
+	static const struct gorgon_atfork locks = {interps_before_fork, interps_after_fork};
+
+	if (host)
+		own_python = host;
+	gorgon_atfork_join(&locks);
+}
