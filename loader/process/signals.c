@@ -42,6 +42,8 @@
 // has the default, as with any embedded CPython. SIG_IGN for SIGCHLD does not: the kernel would
 // keep no child's status for anybody (children.c).
 //
+// A handler that the host has put over ours may call ours: what comes back in that way has been handled.
+//
 // A vfork() child (subprocess makes one) runs in this memory but has dispositions of its
 // own, which it resets before it executes something: its calls go to the kernel directly.
 //
@@ -54,8 +56,9 @@
 // writers; it is a leaf, and all signals are blocked while it is held.
 
 #define _GNU_SOURCE
-#include "signals.h"
+#include "dispositions.h"
 #include "faults.h"
+#include "restart.h"
 #include "timer_owners.h"
 #include "base/masked_lock.h"
 #include "ns/ns.h"
@@ -69,53 +72,23 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// What a dispatcher needs to know of an action: the address of the function, SIG_DFL or
-// SIG_IGN. TAKES_INFO is added for a function that is called with three arguments
-// (SA_SIGINFO). No address of a function in user space has that bit.
-typedef uintptr_t brief;
-
-#define TAKES_INFO ((brief)1 << (sizeof(brief) * 8 - 1))
-
-struct gorgon_signals {
-	struct gorgon_signals *next;
-	struct sigaction actions[NSIG]; // under `lock`
-	brief briefs[NSIG];		// of `actions`; atomic
-	uint64_t set;	   // bit per signal: the view has set a disposition
-	uint64_t pending;  // bit per signal: sent on to `thread`; atomic
-	uint64_t timed;	   // bit per signal: timers of the view send it
-	pthread_t thread;
-	pid_t tid;	 // of the last `thread`, or 0; atomic
-	int ended_by;	 // the timer's signal that has interrupted the program, or 0; atomic
-	int missed;	 // the timer's signal that could not interrupt it, or 0; atomic
-	bool has_thread; // atomic
-	bool deliver;
-	bool denied; // it gets no handlers
-	gorgon_signals_filter *concerns; // whether a SIGCHLD is for the view; NULL: each is
-	void *concerns_ctx;
+// The signal that the host's handler has got from the dispatcher on this thread, and where the dispatcher's frame is.
+struct handed_on {
+	const siginfo_t *info;
+	uintptr_t frame;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct gorgon_signals *views; // atomic
-static struct sigaction host[NSIG];  // under `lock`
-static brief host_briefs[NSIG];	     // of `host`; atomic
-static uint64_t dispatched; // bit per signal: our dispatcher is installed
-static uint64_t watched;	    // bit per signal: faults that are reported; atomic
-static uint64_t ignored;    // bit per signal: SIG_IGN is installed for a view
 static unsigned running;    // dispatchers that are looking at views; atomic
 static sigset_t before_fork; // the forking thread's mask, under `lock`
-static bool wakes;	    // the dispatcher is installed for GORGON_SIGNAL_WAKE
 static void (*on_wake)(const void *context); // atomic
 static pid_t process;	    // the process whose dispositions these are; atomic
 
 static __thread struct gorgon_signals *mine __attribute__((tls_model("initial-exec")));
 static __thread unsigned depth __attribute__((tls_model("initial-exec")));
+static __thread struct handed_on handed_on __attribute__((tls_model("initial-exec")));
 static __thread bool reserving __attribute__((tls_model("initial-exec")));
 static __thread sighandler_t reserved __attribute__((tls_model("initial-exec")));
-
-static uint64_t bit(int number)
-{
-	return UINT64_C(1) << (number - 1);
-}
 
 bool gorgon_signal_is_fault(int number)
 {
@@ -139,27 +112,45 @@ static bool is_fault(int number, const siginfo_t *info)
 	return gorgon_signal_is_fault(number) && (info->si_code > 0 || info->si_code == SI_TKILL);
 }
 
-static bool is_function(brief action)
-{
-	return action != (brief)SIG_DFL && action != (brief)SIG_IGN;
-}
-
-static brief brief_of(const struct sigaction *action)
-{
-	brief ret = (brief)action->sa_handler;
-
-	// Whoever resets a handler may leave SA_SIGINFO set.
-	return is_function(ret) && action->sa_flags & SA_SIGINFO ? ret | TAKES_INFO : ret;
-}
-
 static void signals_call(brief action, int number, siginfo_t *info, void *context)
 {
 	if (!is_function(action))
 		return;
 	if (action & TAKES_INFO)
-		((void (*)(int, siginfo_t *, void *))(action & ~TAKES_INFO))(number, info, context);
+		((void (*)(int, siginfo_t *, void *))(action & ~(TAKES_INFO | RESTARTS)))(number, info, context);
 	else
-		((sighandler_t)action)(number);
+		((sighandler_t)(action & ~RESTARTS))(number);
+}
+
+// The system call that the signal has interrupted fails, although the host's handler restarts it.
+static void signals_end_call(int number, void *context)
+{
+	if (__atomic_load_n(&gorgon_dispositions.restarted, __ATOMIC_ACQUIRE) & bit(number))
+		gorgon_restart_prevent(context);
+}
+
+// Call a view's function on its own thread.
+static void call_view(brief action, int number, siginfo_t *info, void *context)
+{
+	signals_call(action, number, info, context);
+	if (is_function(action) && !(action & RESTARTS))
+		signals_end_call(number, context);
+}
+
+// A handler of the host that was put over ours may call ours, with what it got. A handler that leaves by a jump leaves its
+// note here: a later signal at the same address has its dispatcher's frame at the same place, not below it.
+static void call_host(brief action, int number, siginfo_t *info, void *context)
+{
+	struct handed_on before = handed_on;
+
+	handed_on = (struct handed_on){info, (uintptr_t)__builtin_frame_address(0)};
+	signals_call(action, number, info, context);
+	handed_on = before;
+}
+
+static bool has_come_back(const siginfo_t *info)
+{
+	return handed_on.info == info && (uintptr_t)__builtin_frame_address(0) < handed_on.frame;
 }
 
 static brief action_of(const struct gorgon_signals *view, int number)
@@ -169,7 +160,7 @@ static brief action_of(const struct gorgon_signals *view, int number)
 
 static brief action_of_host(int number)
 {
-	return __atomic_load_n(&host_briefs[number], __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&gorgon_dispositions.host_briefs[number], __ATOMIC_ACQUIRE);
 }
 
 static bool ignores(const struct gorgon_signals *view, int number)
@@ -223,7 +214,7 @@ static void give_fault_to_host(int number, siginfo_t *info, void *context)
 	brief action = action_of_host(number);
 
 	if (is_function(action)) {
-		signals_call(action, number, info, context);
+		call_host(action, number, info, context);
 	} else {
 		const struct sigaction none = {.sa_handler = (sighandler_t)action};
 
@@ -251,7 +242,7 @@ static void signals_spread(int number, siginfo_t *info, void *context)
 	bool taken = false;
 
 	begin_look();
-	view = __atomic_load_n(&views, __ATOMIC_ACQUIRE);
+	view = __atomic_load_n(&gorgon_dispositions.views, __ATOMIC_ACQUIRE);
 	for (; view; view = __atomic_load_n(&view->next, __ATOMIC_ACQUIRE)) {
 		brief action = action_of(view, number);
 
@@ -275,8 +266,8 @@ static void signals_spread(int number, siginfo_t *info, void *context)
 		install_default(number);
 		raise(number);
 	}
-	signals_call(hosts, number, info, context);
-	signals_call(own, number, info, context);
+	call_host(hosts, number, info, context);
+	call_view(own, number, info, context);
 }
 
 // The view whose code runs on this thread: the interpreter's main thread, or a thread that its code has
@@ -298,7 +289,7 @@ static void give_fault(int number, siginfo_t *info, void *context)
 		signals_call(action, number, info, context);
 		return;
 	}
-	if (__atomic_load_n(&watched, __ATOMIC_ACQUIRE) & bit(number))
+	if (__atomic_load_n(&gorgon_dispositions.watched, __ATOMIC_ACQUIRE) & bit(number))
 		gorgon_fault_report(number, info, context, view);
 	give_fault_to_host(number, info, context);
 }
@@ -308,7 +299,10 @@ static void give_to_thread(int number, siginfo_t *info, void *context,
 {
 	brief action = action_of(view, number);
 
-	signals_call(is_function(action) ? action : action_of_host(number), number, info, context);
+	if (is_function(action))
+		call_view(action, number, info, context);
+	else
+		call_host(action_of_host(number), number, info, context);
 }
 
 // Take one pending signal of a view of this thread; @ret is the view's action. False: there is none.
@@ -318,7 +312,7 @@ static bool take_pending(int number, brief *ret)
 	bool found = false;
 
 	begin_look();
-	view = __atomic_load_n(&views, __ATOMIC_ACQUIRE);
+	view = __atomic_load_n(&gorgon_dispositions.views, __ATOMIC_ACQUIRE);
 	for (; view && !found; view = __atomic_load_n(&view->next, __ATOMIC_ACQUIRE)) {
 		found = __atomic_load_n(&view->has_thread, __ATOMIC_ACQUIRE) &&
 			pthread_equal(view->thread, pthread_self()) &&
@@ -339,7 +333,7 @@ static bool give_pending(int number, siginfo_t *info, void *context)
 
 	while (mine && take_pending(number, &action)) {
 		any = true;
-		signals_call(action, number, info, context);
+		call_view(action, number, info, context);
 	}
 	return any;
 }
@@ -386,20 +380,23 @@ static bool give_timer(int number, siginfo_t *info, void *context)
 	if (known && view)
 		action = signals_choose(view, &number);
 	end_look();
-	signals_call(action, number, info, context);
+	call_view(action, number, info, context);
 	return known;
 }
 
 // Whether gorgon_signals_wake() has sent the signal.
 static bool is_wake(int number, const siginfo_t *info)
 {
-	return number == GORGON_SIGNAL_WAKE && info->si_code == SI_QUEUE && info->si_value.sival_ptr == &wakes;
+	return number == GORGON_SIGNAL_WAKE && info->si_code == SI_QUEUE &&
+	       info->si_value.sival_ptr == &gorgon_dispositions.wakes;
 }
 
 static void signals_dispatch(int number, siginfo_t *info, void *context)
 {
 	int saved = errno;
 
+	if (has_come_back(info))
+		return;
 	if (is_fault(number, info))
 		gorgon_fault_recover();
 	if (is_wake(number, info)) {
@@ -408,6 +405,7 @@ static void signals_dispatch(int number, siginfo_t *info, void *context)
 
 		if (answer)
 			answer(context);
+		signals_end_call(number, context);
 	} else if (info->si_code == SI_TIMER && give_timer(number, info, context)) {
 		// Handled.
 	} else if (give_pending(number, info, context)) {
@@ -422,55 +420,9 @@ static void signals_dispatch(int number, siginfo_t *info, void *context)
 	errno = saved;
 }
 
-// Install what the views want of a signal together: the dispatcher, SIG_IGN, or the host's disposition.
 static void signals_install(int number)
 {
-	bool wake = number == GORGON_SIGNAL_WAKE && wakes, fault = watched & bit(number);
-	bool function = wake || fault, ignore = false;
-	struct sigaction action;
-	uint64_t is_ours = (dispatched | ignored) & bit(number);
-	int flags = SA_SIGINFO | (wake ? 0 : SA_RESTART) | (fault ? SA_ONSTACK : 0);
-
-	for (struct gorgon_signals *view = views; view; view = view->next) {
-		const struct sigaction *wanted = &view->actions[number];
-
-		if (view->timed & bit(number) && !(view->set & bit(number) && wanted->sa_handler != SIG_DFL)) {
-			function = true;
-			flags &= ~SA_RESTART; // its default ends calls, too
-		}
-		function |= (view->timed & bit(number)) != 0;
-		if (!(view->set & bit(number)))
-			continue;
-		if (is_function((brief)wanted->sa_handler)) {
-			function = true;
-			// Interrupted calls must fail with EINTR when one view counts on it.
-			if (!(wanted->sa_flags & SA_RESTART))
-				flags &= ~SA_RESTART;
-			flags |= wanted->sa_flags & (SA_ONSTACK | SA_NODEFER | SA_NOCLDSTOP);
-		} else if (wanted->sa_handler == SIG_IGN) {
-			ignore = true;
-		}
-	}
-	if (!is_ours) {
-		sigaction(number, NULL, &host[number]);
-		__atomic_store_n(&host_briefs[number], brief_of(&host[number]), __ATOMIC_RELEASE);
-	}
-	dispatched &= ~bit(number);
-	ignored &= ~bit(number);
-	memset(&action, 0, sizeof(action));
-	sigemptyset(&action.sa_mask);
-	if (function) {
-		dispatched |= bit(number);
-		action.sa_flags = flags;
-		action.sa_sigaction = signals_dispatch;
-	} else if (ignore && number != SIGCHLD && host[number].sa_handler == SIG_DFL) {
-		ignored |= bit(number);
-		action.sa_handler = SIG_IGN;
-	} else {
-		action = host[number];
-	}
-	if (is_ours || function || ignore)
-		sigaction(number, &action, NULL);
+	gorgon_signals_install(number, signals_dispatch);
 }
 
 // Until no dispatcher on another thread looks at views.
@@ -581,9 +533,10 @@ void gorgon_signals_watch_faults(bool watch)
 
 	gorgon_masked_lock(&lock, &saved);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
-		uint64_t now = watch ? watched | bit(numbers[i]) : watched & ~bit(numbers[i]);
+		uint64_t now = watch ? gorgon_dispositions.watched | bit(numbers[i])
+				     : gorgon_dispositions.watched & ~bit(numbers[i]);
 
-		__atomic_store_n(&watched, now, __ATOMIC_RELEASE);
+		__atomic_store_n(&gorgon_dispositions.watched, now, __ATOMIC_RELEASE);
 		signals_install(numbers[i]);
 	}
 	gorgon_masked_unlock(&lock, &saved);
@@ -601,8 +554,8 @@ struct gorgon_signals *gorgon_signals_create(bool deliver)
 	view->deliver = deliver;
 	gorgon_masked_lock(&lock, &saved);
 	__atomic_store_n(&process, getpid(), __ATOMIC_RELAXED);
-	view->next = views;
-	__atomic_store_n(&views, view, __ATOMIC_RELEASE);
+	view->next = gorgon_dispositions.views;
+	__atomic_store_n(&gorgon_dispositions.views, view, __ATOMIC_RELEASE);
 	gorgon_masked_unlock(&lock, &saved);
 	return view;
 }
@@ -614,7 +567,7 @@ void gorgon_signals_deny(struct gorgon_signals *view)
 
 void gorgon_signals_destroy(struct gorgon_signals *view)
 {
-	struct gorgon_signals **p = &views;
+	struct gorgon_signals **p = &gorgon_dispositions.views;
 	sigset_t saved;
 
 	if (!view)
@@ -627,6 +580,10 @@ void gorgon_signals_destroy(struct gorgon_signals *view)
 	for (int number = 1; number < NSIG; number++)
 		if ((view->set | view->timed) & bit(number))
 			signals_install(number);
+	if (gorgon_dispositions.wakes && !gorgon_dispositions.views) {
+		gorgon_dispositions.wakes = false;
+		signals_install(GORGON_SIGNAL_WAKE);
+	}
 	gorgon_masked_unlock(&lock, &saved);
 	wait_for_dispatchers();
 	free(view);
@@ -684,15 +641,15 @@ bool gorgon_signals_wake(pid_t tid)
 	bool ret;
 
 	gorgon_masked_lock(&lock, &saved);
-	if (!wakes) {
-		wakes = true;
+	ret = gorgon_dispositions.views && !sigaction(GORGON_SIGNAL_WAKE, NULL, &now);
+	if (ret && (!gorgon_dispositions.wakes || now.sa_sigaction != signals_dispatch)) {
+		gorgon_dispositions.wakes = true;
 		signals_install(GORGON_SIGNAL_WAKE);
 	}
-	ret = !sigaction(GORGON_SIGNAL_WAKE, NULL, &now) && now.sa_sigaction == signals_dispatch;
 	gorgon_masked_unlock(&lock, &saved);
 	info.si_pid = getpid();
 	info.si_uid = getuid();
-	info.si_value.sival_ptr = &wakes;
+	info.si_value.sival_ptr = &gorgon_dispositions.wakes;
 	return ret && !syscall(SYS_rt_tgsigqueueinfo, info.si_pid, tid, GORGON_SIGNAL_WAKE, &info);
 }
 
@@ -735,7 +692,7 @@ void gorgon_signals_after_fork(bool child)
 	sigset_t saved = before_fork;
 	uint64_t dropped = 0;
 
-	for (struct gorgon_signals *view = views; child && view; view = view->next) {
+	for (struct gorgon_signals *view = gorgon_dispositions.views; child && view; view = view->next) {
 		view->deliver &= view == mine;
 		view->has_thread &= view == mine;
 		dropped |= view->timed; // a child has no timers
@@ -798,8 +755,8 @@ int gorgon_signal_action(int number, const struct sigaction *action, struct siga
 	gorgon_masked_lock(&lock, &saved);
 	if (view->set & bit(number) || !view->deliver)
 		before = view->actions[number]; // at first zero: the default
-	else if ((dispatched | ignored) & bit(number))
-		before = host[number];
+	else if ((gorgon_dispositions.dispatched | gorgon_dispositions.ignored) & bit(number))
+		before = gorgon_dispositions.host[number];
 	else
 		sigaction(number, NULL, &before);
 	if (action) {

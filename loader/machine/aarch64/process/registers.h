@@ -56,4 +56,22 @@ static inline bool gorgon_arch_undo_signal(uint64_t *registers)
 	return true;
 }
 
+/* Whether the kernel will run the system call anew that a signal has interrupted, and which; or the call has not begun. */
+static inline bool gorgon_arch_restarts(const ucontext_t *context, long *number, uint64_t *second)
+{
+	uint32_t instruction;
+
+	memcpy(&instruction, (const void *)(uintptr_t)context->uc_mcontext.pc, sizeof(instruction));
+	*number = (long)context->uc_mcontext.regs[8];
+	*second = context->uc_mcontext.regs[1];
+	return instruction == 0xd4000001; // svc #0
+}
+
+/* The system call does not run: it has failed. */
+static inline void gorgon_arch_fail_call(ucontext_t *context, int err)
+{
+	context->uc_mcontext.pc += 4;
+	context->uc_mcontext.regs[0] = (uint64_t)-(int64_t)err;
+}
+
 #endif

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 
 #define REGISTERS 17
@@ -45,6 +46,30 @@ static inline bool gorgon_arch_undo_signal(uint64_t *registers)
 {
 	(void)registers;
 	return false;
+}
+
+/* Whether the kernel will run the system call anew that a signal has interrupted, and which. The instruction
+ * `syscall` has left its return address in RCX, but for kernels that keep RCX: there the call may not have begun. */
+static inline bool gorgon_arch_restarts(const ucontext_t *context, long *number, uint64_t *second)
+{
+	const greg_t *registers = context->uc_mcontext.gregs;
+	const uint8_t *pc = (const uint8_t *)(uintptr_t)registers[REG_RIP];
+	long result = SYS_getpid;
+	uint64_t kept = 0;
+
+	if (pc[0] != 0x0f || pc[1] != 0x05)
+		return false;
+	asm volatile("syscall" : "+a"(result), "+c"(kept) : : "r11", "memory");
+	*number = (long)registers[REG_RAX];
+	*second = (uint64_t)registers[REG_RSI];
+	return !kept || registers[REG_RCX] == registers[REG_RIP] + 2;
+}
+
+/* The system call does not run: it has failed. */
+static inline void gorgon_arch_fail_call(ucontext_t *context, int err)
+{
+	context->uc_mcontext.gregs[REG_RIP] += 2;
+	context->uc_mcontext.gregs[REG_RAX] = -err;
 }
 
 #endif

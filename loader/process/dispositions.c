@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// What is installed in the process for a signal, of which every view has an opinion.
+//
+// The host's handler runs below our dispatcher as it would run without us: on its alternate stack,
+// with its mask, and system calls are restarted where it says so. A view that wants EINTR all the
+// same gets it on its own threads (restart.c). A handler that the host puts over ours is the host's
+// from the next change on, and stays when the last view goes.
+
+#define _GNU_SOURCE
+#include "dispositions.h"
+
+#include <string.h>
+
+struct gorgon_dispositions gorgon_dispositions;
+
+static struct gorgon_dispositions *const known = &gorgon_dispositions;
+
+// What the host has installed: before us, or over us.
+static void note_host(int number, gorgon_signals_handler *dispatch)
+{
+	bool is_ours = (known->dispatched | known->ignored) & bit(number);
+	struct sigaction now;
+
+	sigaction(number, NULL, &now);
+	if (is_ours && (known->dispatched & bit(number) ? now.sa_sigaction == dispatch
+							 : now.sa_handler == SIG_IGN))
+		return;
+	known->host[number] = now;
+	__atomic_store_n(&known->host_briefs[number], brief_of(&now), __ATOMIC_RELEASE);
+}
+
+// What those who have a function for a signal want of the dispatcher.
+struct wishes {
+	bool function, ignore;
+	bool ends_calls; // somebody counts on EINTR
+	int flags;
+	sigset_t mask;
+};
+
+static void add_wish(const struct sigaction *action, struct wishes *ret)
+{
+	// Who wants to hear of stopped children does, also where somebody else does not.
+	if (ret->function)
+		ret->flags &= action->sa_flags | ~SA_NOCLDSTOP;
+	else
+		ret->flags |= action->sa_flags & SA_NOCLDSTOP;
+	ret->function = true;
+	ret->flags |= action->sa_flags & SA_NODEFER;
+	ret->ends_calls |= !(action->sa_flags & SA_RESTART);
+	sigorset(&ret->mask, &ret->mask, &action->sa_mask);
+}
+
+static void ask_views(int number, struct wishes *ret)
+{
+	for (struct gorgon_signals *view = known->views; view; view = view->next) {
+		const struct sigaction *wanted = &view->actions[number];
+
+		if (view->set & bit(number) && is_function((brief)wanted->sa_handler))
+			add_wish(wanted, ret);
+		else if (view->set & bit(number) && wanted->sa_handler == SIG_IGN)
+			ret->ignore = true;
+	}
+}
+
+// Signals of timers without a handler end calls, as their default ends the process.
+static void ask_timers(int number, struct wishes *ret)
+{
+	for (struct gorgon_signals *view = known->views; view; view = view->next) {
+		bool is_set = view->set & bit(number) && view->actions[number].sa_handler != SIG_DFL;
+
+		ret->function |= (view->timed & bit(number)) != 0;
+		ret->ends_calls |= view->timed & bit(number) && !is_set;
+	}
+}
+
+void gorgon_signals_install(int number, gorgon_signals_handler *dispatch)
+{
+	bool wake = number == GORGON_SIGNAL_WAKE && known->wakes, fault = known->watched & bit(number);
+	struct wishes wishes = {};
+	struct sigaction action;
+	bool hosts;
+	uint64_t was_ours = (known->dispatched | known->ignored) & bit(number);
+
+	note_host(number, dispatch);
+	hosts = is_function((brief)known->host[number].sa_handler);
+	ask_views(number, &wishes);
+	ask_timers(number, &wishes);
+	wishes.function |= wake || fault;
+	wishes.ends_calls |= wake;
+	known->dispatched &= ~bit(number);
+	known->ignored &= ~bit(number);
+	__atomic_and_fetch(&known->restarted, ~bit(number), __ATOMIC_ACQ_REL);
+	memset(&action, 0, sizeof(action));
+	sigemptyset(&action.sa_mask);
+	if (wishes.function) {
+		bool ends_calls = wishes.ends_calls;
+
+		if (hosts) {
+			ends_calls = !(known->host[number].sa_flags & SA_RESTART);
+			add_wish(&known->host[number], &wishes);
+		}
+		if (wishes.ends_calls && !ends_calls)
+			__atomic_or_fetch(&known->restarted, bit(number), __ATOMIC_ACQ_REL);
+		known->dispatched |= bit(number);
+		// The thread may have a stack of its own for handlers, and a small one for all
+		// else, as in Go.
+		action.sa_flags = SA_SIGINFO | SA_ONSTACK | wishes.flags | (ends_calls ? 0 : SA_RESTART);
+		action.sa_mask = wishes.mask;
+		action.sa_sigaction = dispatch;
+	} else if (wishes.ignore && number != SIGCHLD && known->host[number].sa_handler == SIG_DFL) {
+		known->ignored |= bit(number);
+		action.sa_handler = SIG_IGN;
+	} else {
+		action = known->host[number];
+	}
+	if (was_ours || wishes.function || wishes.ignore)
+		sigaction(number, &action, NULL);
+}

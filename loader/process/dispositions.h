@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* What the views of all namespaces want of a signal together. See dispositions.c. The lock of
+ * signals.c guards it. */
+#ifndef GORGON_PROCESS_DISPOSITIONS_H
+#define GORGON_PROCESS_DISPOSITIONS_H
+
+#include "signals.h"
+
+#include <stdint.h>
+
+// What a dispatcher needs to know of an action: the address of the function, SIG_DFL or SIG_IGN.
+// TAKES_INFO is added for a function that is called with three arguments (SA_SIGINFO), RESTARTS for
+// one after which system calls are restarted (SA_RESTART). No address of a function in user space
+// has these bits.
+typedef uintptr_t brief;
+
+#define TAKES_INFO ((brief)1 << (sizeof(brief) * 8 - 1))
+#define RESTARTS   ((brief)1 << (sizeof(brief) * 8 - 2))
+
+struct gorgon_signals {
+	struct gorgon_signals *next;
+	struct sigaction actions[NSIG]; // under `lock`
+	brief briefs[NSIG];		// of `actions`; atomic
+	uint64_t set;	   // bit per signal: the view has set a disposition
+	uint64_t pending;  // bit per signal: sent on to `thread`; atomic
+	uint64_t timed;	   // bit per signal: timers of the view send it
+	pthread_t thread;
+	pid_t tid;	 // of the last `thread`, or 0; atomic
+	int ended_by;	 // the timer's signal that has interrupted the program, or 0; atomic
+	int missed;	 // the timer's signal that could not interrupt it, or 0; atomic
+	bool has_thread; // atomic
+	bool deliver;
+	bool denied; // it gets no handlers
+	gorgon_signals_filter *concerns; // whether a SIGCHLD is for the view; NULL: each is
+	void *concerns_ctx;
+};
+
+struct gorgon_dispositions {
+	struct gorgon_signals *views;	// atomic
+	struct sigaction host[NSIG];	// under the signals' lock
+	brief host_briefs[NSIG];	// of `host`; atomic
+	uint64_t dispatched; // bit per signal: our dispatcher is installed
+	uint64_t watched;    // bit per signal: faults that are reported; atomic
+	uint64_t ignored;    // bit per signal: SIG_IGN is installed for a view
+	uint64_t restarted;  // bit per signal: calls are restarted, which not all views want; atomic
+	bool wakes;	     // the dispatcher is installed for GORGON_SIGNAL_WAKE
+};
+
+extern struct gorgon_dispositions gorgon_dispositions;
+
+typedef void gorgon_signals_handler(int number, siginfo_t *info, void *context);
+
+static inline uint64_t bit(int number)
+{
+	return UINT64_C(1) << (number - 1);
+}
+
+static inline bool is_function(brief action)
+{
+	return action != (brief)SIG_DFL && action != (brief)SIG_IGN;
+}
+
+static inline brief brief_of(const struct sigaction *action)
+{
+	brief ret = (brief)action->sa_handler;
+
+	// Whoever resets a handler may leave flags set.
+	if (is_function(ret))
+		ret |= (action->sa_flags & SA_SIGINFO ? TAKES_INFO : 0) |
+		       (action->sa_flags & SA_RESTART ? RESTARTS : 0);
+	return ret;
+}
+
+/* Install what the views want of a signal together: the dispatcher, SIG_IGN, or the host's
+ * disposition. The signals' lock is held. */
+void gorgon_signals_install(int number, gorgon_signals_handler *dispatch);
+
+#endif
