@@ -296,7 +296,7 @@ $(BUILD)/tests/%: $(call obj,$(UNIT_LIB_SRC)) $(BUILD)/libgorgon.a $(BUILD)/libj
 	$(unit)
 
 # Calls that go through the test program, so that the n-th can be made to fail, or to take longer.
-$(BUILD)/tests/test_debug_mode: private WRAP := jitreg_packing_build jitreg_library_lines_find gorgon_now
+$(BUILD)/tests/test_debug_mode: private WRAP := jitreg_packing_build jitreg_library_lines_find jitreg_library_lines_keep gorgon_now
 $(BUILD)/tests/test_jitreg_damage: private WRAP := malloc calloc realloc reallocarray strdup mmap mprotect \
 	memfd_create pread open
 $(BUILD)/tests/test_jitreg_group_damage: private WRAP := malloc calloc realloc reallocarray strdup mmap mprotect \

@@ -168,29 +168,62 @@ static void *hold_path(const char *path, dev_t dev, ino_t ino, off_t size)
 	return hold;
 }
 
-/* Open the file on disk if it has the key that is searched for, and lock it, so that no other process removes it. */
-static bool read_file(struct search *c, const char *path)
+/* What there is under a name. */
+enum found {
+	FOUND_WANTED, // the file that is searched for, locked, so that no other process removes it
+	FOUND_NOTHING,
+	FOUND_OTHER,  // a file with another key, no file, or nothing can be said of it now
+	FOUND_DAMAGED // a file that is not as this library has written it, or cannot be read
+};
+
+static bool read_bytes(struct search *c)
+{
+	size_t done = 0;
+
+	c->size = (size_t)c->open.st.st_size;
+	c->bytes = malloc(c->size + 1);
+	while (c->bytes && done < c->size) {
+		ssize_t n = pread(c->open.fd, c->bytes + done, c->size - done, (off_t)done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		done += (size_t)n;
+	}
+	return c->bytes;
+}
+
+static bool has_key(const struct search *c, const char *path)
 {
 	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;
 	GElf_Shdr shdr;
-	uint8_t *key;
-	bool same;
 
-	if (!note_file(&c->open, open(path, OPEN_FLAGS)) || flock(c->open.fd, LOCK_SH | LOCK_NB) ||
-	    !(c->hold = hold_file(&c->open)) || jitreg_object_open(path, c->open.fd, &object) ||
-	    !object->st.st_nlink || // somebody removed it before we had the lock
-	    !jitreg_object_find_section(object, JITREG_CACHE_KEY, &shdr) || shdr.sh_size != c->key_size)
-		return false;
-	c->size = (size_t)object->st.st_size;
-	key = malloc(c->key_size);
-	same = key && !jitreg_object_read(object, shdr.sh_offset, key, c->key_size) &&
-	       !memcmp(key, c->key, c->key_size);
-	free(key);
-	if (same && c->read) {
-		c->bytes = malloc(c->size);
-		same = c->bytes && !jitreg_object_read(object, 0, c->bytes, c->size);
-	}
-	return same && jitreg_object_is_intact(object) && is_ours(&c->open);
+	return !jitreg_object_open(path, c->open.fd, &object) &&
+	       jitreg_object_find_section(object, JITREG_CACHE_KEY, &shdr) && shdr.sh_size == c->key_size &&
+	       jitreg_range_ok(shdr.sh_offset, shdr.sh_size, c->size) &&
+	       !memcmp(c->bytes + shdr.sh_offset, c->key, c->key_size);
+}
+
+/* Open, lock and read what has this name. All of it is read: a debugger would believe a damaged file. */
+static enum found read_file(struct search *c, const char *path)
+{
+	enum found found;
+
+	if (!note_file(&c->open, open(path, OPEN_FLAGS)))
+		return errno == ENOENT ? FOUND_NOTHING : errno == EACCES ? FOUND_DAMAGED : FOUND_OTHER;
+	if (!S_ISREG(c->open.st.st_mode) || flock(c->open.fd, LOCK_SH | LOCK_NB) || !(c->hold = hold_file(&c->open)) ||
+	    fstat(c->open.fd, &c->open.st))
+		return FOUND_OTHER;
+	if (!c->open.st.st_nlink) // somebody removed it before we had the lock
+		return FOUND_NOTHING;
+	if (!read_bytes(c))
+		found = c->bytes ? FOUND_DAMAGED : FOUND_OTHER;
+	else if (jitreg_crc32(c->bytes, c->size) != JITREG_CACHE_CRC)
+		found = FOUND_DAMAGED;
+	else
+		found = has_key(c, path) ? FOUND_WANTED : FOUND_OTHER;
+	return is_ours(&c->open) ? found : FOUND_OTHER;
 }
 
 static void forget_file(struct search *c)
@@ -232,9 +265,9 @@ static int write_all(const struct open_file *file, const uint8_t *bytes, size_t 
 
 /*
  * Under a temporary name first, so that nobody ever reads half a file. -EEXIST: another
- * process has written the same file in the meantime; its file may be in use and stays.
+ * process has written the same file in the meantime; its file may be in use and stays. A damaged file is replaced.
  */
-static int write_file(struct search *c, const char *folder_path, const char *path)
+static int write_file(struct search *c, const char *folder_path, const char *path, bool replace)
 {
 	char *temporary;
 	int r = 0, fd;
@@ -246,7 +279,7 @@ static int write_file(struct search *c, const char *folder_path, const char *pat
 		r = -errno;
 	if (!r)
 		r = write_all(&c->open, c->bytes, c->size);
-	if (!r && link(temporary, path))
+	if (!r && (replace ? rename(temporary, path) : link(temporary, path)))
 		r = -errno;
 	// Opened again by its final name: a mapping, and so each core, has the name by which its file was opened.
 	if (!r && !(c->hold = hold_path(path, c->open.st.st_dev, c->open.st.st_ino, (off_t)c->size)))
@@ -351,8 +384,8 @@ static int add_checksum(struct search *c)
 	return 0;
 }
 
-/* Make the file: no file has that name, though another process may be about to write it. */
-static int make_file(struct search *c, int folder, const char *folder_path, const char *path)
+/* Make the file: no file has that name, though another process may be about to write it, or a damaged one has it. */
+static int make_file(struct search *c, int folder, const char *folder_path, const char *path, bool replace)
 {
 	int r = c->build(c->ctx, &c->bytes, &c->size);
 
@@ -361,11 +394,11 @@ static int make_file(struct search *c, int folder, const char *folder_path, cons
 	if (r)
 		return r;
 	remove_oldest(folder);
-	r = write_file(c, folder_path, path);
+	r = write_file(c, folder_path, path, replace);
 	if (r != -EEXIST)
 		return r;
 	forget_file(c);
-	return read_file(c, path) ? 0 : r;
+	return read_file(c, path) == FOUND_WANTED ? 0 : r;
 }
 
 /* malloc()ed name of the file number @number with this key; NULL: no memory. */
@@ -385,24 +418,22 @@ static int find_in(struct search *c, int folder, const char *folder_path, char *
 {
 	unsigned count = c->name ? 1 : SAME_NAME_MAX;
 	uint32_t checksum = jitreg_crc32(c->key, c->key_size);
-	struct stat st;
 	int r = -EEXIST;
 
 	for (unsigned i = 0; i < count; i++) {
-		bool missing;
+		enum found found;
 
 		*path = format_path(c, folder_path, checksum, i);
 		if (!*path)
 			return -ENOMEM;
-		if (read_file(c, *path)) {
+		found = read_file(c, *path);
+		if (found == FOUND_WANTED) {
 			futimens(c->open.fd, NULL); // its age counts from its last use
 			return 0;
 		}
-		// If the file was missing, lstat() is not asked: another process may make the file now.
-		missing = c->open.fd < 0 && errno == ENOENT;
 		forget_file(c);
-		if (missing || lstat(*path, &st)) { // there is nothing of that name
-			r = make_file(c, folder, folder_path, *path);
+		if (found != FOUND_OTHER) {
+			r = make_file(c, folder, folder_path, *path, found == FOUND_DAMAGED);
 			break;
 		}
 		free(*path);

@@ -34,12 +34,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a symbol is, and its name in .strtab. */
-struct known {
-	uint64_t address;
-	uint32_t name;
-};
-
 struct companion {
 	const struct jitreg_member *members;
 	size_t member_count;
@@ -50,8 +44,6 @@ struct companion {
 	struct jitreg_symtab symtab;
 	struct jitreg_bytes frames;
 	const struct jitreg_member *current; // while its names are added
-	struct known *known; // of the current member, from its detached file
-	size_t known_count;
 	struct jitreg_lines lines;
 	bool with_lines;
 	bool has_lines; // the current member
@@ -72,104 +64,16 @@ static bool is_moved_part(const char *text, size_t text_size)
 	return text_size > 2 && !strncmp(text, "_Z", 2) && memmem(text, text_size, ".cold", 5);
 }
 
-static int add_name(struct companion *c, const char *text, size_t text_size, uint64_t vaddr,
-		    uint64_t size, uint8_t info)
-{
-	uint8_t type = ELF64_ST_TYPE(info);
-
-	if (!is_function(type) || (c->has_lines && is_moved_part(text, text_size)))
-		return 0;
-	return jitreg_members_add_name(&c->symtab, c->texts, c->member_count, text, text_size,
-				    vaddr + c->current->delta, false, size, ELF64_ST_INFO(STB_GLOBAL, type));
-}
-
-static int by_address(const void *a, const void *b)
-{
-	const struct known *x = a, *y = b;
-
-	return x->address < y->address ? -1 : x->address > y->address;
-}
-
-/* Whether the detached file has this name at this address. */
-static bool is_known(const struct companion *c, const char *text, uint64_t address)
-{
-	size_t low = 0, high = c->known_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (c->known[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < c->known_count && c->known[low].address == address; low++)
-		if (!strcmp((const char *)c->symtab.strtab.data + c->known[low].name, text))
-			return true;
-	return false;
-}
-
-static int add_template_name(void *ctx, const char *text, uint64_t vaddr, const Elf64_Sym *sym)
+static int add_name(void *ctx, const struct jitreg_name *name)
 {
 	struct companion *c = ctx;
+	uint8_t type = ELF64_ST_TYPE(name->info);
 
-	if (is_known(c, text, vaddr + c->current->delta))
+	if (!is_function(type) || (c->has_lines && is_moved_part(name->text, name->text_size)))
 		return 0;
-	return add_name(c, text, strlen(text), vaddr, sym->st_size, sym->st_info);
-}
-
-/*
- * Add the names of the detached file: static functions, of which a library is stripped, and as a
- * rule all others, too.
- */
-static int add_detached_names(struct companion *c)
-{
-	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;
-	struct jitreg_names names = {0};
-	int r = 0;
-
-	object = jitreg_debuginfo_open_detached(&c->current->template->debug);
-	if (!object || jitreg_object_read_layout(object) || jitreg_names_read(object, &names))
-		return 0; // not an error: the library's own names are added next
-	for (size_t i = 0; !r && i < names.count; i++) {
-		const struct jitreg_name *name = &names.items[i];
-
-		r = add_name(c, name->text, name->text_size, name->vaddr, name->size, name->info);
-	}
-	if (!r && !jitreg_object_is_intact(object))
-		r = -EAGAIN; // the names may be another file's
-	jitreg_names_deinit(&names);
-	return r;
-}
-
-/* Add the names of the library that its detached file does not have. So each name is there once. */
-static int add_missing_names(struct companion *c, size_t first)
-{
-	const Elf64_Sym *syms = (const Elf64_Sym *)c->symtab.syms.data;
-	size_t count = jitreg_members_count_symbols(&c->symtab);
-	int r;
-
-	c->known = calloc(count - first + 1, sizeof(*c->known));
-	if (!c->known)
-		return -ENOMEM;
-	c->known_count = 0;
-	for (size_t i = first; i < count; i++)
-		c->known[c->known_count++] = (struct known){syms[i].st_value, syms[i].st_name};
-	qsort(c->known, c->known_count, sizeof(*c->known), by_address);
-	r = jitreg_members_for_each_name(c->current->template, add_template_name, c);
-	free(c->known);
-	c->known = NULL;
-	return r;
-}
-
-static int add_names_of(struct companion *c, const struct jitreg_member *member)
-{
-	size_t first = jitreg_members_count_symbols(&c->symtab);
-	int r;
-
-	c->current = member;
-	r = add_detached_names(c);
-	return r ? r : add_missing_names(c, first);
+	return jitreg_members_add_name(&c->symtab, c->texts, c->member_count, name->text, name->text_size,
+				       name->vaddr + c->current->delta, false, name->size,
+				       ELF64_ST_INFO(STB_GLOBAL, type));
 }
 
 /* Find out whether a member has lines. A companion with lines gets them. */
@@ -190,9 +94,11 @@ static int add_names(struct companion *c)
 {
 	int r = 0;
 
-	for (size_t i = 0; !r && i < c->member_count; i++)
-		if (!(r = find_lines_of(c, &c->members[i])))
-			r = add_names_of(c, &c->members[i]);
+	for (size_t i = 0; !r && i < c->member_count; i++) {
+		c->current = &c->members[i];
+		if (!(r = find_lines_of(c, c->current)))
+			r = jitreg_members_for_each_known_name(c->current, add_name, c);
+	}
 	return r ? r : jitreg_writer_add_symtab(&c->file, &c->symtab);
 }
 

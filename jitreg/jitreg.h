@@ -260,8 +260,8 @@ JITREG_API int jitreg_group_list(struct jitreg_group *group)
  * Replace the symfiles of the group's images by one symfile, a pack, which has names and unwind data
  * and does not refer to the images' DWARF. It refers to a file with more names, unwind data and lines
  * for GDB, which all groups with the same images share; the file is kept in gorgon/ below
- * `$XDG_CACHE_HOME` or `~/.cache`. When it cannot be written there, the pack has the names itself, and
- * debuggers take longer to read it.
+ * `$XDG_CACHE_HOME` or `~/.cache`. When it cannot be written there, the pack has the names itself, those of static
+ * functions included: GDB has no lines of the images, and takes longer to read many packs. A damaged file is made anew.
  *
  * A group of sixteen images or more gets two packs, one of the image that was registered first and
  * one of the others: LLDB reads the unwind data of the second when a stack gets there. While a

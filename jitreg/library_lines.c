@@ -40,6 +40,8 @@ struct maker {
 	struct jitreg_dwarf *dwarf, *supplement;
 	struct jitreg_names names; // of the object, sorted by address
 	bool has_names; // the names have been looked for
+	struct jitreg_lines lines;
+	bool is_made; // the lines have been made
 	char *key;
 	size_t key_size;
 };
@@ -182,21 +184,20 @@ static int library_build(void *ctx, uint8_t **bytes, size_t *size)
 	struct maker *m = ctx;
 	const Elf64_Ehdr *like = (const Elf64_Ehdr *)m->template->bytes;
 	GElf_Shdr shdr = {.sh_type = SHT_PROGBITS, .sh_addralign = 1, .sh_size = m->key_size};
-	struct jitreg_lines lines = {0};
 	struct jitreg_writer w = {0};
 	size_t private_size;
-	int r = library_make(m, &lines);
+	int r = library_make(m, &m->lines);
 
+	m->is_made = !r;
 	if (!r)
 		r = jitreg_writer_begin(&w, ET_DYN, like);
 	if (!r)
-		r = write_lines(&w, &lines);
+		r = write_lines(&w, &m->lines);
 	if (!r && !jitreg_writer_add(&w, JITREG_CACHE_KEY, &shdr, m->key, ELF_T_BYTE))
 		r = -ENOMEM;
 	if (!r)
 		r = jitreg_writer_finish(&w, NULL, &private_size, bytes, size);
 	jitreg_writer_deinit(&w);
-	jitreg_lines_deinit(&lines);
 	return r;
 }
 
@@ -221,7 +222,7 @@ static int make_key(struct maker *m)
 	return fclose(out) ? -ENOMEM : 0;
 }
 
-/* We wrote the file of the cache ourselves, and whole: only a failing disk can have damaged it. */
+/* The file of the cache has its checksum, so it is as this library has written it. */
 static int read_section(const struct jitreg_cached *file, const char *name, struct jitreg_bytes *ret)
 {
 	const Elf64_Shdr *shdr = jitreg_file_section(file->bytes, name);
@@ -242,24 +243,28 @@ static int read_lines(const struct jitreg_cached *file, struct jitreg_lines *ret
 	return r;
 }
 
-static void forget_dwarf(struct maker *m)
+/* The lines that have been made are as good when the cache has no room for them. */
+static int find_lines(struct maker *m, bool only_keep, struct jitreg_lines *ret)
 {
-	jitreg_dwarf_destroy(m->dwarf);
-	jitreg_dwarf_destroy(m->supplement);
-	m->dwarf = m->supplement = NULL;
+	struct jitreg_cached file;
+	int r = jitreg_cache_find(m->key, m->key_size, NULL, JITREG_CACHE_LINES, library_build, m, true, &file);
+
+	if (m->is_made) {
+		*ret = m->lines;
+		m->lines = (struct jitreg_lines){0};
+		r = 0;
+	} else if (!r) {
+		r = read_lines(&file, ret);
+	} else if (r != -ENOMEM && !only_keep) {
+		r = library_make(m, ret); // there is no cache
+	}
+	jitreg_cached_deinit(&file);
+	return r;
 }
 
-/* Without the cache: there is no room for the file, or another file has its name. */
-static int make_anew(struct maker *m, struct jitreg_lines *ret)
-{
-	forget_dwarf(m);
-	return library_make(m, ret);
-}
-
-int jitreg_library_lines_find(const struct jitreg_template *template, struct jitreg_lines *ret)
+static int lines_find(const struct jitreg_template *template, bool only_keep, struct jitreg_lines *ret)
 {
 	struct maker m = {.template = template};
-	struct jitreg_cached file;
 	int r;
 
 	*ret = (struct jitreg_lines){0};
@@ -268,17 +273,25 @@ int jitreg_library_lines_find(const struct jitreg_template *template, struct jit
 		return 0;
 	r = make_key(&m);
 	if (!r)
-		r = jitreg_cache_find(m.key, m.key_size, NULL, JITREG_CACHE_LINES, library_build,
-				      &m, true, &file);
-	if (!r) {
-		r = read_lines(&file, ret);
-		jitreg_cached_deinit(&file);
-	}
-	else if (r != -ENOMEM)
-		r = make_anew(&m, ret);
-	forget_dwarf(&m);
+		r = find_lines(&m, only_keep, ret);
+	jitreg_dwarf_destroy(m.dwarf);
+	jitreg_dwarf_destroy(m.supplement);
+	jitreg_lines_deinit(&m.lines);
 	jitreg_names_deinit(&m.names);
 	jitreg_object_close(m.object);
 	free(m.key);
 	return r;
+}
+
+int jitreg_library_lines_find(const struct jitreg_template *template, struct jitreg_lines *ret)
+{
+	return lines_find(template, false, ret);
+}
+
+void jitreg_library_lines_keep(const struct jitreg_template *template)
+{
+	struct jitreg_lines lines;
+
+	lines_find(template, true, &lines); // a failure will show when the lines are needed
+	jitreg_lines_deinit(&lines);
 }

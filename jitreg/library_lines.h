@@ -15,4 +15,7 @@
  */
 int jitreg_library_lines_find(const struct jitreg_template *template, struct jitreg_lines *ret);
 
+/** Make them, if there is a cache that can keep them. */
+void jitreg_library_lines_keep(const struct jitreg_template *template);
+
 #endif

@@ -6,6 +6,8 @@
 #define _GNU_SOURCE 1
 #include "members.h"
 
+#include "file/debuginfo.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,6 +131,96 @@ int jitreg_members_for_each_name(const struct jitreg_template *template, jitreg_
 	for (size_t i = 1; !r && i < symtab->sh_size / sizeof(*syms); i++)
 		r = fn(ctx, strtab + syms[i].st_name, shdrs[syms[i].st_shndx].sh_addr + syms[i].st_value,
 		       &syms[i]);
+	return r;
+}
+
+/* For whom the names of a member are, and those of its detached file. */
+struct known_names {
+	jitreg_known_name_fn fn;
+	void *ctx;
+	struct jitreg_names detached; // functions, sorted by address
+};
+
+static int by_vaddr(const void *a, const void *b)
+{
+	const struct jitreg_name *x = a, *y = b;
+
+	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
+}
+
+/* If the file cannot be read, that is no error: the library's own names are there. */
+static struct jitreg_object *read_detached_functions(const struct jitreg_template *template, struct jitreg_names *ret)
+{
+	struct jitreg_object *object = jitreg_debuginfo_open_detached(&template->debug);
+	size_t count = 0;
+
+	*ret = (struct jitreg_names){0};
+	if (!object)
+		return NULL;
+	if (jitreg_object_read_layout(object) || jitreg_names_read(object, ret)) {
+		jitreg_object_close(object);
+		return NULL;
+	}
+	for (size_t i = 0; i < ret->count; i++) {
+		unsigned type = ELF64_ST_TYPE(ret->items[i].info);
+
+		if (type == STT_FUNC || type == STT_GNU_IFUNC)
+			ret->items[count++] = ret->items[i];
+	}
+	ret->count = count;
+	if (count)
+		qsort(ret->items, count, sizeof(*ret->items), by_vaddr);
+	return object;
+}
+
+/* Whether the detached file has this name at this address. */
+static bool is_known(const struct jitreg_names *names, const char *text, uint64_t vaddr)
+{
+	size_t low = 0, high = names->count, size = strlen(text);
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (names->items[middle].vaddr < vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < names->count && names->items[low].vaddr == vaddr; low++)
+		if (names->items[low].text_size == size && !memcmp(names->items[low].text, text, size))
+			return true;
+	return false;
+}
+
+static int pass_own_name(void *ctx, const char *text, uint64_t vaddr, const Elf64_Sym *sym)
+{
+	const struct known_names *known = ctx;
+	const struct jitreg_name name = {
+		.text = text,
+		.text_size = strlen(text),
+		.vaddr = vaddr,
+		.size = sym->st_size,
+		.info = sym->st_info,
+		.other = sym->st_other,
+	};
+
+	return is_known(&known->detached, text, vaddr) ? 0 : known->fn(known->ctx, &name);
+}
+
+int jitreg_members_for_each_known_name(const struct jitreg_member *member, jitreg_known_name_fn fn, void *ctx)
+{
+	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;
+	struct known_names known = {.fn = fn, .ctx = ctx};
+	int r = 0;
+
+	object = read_detached_functions(member->template, &known.detached);
+	for (size_t i = 0; !r && i < known.detached.count; i++)
+		r = fn(ctx, &known.detached.items[i]);
+	if (!r && object && !jitreg_object_is_intact(object))
+		r = -EAGAIN; // the names may be another file's
+	if (!r)
+		r = jitreg_members_for_each_name(member->template, pass_own_name, &known);
+	jitreg_names_deinit(&known.detached);
 	return r;
 }
 

@@ -55,6 +55,17 @@ typedef int (*jitreg_name_fn)(void *ctx, const char *text, uint64_t vaddr, const
 
 int jitreg_members_for_each_name(const struct jitreg_template *template, jitreg_name_fn fn, void *ctx);
 
+/** @p name->vaddr is in the file; @p name->section is of no use here. */
+typedef int (*jitreg_known_name_fn)(void *ctx, const struct jitreg_name *name);
+
+/**
+ * Each name of a member once: the functions of its detached file, static functions among them, of which a library is
+ * stripped, and what else its own file names. Goes on until @p fn returns something other than 0.
+ *
+ * @retval -EAGAIN  the detached file has become another one while it was read
+ */
+int jitreg_members_for_each_known_name(const struct jitreg_member *member, jitreg_known_name_fn fn, void *ctx);
+
 /** Append the unwind data of all members to a section that is placed at @p vaddr. */
 int jitreg_members_move_frames(const struct jitreg_member *members, size_t count, uint64_t vaddr,
 			    enum jitreg_frames_form form, struct jitreg_bytes *ret);

@@ -11,7 +11,7 @@
  *     .eh_frame             unwind data, or .debug_frame, see below
  *     .symtab, .strtab      names, see below
  *     .gnu_debuglink        the companion (companion.c): names and unwind data for GDB
- *     .debug_info           16 zero bytes, against LLDB, as in template.c
+ *     .debug_info           16 zero bytes, against LLDB, as in template.c; lines take their place (relocated_lines.c)
  *
  * The companion is one file for all groups with the same objects at the same distances,
  * and GDB reads it once. GDB would read the contents of the symfile for each group, so they
@@ -39,8 +39,9 @@
  *     segments     stand for the addresses in LLDB. Its names count from a .text of type
  *                  SHT_NULL.
  *
- * Without a companion (no folder to write it to) names have the usual bindings, and .eh_frame has its usual
- * type. GDB then reads them for each group, which works and does not scale.
+ * Without a companion (no folder to write it to) all names that the companion would have are in the pack, with the
+ * usual bindings, and .eh_frame has its usual type. So GDB misses no function, and has no lines; it reads
+ * the names for each group, which takes longer with hundreds of groups.
  *
  * There is no reference to the libraries' own DWARF: a debugger's script adds that to the copies that matter.
  */
@@ -108,16 +109,24 @@ static bool is_for_lldb(const Elf64_Sym *sym)
 	return ELF64_ST_BIND(sym->st_info) != STB_LOCAL;
 }
 
-static int add_name(void *ctx, const char *text, uint64_t vaddr, const Elf64_Sym *sym)
+static int pack_add_name(struct pack *p, const char *text, size_t text_size, uint64_t vaddr, uint64_t size, uint8_t info)
 {
-	struct pack *p = ctx;
-	unsigned binding = has_companion(p) ? STB_FOR_LLDB : STB_GLOBAL;
+	return jitreg_members_add_name(&p->symtab, p->ranges, p->range_count, text, text_size,
+				       vaddr + p->current->delta, true, size, info);
+}
 
-	if (has_companion(p) && !is_for_lldb(sym))
+static int add_name(void *ctx, const struct jitreg_name *name)
+{
+	return pack_add_name(ctx, name->text, name->text_size, name->vaddr, name->size,
+			     ELF64_ST_INFO(STB_GLOBAL, ELF64_ST_TYPE(name->info)));
+}
+
+static int add_name_for_lldb(void *ctx, const char *text, uint64_t vaddr, const Elf64_Sym *sym)
+{
+	if (!is_for_lldb(sym))
 		return 0;
-	return jitreg_members_add_name(&p->symtab, p->ranges, p->range_count, text, strlen(text),
-				    vaddr + p->current->delta, true, sym->st_size,
-				    ELF64_ST_INFO(binding, ELF64_ST_TYPE(sym->st_info)));
+	return pack_add_name(ctx, text, strlen(text), vaddr, sym->st_size,
+			     ELF64_ST_INFO(STB_FOR_LLDB, ELF64_ST_TYPE(sym->st_info)));
 }
 
 static int count_name(void *ctx, const char *text, uint64_t vaddr, const Elf64_Sym *sym)
@@ -147,7 +156,7 @@ static int by_rank(const void *a, const void *b)
  * Which names there is room for: a group's first library comes first (an interpreter without libpython's names
  * shows nothing), then the libraries with the fewest names.
  */
-static int add_names(struct pack *p)
+static int add_names_for_lldb(struct pack *p)
 {
 	struct share *shares = calloc(p->member_count, sizeof(*shares));
 	size_t first_left = FIRST_NAMES_MAX, others_left = OTHER_NAMES_MAX;
@@ -163,13 +172,26 @@ static int add_names(struct pack *p)
 	for (size_t i = 0; !r && i < p->member_count; i++) {
 		size_t *left = shares[i].member->primary ? &first_left : &others_left;
 
-		if (has_companion(p) && p->member_count > 1 && shares[i].count > *left)
+		if (p->member_count > 1 && shares[i].count > *left)
 			continue;
 		*left -= shares[i].count < *left ? shares[i].count : *left;
 		p->current = shares[i].member;
-		r = jitreg_members_for_each_name(p->current->template, add_name, p);
+		r = jitreg_members_for_each_name(p->current->template, add_name_for_lldb, p);
 	}
 	free(shares);
+	return r;
+}
+
+static int add_names(struct pack *p)
+{
+	int r = 0;
+
+	if (has_companion(p))
+		return add_names_for_lldb(p);
+	for (size_t i = 0; !r && i < p->member_count; i++) {
+		p->current = &p->members[i];
+		r = jitreg_members_for_each_known_name(p->current, add_name, p);
+	}
 	return r;
 }
 
@@ -323,10 +345,12 @@ static void hide_from_gdb(const struct pack *p)
 	((Elf64_Shdr *)jitreg_file_section(p->template->bytes, frames_name(p)))->sh_type = SHT_NULL;
 }
 
-static int add_reference(struct pack *p)
+static int add_references(struct pack *p)
 {
-	int r = jitreg_writer_add_debuglink(&p->file, p->template->companion.path, p->crc);
+	int r = 0;
 
+	if (has_companion(p))
+		r = jitreg_writer_add_debuglink(&p->file, p->template->companion.path, p->crc);
 	if (!r && p->template->bare.path)
 		r = jitreg_writer_add_build_id(&p->file, p->id, sizeof(p->id));
 	return r ? r : jitreg_writer_add_dummy_debug_info(&p->file);
@@ -341,7 +365,7 @@ static int write_file(struct pack *p)
 	if ((r = jitreg_writer_begin(&p->file, ET_REL, like)) ||
 	    (r = add_sections(p)) || (r = add_names(p)) || (r = add_frames(p)) ||
 	    (r = jitreg_writer_add_symtab(&p->file, &p->symtab)) ||
-	    (r = has_companion(p) ? add_reference(p) : 0) ||
+	    (r = add_references(p)) ||
 	    (r = jitreg_writer_finish(&p->file, NULL, &t->private_size, &t->bytes, &t->size)))
 		return r;
 	if (has_companion(p))

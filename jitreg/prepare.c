@@ -26,12 +26,9 @@ struct jitreg_prepared {
 
 static void make_lines(struct jitreg_template *template)
 {
-	struct jitreg_lines lines;
-
 	jitreg_making_lock();
 	if (!template->prepared) {
-		jitreg_library_lines_find(template, &lines); // a failure will show when the lines are needed
-		jitreg_lines_deinit(&lines);
+		jitreg_library_lines_keep(template);
 		jitreg_lock();
 		template->prepared = true;
 		jitreg_unlock();

@@ -116,6 +116,22 @@ def run(*command, timeout=TIMEOUT, env=None, **kwargs):
         raise AssertionError(f"{command[0]} has not ended after {timeout} s but said:\n{output}") from None
 
 
+@contextlib.contextmanager
+def environment(changes):
+    """For a while the environment of what is started here is changed; None takes a variable away."""
+    before = dict(os.environ)
+    for name, value in changes.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
 def gdb(commands, *command, script=False, options=(), timeout=TIMEOUT, before=()):
     """Run gdb with these lines on a program (or on nothing), as an argument of @before if there is one; returns
     what it has printed."""

@@ -261,11 +261,8 @@ int __wrap_jitreg_packing_build(struct jitreg_packing *packing)
 	return __real_jitreg_packing_build(packing);
 }
 
-// Stands for the function of libjitreg that finds lines: whether the loader's lock was held when it was called first.
+// Stand for the functions of libjitreg that make lines: whether the loader's lock was held when one was called first.
 static bool lines_were_looked_for, lock_was_held;
-
-int __wrap_jitreg_library_lines_find(const struct jitreg_template *template, struct jitreg_lines *ret);
-int __real_jitreg_library_lines_find(const struct jitreg_template *template, struct jitreg_lines *ret);
 
 static void *try_lock(void *taken)
 {
@@ -275,7 +272,7 @@ static void *try_lock(void *taken)
 	return NULL;
 }
 
-int __wrap_jitreg_library_lines_find(const struct jitreg_template *template, struct jitreg_lines *ret)
+static void note_lock(void)
 {
 	pthread_t thread;
 	bool taken;
@@ -286,7 +283,22 @@ int __wrap_jitreg_library_lines_find(const struct jitreg_template *template, str
 		lock_was_held = !taken;
 	}
 	lines_were_looked_for = true;
+}
+
+int __wrap_jitreg_library_lines_find(const struct jitreg_template *template, struct jitreg_lines *ret);
+int __real_jitreg_library_lines_find(const struct jitreg_template *template, struct jitreg_lines *ret);
+int __wrap_jitreg_library_lines_find(const struct jitreg_template *template, struct jitreg_lines *ret)
+{
+	note_lock();
 	return __real_jitreg_library_lines_find(template, ret);
+}
+
+void __wrap_jitreg_library_lines_keep(const struct jitreg_template *template);
+void __real_jitreg_library_lines_keep(const struct jitreg_template *template);
+void __wrap_jitreg_library_lines_keep(const struct jitreg_template *template)
+{
+	note_lock();
+	__real_jitreg_library_lines_keep(template);
 }
 
 // Making lines takes long the first time, and other threads want the lock.

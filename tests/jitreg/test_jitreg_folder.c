@@ -103,9 +103,9 @@ static void check_without_companion(const struct world *w)
 	unsigned binding;
 
 	assert_null(companion_of(info));
-	assert_null(section(info, ".debug_info"));
+	assert_int_equal(section(info, ".debug_info")->sh_size, 16); // lines for LLDB take its place
 	assert_int_equal(((const Elf64_Ehdr *)info->symfile)->e_phnum, 0);
-	assert_int_equal(((const Elf64_Ehdr *)info->symfile)->e_shnum, 7);
+	assert_int_equal(((const Elf64_Ehdr *)info->symfile)->e_shnum, 8);
 	assert_int_equal(section(info, ".text")->sh_type, SHT_NOBITS);
 	assert_int_equal(section(info, ".text")->sh_flags, SHF_ALLOC | SHF_EXECINSTR);
 	assert_int_equal(section(info, ".text")->sh_addr, BASE(0) + 0x10000 + sizeof(Elf64_Ehdr));
@@ -256,38 +256,85 @@ static void pack_read_only_or_full_file_system_does_without(void **state)
 	run_with_mount("size=4k", 0);
 }
 
-static void pack_something_else_by_the_name_is_left_alone(void **state)
+/* Does something to the file of the cache that is made first, and packs again. Returns the new file's name. */
+static const char *pack_after(const char *folder, const char *what, char name[300])
 {
-	static const char *const others[] = {
-		": > %s", "echo text > %s", "mkdir %s", "mkfifo %s", "ln -s missing %s",
-		"head -c 300 old > %s", "sed s/companion/companiom/ old > %s"};
-	const char *folder = use_cache("foreign");
-	char name[300];
+	static char again[300];
+	char command[700];
 	struct world w;
 
-	(void)state;
+	assert_int_equal(util_run("rm -rf %s/*", folder), 0);
 	world_pack(&w, 0);
 	strcpy(name, companion_of(&w.images[0].info));
 	leave(&w);
 	assert_string_equal(name + strlen(name) - strlen("-0.debug"), "-0.debug");
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
-		char command[400];
+	assert_int_equal(util_run("mv %s old", name), 0);
+	snprintf(command, sizeof(command), what, name);
+	assert_int_equal(util_run("%s", command), 0);
+	world_pack(&w, 0);
+	strcpy(again, companion_of(&w.images[0].info));
+	leave(&w);
+	assert_nothing_left();
+	return again;
+}
 
-		assert_int_equal(util_run("mv %s old; rm -rf %s/*", name, folder), 0);
-		snprintf(command, sizeof(command), others[i], name);
-		assert_int_equal(util_run("%s", command), 0);
-		world_pack(&w, 0);
-		assert_string_equal(companion_of(&w.images[0].info) + strlen(name) - strlen("-0.debug"),
-				    "-1.debug");
+/* The checksum of a file of the cache is at its end. */
+#define WITH_OTHER_KEY                                                                                     \
+	"python3 -c 'import sys, zlib; b = open(\"old\", \"rb\").read()[:-4].replace(b\"companion\", b\"companiom\"); " \
+	"open(sys.argv[1], \"wb\").write(b + zlib.crc32(b).to_bytes(4, \"little\"))' %s"
+
+static void pack_something_else_by_the_name_is_left_alone(void **state)
+{
+	static const char *const others[] = {"mkdir %s", "mkfifo %s", "ln -s missing %s", WITH_OTHER_KEY};
+	const char *folder = use_cache("foreign");
+	char name[300];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		const char *again = pack_after(folder, others[i], name);
+
+		assert_string_equal(again + strlen(name) - strlen("-0.debug"), "-1.debug");
 		assert_int_equal(count_companions(folder), WORLD_COMPANIONS + 1);
-		leave(&w);
-		assert_int_equal(util_run("rm -rf %s; mv old %s", name, name), 0);
 	}
 	// Every name that the file could have is taken.
-	assert_int_equal(util_run("rm -f %s/*; for i in 0 1 2 3 4 5 6 7; do echo > %.*s$i.debug; done",
+	assert_int_equal(util_run("rm -rf %s/*; for i in 0 1 2 3 4 5 6 7; do mkdir %.*s$i.debug; done",
 				  folder, (int)(strlen(name) - strlen("0.debug")), name), 0);
 	check_pack_without_companion();
 	assert_int_equal(count_companions(folder), 8 + SIDE_BY_SIDE);
+}
+
+/* Nothing of a damaged file may reach a debugger, wherever the damage is. */
+static void pack_damaged_file_is_made_anew(void **state)
+{
+	static const char *const damages[] = {
+		": > %s", "echo text > %s", "head -c 300 old > %s", "head -c -1 old > %s",
+		"sed s/companion/companiom/ old > %s", "sed s/snake_leaf/snake_lead/ old > %s",
+		"(head -c 32 old; head -c 8 /dev/zero; tail -c +41 old) > %s", // where the section headers are
+		"(cat old; echo) > %s"};
+	const char *folder = use_cache("damaged");
+	char name[300];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(damages) / sizeof(*damages); i++) {
+		const char *again = pack_after(folder, damages[i], name);
+
+		assert_string_equal(again, name);
+		assert_int_equal(util_run("cmp %s old", name), 0);
+		assert_int_equal(count_companions(folder), WORLD_COMPANIONS);
+	}
+}
+
+/* A file that others wrote, and this user cannot read, is replaced in the user's own folder. */
+static void pack_unreadable_file_is_made_anew(void **state)
+{
+	const char *folder = use_cache("unreadable");
+	char name[300];
+
+	(void)state;
+	if (!geteuid())
+		skip_because("root reads every file");
+	assert_string_equal(pack_after(folder, "install -m 0 old %s", name), name);
+	assert_int_equal(util_run("cmp %s old", name), 0);
 }
 
 static void pack_again_takes_the_file_that_is_there(void **state)
@@ -544,6 +591,8 @@ int main(void)
 		cmocka_unit_test_setup(pack_limit_of_file_sizes_does_without, util_trim),
 		cmocka_unit_test_setup(pack_read_only_or_full_file_system_does_without, util_trim),
 		cmocka_unit_test_setup(pack_something_else_by_the_name_is_left_alone, util_trim),
+		cmocka_unit_test_setup(pack_damaged_file_is_made_anew, util_trim),
+		cmocka_unit_test_setup(pack_unreadable_file_is_made_anew, util_trim),
 		cmocka_unit_test_setup(pack_again_takes_the_file_that_is_there, util_trim),
 		cmocka_unit_test_setup(pack_file_removed_before_it_is_locked_is_made_again,
 				       util_trim),
