@@ -23,6 +23,7 @@ enum {
 	OPT_TIMING,
 	OPT_JSON,
 	OPT_SHARED_FILES,
+	OPT_SHARED_ENVIRONMENT,
 	OPT_QUICK_END,
 	OPT_NO_IMPORT_CACHE,
 	OPT_NO_FAULT_REPORTS,
@@ -51,6 +52,8 @@ static const struct argp_option options[] = {
 	 "the system's linker) or dlmopen (namespaces of the system's linker, 15 at most)", 1},
 	{"shared-files", OPT_SHARED_FILES, NULL, 0, "Descriptors, current directory and umask are the process's; otherwise each "
 	 "interpreter has its own, as a process has", 1},
+	{"shared-environment", OPT_SHARED_ENVIRONMENT, NULL, 0, "The environment is the process's; otherwise each interpreter begins "
+	 "with a copy and changes that", 1},
 	{"quick-end", OPT_QUICK_END, NULL, 0, "Objects that only refer to each other are not finalised at the end", 1},
 	{"no-import-cache", OPT_NO_IMPORT_CACHE, NULL, 0, "Look for modules and read their .pyc files in each interpreter anew; otherwise "
 	 "interpreters share what they know of files that have not changed", 1},
@@ -258,6 +261,9 @@ static int parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_SHARED_FILES:
 		run->program.files = GORGON_FILES_SHARED;
+		return 0;
+	case OPT_SHARED_ENVIRONMENT:
+		run->program.ns.share_environment = true;
 		return 0;
 	case OPT_QUICK_END:
 		run->program.end = GORGON_END_QUICK;

@@ -91,6 +91,9 @@ struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 	if ((err = gorgon_sized_read("gorgon_ns_opts", opts, &given, sizeof(given))) ||
 	    (err = gorgon_policy_check(given.share, given.keep_private)) || (err = gorgon_permissions_check(&given)))
 		return err;
+	if (given.environment && given.share_environment)
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					   "gorgon_ns_opts: environment is given with share_environment, expected one of them");
 	ns = calloc(1, sizeof(*ns));
 	if (!ns)
 		return &gorgon_error_nomem;
@@ -98,8 +101,8 @@ struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 	ns->signals = gorgon_signals_create(!ns->opts.no_signals);
 	if (ns->signals && given.deny & GORGON_DENY_SIGNALS)
 		gorgon_signals_deny(ns->signals);
-	ns->locale = gorgon_locale_create();
-	ns->environment = gorgon_environment_create(ns->opts.environment);
+	ns->environment = gorgon_environment_create(ns->opts.environment, ns->opts.share_environment);
+	ns->locale = ns->environment ? gorgon_locale_create(ns->environment) : NULL;
 	ns->debug_mode = gorgon_debug_mode_create(ns);
 	ns->parts = gorgon_parts_begin(ns);
 	if (!ns->signals || !ns->locale || !ns->debug_mode || !ns->parts || !ns->environment ||

@@ -7,7 +7,6 @@
 #define _GNU_SOURCE
 #include "process/altstack.h"
 #include "dl.h"
-#include "process/environment.h"
 #include "process/fork.h"
 #include "process/tsd.h"
 #include "process/locales.h"
@@ -81,28 +80,15 @@ static const struct gorgon_bound always[] = {
 	 "a thread's stack outlives the copy that has asked for it"},
 	{"setlocale", gorgon_setlocale, 2, OF(locale), GORGON_OWN,
 	 "copies that start at once would decode in each other's locale"},
-	{"getenv", gorgon_process_getenv, 1, 0, GORGON_ORDERED,
-	 "CPython's start-up sets variables while others read; sizes of thread pools"},
-	{"secure_getenv", gorgon_process_secure_getenv, 1, 0, GORGON_ORDERED, "as getenv"},
-	{"setenv", gorgon_setenv, 3, OF(environment), GORGON_ORDERED,
-	 "does not move the environment under a getenv; works on the copy's own"},
-	{"unsetenv", gorgon_unsetenv, 1, OF(environment), GORGON_ORDERED, "as setenv"},
-	{"putenv", gorgon_putenv, 1, OF(environment), GORGON_ORDERED,
-	 "as setenv; the process's environment gets a copy of the string, which may be a private library's"},
-	{"clearenv", gorgon_clearenv, 0, OF(environment), GORGON_ORDERED, "as setenv"},
+	{"newlocale", gorgon_newlocale, 3, OF(locale), GORGON_OWN, "\"\" means what the program's own environment says"},
+	{"__newlocale", gorgon_newlocale, 3, OF(locale), GORGON_OWN, "as newlocale"},
+	{"getenv", gorgon_process_getenv, 1, 0, GORGON_OWN,
+	 "the program's own environment; sizes of thread pools"},
+	{"secure_getenv", gorgon_process_secure_getenv, 1, 0, GORGON_OWN, "as getenv"},
 	{"kill", gorgon_process_kill, 2, 0, GORGON_OWN,
 	 "after an unhandled Ctrl-C CPython ends by sending its process SIGINT, which must not end the host; a fault is raised on "
 	 "the calling thread"},
 	{"exit", gorgon_process_exit, 1, 0, GORGON_OWN, "ends the interpreter, never the host"},
-};
-
-static const struct gorgon_bound with_environment[] = {
-	{"environ", NULL, GORGON_BOUND_DATA, 0, GORGON_OWN,
-	 "the host has given the copy an environment"},
-	{"__environ", NULL, GORGON_BOUND_DATA, 0, GORGON_OWN, "as environ"},
-	{"_environ", NULL, GORGON_BOUND_DATA, 0, GORGON_OWN, "as environ"},
-	{"execv", gorgon_execv, 2, OF(environment), GORGON_OWN, "programs get the copy's environment"},
-	{"execvp", gorgon_execvp, 2, OF(environment), GORGON_OWN, "as execv"},
 };
 
 // For namespaces whose host takes the output, and only for them: this function makes each write slower.
@@ -132,7 +118,6 @@ static const struct gorgon_bound lmdb[] = {
 // Where a name is in two tables, the first entry that applies counts.
 const struct gorgon_part gorgon_loader_parts[GORGON_LOADER_PARTS] = {
 	PART(always, GORGON_WHEN_ALWAYS),
-	PART(with_environment, GORGON_WHEN_WITH_ENVIRONMENT),
 	PART(with_output, GORGON_WHEN_WITH_OUTPUT),
 	PART(registrar, GORGON_WHEN_REGISTRAR),
 	PART(defined, GORGON_WHEN_DEFINED),

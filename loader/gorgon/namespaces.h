@@ -69,12 +69,11 @@ struct gorgon_ns_opts {
 	 * interpreter's main thread, and the host's own handler. */
 	bool no_signals;
 	/** The environment that the namespace's code begins with, `NAME=value` each, ended by NULL;
-	 * copied. NULL for the process's, which namespaces without an environment of their own
-	 * have in common. An own environment is what getenv(3), setenv(3), `environ` and programs
-	 * that the code starts (execv(3), execvp(3), system(3)) see, so os.environ and variables
-	 * like PYTHONPATH differ from interpreter to interpreter. The C library and shared
-	 * libraries read the process's environment: TZ, LANG, TMPDIR, sizes of a shared BLAS's
-	 * thread pool. */
+	 * copied. NULL for a copy of the process's as it is when the namespace is created: no other
+	 * thread may change it just then. The environment is the namespace's own: it is what
+	 * getenv(3), setenv(3), `environ` and programs that the code starts see, and TZ, LANG and the
+	 * like, and PATH, mean what is said there. What else the C library asks for itself (TMPDIR), and
+	 * shared libraries, as a BLAS that sizes its thread pool, read the process's environment. */
 	const char *const *environment;
 	/** How many threads pools of private libraries (BLAS, OpenMP) are told to have, through
 	 * OPENBLAS_NUM_THREADS, OMP_NUM_THREADS and the like where the environment does not
@@ -98,6 +97,9 @@ struct gorgon_ns_opts {
 	/** How many threads that its code has started may be there at a time: pthread_create() fails with EAGAIN beyond, which
 	 * is RuntimeError in Python. 0 for no limit. Threads of the host do not count. */
 	unsigned thread_limit;
+	/** The environment is the process's, which the host and all namespaces with this flag have in
+	 * common: what one of them changes (TZ, too) all see. GORGON_ERROR_ARGUMENT with @c environment. */
+	bool share_environment;
 };
 
 /**

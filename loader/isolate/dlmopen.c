@@ -32,6 +32,8 @@ static struct gorgon_error *dlmopen_check(const struct gorgon_ns_opts *opts)
 	if (opts->pool_threads)
 		return dlmopen_refuse(
 			"sizes of thread pools cannot be told, its C library has the environment");
+	if (opts->share_environment)
+		return dlmopen_refuse("the environment cannot be the process's, its C library has one of its own");
 	return gorgon_refuse_options("dlmopen", opts);
 }
 

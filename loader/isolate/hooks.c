@@ -217,12 +217,11 @@ static const struct {
 	{"pthread_setspecific", hook_key_set, 2, OWN_LIBC},
 	// Without these, interpreters would decode in each other's locale.
 	{"setlocale", NULL, 0, SHARED_LIBC},
-	// Sizes of thread pools; readers and writers of the environment take turns.
+	{"newlocale", NULL, 0, SHARED_LIBC},
+	{"__newlocale", NULL, 0, SHARED_LIBC},
+	// The environment is the interpreter's; sizes of thread pools.
 	{"getenv", NULL, 0, SHARED_LIBC},
 	{"secure_getenv", NULL, 0, SHARED_LIBC},
-	{"setenv", NULL, 0, SHARED_LIBC},
-	{"unsetenv", NULL, 0, SHARED_LIBC},
-	{"putenv", NULL, 0, SHARED_LIBC},
 	// Only LMDB's calls are replaced (../process/lmdb.c).
 	{"getpid", NULL, 0, SHARED_LIBC},
 };

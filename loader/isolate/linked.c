@@ -18,6 +18,8 @@
 #include "base/clock.h"
 #include "load/destroy.h"
 #include "base/error.h"
+#include "process/environment.h"
+#include "process/process_variables.h"
 #include "process/tsd.h"
 #include "base/lock.h"
 #include "dl/namespace.h"
@@ -231,8 +233,9 @@ static void forget_handle(struct gorgon_linked *linked, const void *handle)
 	}
 }
 
-static void find_libc(struct gorgon_linked *linked, void *handle)
+static void find_libc(const struct gorgon_ns *ns, void *handle)
 {
+	struct gorgon_linked *linked = ns->linked;
 	const struct {
 		const char *name;
 		void *pointer;
@@ -247,6 +250,7 @@ static void find_libc(struct gorgon_linked *linked, void *handle)
 		{"pthread_setspecific", &linked->libc.key_set},
 		{"uselocale", &linked->libc.uselocale},
 		{"getenv", &linked->libc.getenv},
+		{"environ", &linked->libc.environ_place},
 	};
 
 	// Every C library that libgorgon runs with has all of these names.
@@ -256,6 +260,9 @@ static void find_libc(struct gorgon_linked *linked, void *handle)
 		memcpy(list[i].pointer, &addr, sizeof(addr));
 	}
 	linked->libc.keys = dlvsym(handle, "__pthread_keys", "GLIBC_PRIVATE");
+	// A C library of its own begins with the process's array, and would change values in it.
+	if (linked->linker->own_libc)
+		*linked->libc.environ_place = *gorgon_environment_list(ns->environment);
 }
 
 static struct gorgon_error *open_file(struct gorgon_ns *ns, const char *path, int flags, void **handle)
@@ -267,7 +274,7 @@ static struct gorgon_error *open_file(struct gorgon_ns *ns, const char *path, in
 		return err;
 	err = linked->linker->open(ns, path, flags, handle);
 	if (!err && *handle && !linked->libc.errno_location)
-		find_libc(linked, *handle);
+		find_libc(ns, *handle);
 	keys_err = gorgon_early_keys_end(ns, !err && *handle);
 	if (!keys_err)
 		return err;
@@ -444,6 +451,9 @@ struct gorgon_error *gorgon_linked_close(struct gorgon_ns *ns)
 	if (linked->handle_count)
 		delete_keys(ns);
 	linked->closing = true; // destructors run now, and must not load
+	// The C library may stay loaded for good. The namespace's array does not.
+	if (linked->handle_count && linked->linker->own_libc)
+		*linked->libc.environ_place = gorgon_process_variables_list();
 	while (linked->handle_count)
 		dlclose(linked->handles[--linked->handle_count]);
 	if (!(err = update_objects(ns)))

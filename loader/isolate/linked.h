@@ -76,6 +76,7 @@ struct gorgon_linked {
 		int (*key_set)(pthread_key_t key, const void *value);
 		locale_t (*uselocale)(locale_t locale);
 		char *(*getenv)(const char *name);
+		char ***environ_place; /* its `environ` */
 	} libc;
 };
 

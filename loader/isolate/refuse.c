@@ -18,7 +18,7 @@ struct gorgon_error *gorgon_refuse_options(const char *how, const struct gorgon_
 			how, "names cannot come from a provider, the system's linker finds them");
 	if (opts->environment)
 		return gorgon_refuse(
-			how, "it has no environment of its own, `environ` is the C library's");
+			how, "an environment cannot be given, constructors would run with the process's");
 	if (opts->deny)
 		return gorgon_refuse(how, "its code can be denied nothing, the system's linker binds its names");
 	if (opts->thread_limit)

@@ -196,18 +196,22 @@ static int run_spawn(spawn_fn *fn, pid_t *ret, const char *path,
 		     char *const *argv, char *const *envp, struct gorgon_children *children)
 {
 	pid_t pid = 0;
+	char room[GORGON_ENVIRONMENT_PROGRAM_SIZE];
+	struct gorgon_environment *environment = children->ns ? children->ns->environment : NULL;
 	struct spawn spawn = {fn, &pid, path, actions, attributes, argv};
 	unsigned parity;
 	sigset_t saved;
 	int err;
 
+	if (fn == posix_spawnp && !(spawn.path = gorgon_environment_find_program(environment, path, room)))
+		return errno;
 	if (!gorgon_children_are_ours(children)) {
 		spawn.pid = ret;
-		return gorgon_environment_give(children->ns ? children->ns->environment : NULL, envp, call_spawn, &spawn);
+		return gorgon_environment_give(environment, envp, call_spawn, &spawn);
 	}
 	// The program inherits the mask, which is therefore left alone.
 	parity = begin_making();
-	err = gorgon_environment_give(children->ns ? children->ns->environment : NULL, envp, call_spawn, &spawn);
+	err = gorgon_environment_give(environment, envp, call_spawn, &spawn);
 	block_signals(&saved);
 	end_making(children, parity, err ? 0 : pid);
 	restore_signals(&saved);

@@ -1,32 +1,35 @@
 // SPDX-License-Identifier: MIT
-// The environment: the process's, or the namespace's own when the host has given it one.
+// The environment of a namespace: its own, or the process's where the host wants it so.
+//
+// An environment of a namespace's own begins as a copy of the process's, or as what the host has given. It is an array that
+// private code finds under the name `environ`, and functions that work on it. As with the C library, code may put another array
+// there, and strings that getenv() has returned stay; the memory is freed with the namespace. The time zone (time_zone.c), the
+// locale (locales.c) and the search for a program in PATH follow it. What else the C library asks for itself (TMPDIR, LANGUAGE),
+// and shared libraries, read the process's environment.
 //
 // The process's environment: private code reads and changes it under a lock, and changes it so that a program which another
 // thread starts meanwhile gets it whole (process_variables.c). Host code that changes the environment while
-// interpreters run has the problem that it has with any threads.
-//
-// An environment of a namespace's own is an array that private code finds under the name `environ`,
-// and functions that work on it. As with the C library, code may put another array there, and strings
-// that getenv() has returned stay; the memory is freed with the namespace. The C library itself and
-// shared libraries (LANG, TMPDIR) read the process's environment.
-//
-// With either environment, TZ becomes the namespace's own when its code changes it: localtime() of the
-// host and of other programs would follow the process's TZ at once. Programs that the code starts get
-// the namespace's TZ.
+// such interpreters run, or while an interpreter is made, has the problem that it has with any threads.
 
 #define _GNU_SOURCE
 #include "environment.h"
 #include "part.h"
 #include "process_variables.h"
+#include "base/arch.h"
+#include "ns/ns.h"
 
 #include <alloca.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
+#include <search.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct block {
@@ -39,24 +42,15 @@ struct variables {
 	char **own;    // the newest array of ours
 	size_t room;   // entries that it may have, the final NULL included
 	struct block *blocks;
+	void *texts; // NAME=value that was set, as tsearch() keeps them: what is set again is used again
 };
 
-// The part of a namespace.
 struct gorgon_environment {
-	struct variables *own;	     // NULL: the process's
-	struct variables *time_zone; // its own TZ, beside the process's; or NULL
-	const char *hidden;	     // which getenv() does not find in the process's; or NULL
+	struct variables *own; // NULL: the process's
+	const char *hidden;    // which getenv() does not find, or NULL
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // a leaf
-
-static void environment_after_fork(bool child)
-{
-	if (child)
-		gorgon_process_variables_in_child();
-}
-
-const struct gorgon_part gorgon_environment_part = {.lock = &lock, .after_fork = environment_after_fork};
 
 void gorgon_environment_tzset(void)
 {
@@ -141,17 +135,25 @@ static bool variables_put(struct variables *variables, char *text, size_t size)
 	return true;
 }
 
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
 static bool variables_set(struct variables *variables, const char *name, const char *value)
 {
 	size_t size = strlen(name), value_size = strlen(value) + 1;
-	char *text = variables_allocate(variables, size + 1 + value_size);
+	char *text = malloc(size + 1 + value_size), **found;
 
 	if (!text)
 		return false;
 	memcpy(text, name, size);
 	text[size] = '=';
 	memcpy(text + size + 1, value, value_size);
-	return variables_put(variables, text, size);
+	found = tsearch(text, &variables->texts, compare_texts);
+	if (!found || *found != text)
+		free(text);
+	return found && variables_put(variables, *found, size);
 }
 
 static void variables_unset(struct variables *variables, const char *name)
@@ -169,38 +171,60 @@ static void variables_destroy(struct variables *variables)
 {
 	struct block *next;
 
-	for (struct block *block = variables ? variables->blocks : NULL; block; block = next) {
+	if (!variables)
+		return;
+	for (struct block *block = variables->blocks; block; block = next) {
 		next = block->next;
 		free(block);
 	}
+	tdestroy(variables->texts, free);
 	free(variables);
+}
+
+// The copy has the entries of @list as they are, those that are no variables and those that are there twice, too.
+static bool variables_copy(struct variables *variables, char *const *list)
+{
+	size_t count = variables_count(list), size = 1;
+	char *text;
+
+	for (size_t i = 0; i < count; i++)
+		size += strlen(list[i]) + 1;
+	variables->room = 2 * count + 16;
+	variables->list = variables->own = variables_allocate(variables, variables->room * sizeof(*list));
+	text = variables_allocate(variables, size);
+	if (!variables->list || !text)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		variables->list[i] = text;
+		text = stpcpy(text, list[i]) + 1;
+	}
+	variables->list[count] = NULL;
+	return true;
 }
 
 static struct variables *variables_create(const char *const *list)
 {
 	struct variables *ret = calloc(1, sizeof(*ret));
-	bool whole = ret && variables_grow(ret);
 
-	for (; whole && *list; list++) {
-		char *text = variables_allocate(ret, strlen(*list) + 1);
-
-		whole = text && variables_put(ret, strcpy(text, *list), strcspn(*list, "="));
-	}
-	if (whole)
+	if (ret && variables_copy(ret, list ? (char *const *)list : gorgon_process_variables_list()))
 		return ret;
 	variables_destroy(ret);
 	return NULL;
 }
 
-struct gorgon_environment *gorgon_environment_create(const char *const *list)
+struct gorgon_environment *gorgon_environment_create(const char *const *list, bool share)
 {
 	struct gorgon_environment *ret = calloc(1, sizeof(*ret));
 
-	if (ret && list && !(ret->own = variables_create(list))) {
-		free(ret);
-		return NULL;
-	}
-	return ret;
+	if (!ret || share)
+		return ret;
+	pthread_mutex_lock(&lock);
+	ret->own = variables_create(list);
+	pthread_mutex_unlock(&lock);
+	if (ret->own)
+		return ret;
+	free(ret);
+	return NULL;
 }
 
 void gorgon_environment_destroy(struct gorgon_environment *environment)
@@ -208,7 +232,6 @@ void gorgon_environment_destroy(struct gorgon_environment *environment)
 	if (!environment)
 		return;
 	variables_destroy(environment->own);
-	variables_destroy(environment->time_zone);
 	free(environment);
 }
 
@@ -252,134 +275,44 @@ static int environment_failure(int number)
 	return -1;
 }
 
-// --- TZ ------------------------------------------------------------------------------------------
-
-static bool is_time_zone(const char *name, size_t size)
-{
-	return size == 2 && !memcmp(name, "TZ", 2);
-}
-
-bool gorgon_environment_has_time_zone(const struct gorgon_environment *environment)
-{
-	return environment->own || __atomic_load_n(&environment->time_zone, __ATOMIC_ACQUIRE);
-}
-
-// The entry of the namespace's own TZ; NULL: its TZ is in the process's environment.
-static struct variables *time_zone_of(const struct gorgon_environment *environment)
-{
-	return environment ? environment->own ?: __atomic_load_n(&environment->time_zone, __ATOMIC_ACQUIRE)
-			   : NULL;
-}
-
-char *gorgon_environment_time_zone(struct gorgon_environment *environment)
-{
-	struct variables *variables = time_zone_of(environment);
-
-	return variables ? LOCKED(variables_get(variables, "TZ")) : NULL;
-}
-
-// Give the namespace a TZ of its own. NULL: no memory. The lock is held.
-static struct variables *own_time_zone(struct gorgon_environment *environment)
-{
-	struct variables *variables = environment->time_zone;
-	const char *value = getenv("TZ");
-
-	if (variables)
-		return variables;
-	variables = variables_create((const char *const[]){NULL});
-	if (variables && value && !variables_set(variables, "TZ", value)) {
-		variables_destroy(variables);
-		return NULL;
-	}
-	__atomic_store_n(&environment->time_zone, variables, __ATOMIC_RELEASE);
-	return variables;
-}
-
-// Strings stay until the namespace ends. A string that is set a second time is used again.
-static bool set_time_zone(struct variables *variables, const char *value)
-{
-	for (struct block *block = variables->blocks; block; block = block->next) {
-		char *text = (char *)block->data;
-
-		if (block->data != variables->own && !strncmp(text, "TZ=", 3) &&
-		    !strcmp(text + 3, value))
-			return variables_put(variables, text, 2);
-	}
-	return variables_set(variables, "TZ", value);
-}
-
-// These return 0, or -1 with errno.
-static int setenv_time_zone(const char *value, int overwrite, struct gorgon_environment *environment)
-{
-	struct variables *own;
-	bool done;
-
-	pthread_mutex_lock(&lock);
-	own = own_time_zone(environment);
-	done = own && ((!overwrite && variables_get(own, "TZ")) || set_time_zone(own, value));
-	pthread_mutex_unlock(&lock);
-	return done ? 0 : environment_failure(ENOMEM);
-}
-
-static int unsetenv_time_zone(struct gorgon_environment *environment)
-{
-	struct variables *own;
-
-	pthread_mutex_lock(&lock);
-	own = own_time_zone(environment);
-	if (own)
-		variables_unset(own, "TZ");
-	pthread_mutex_unlock(&lock);
-	return own ? 0 : environment_failure(ENOMEM);
-}
-
-static int putenv_time_zone(char *text, struct gorgon_environment *environment)
-{
-	struct variables *own;
-	bool done;
-
-	pthread_mutex_lock(&lock);
-	own = own_time_zone(environment);
-	done = own && variables_put(own, text, 2);
-	pthread_mutex_unlock(&lock);
-	return done ? 0 : environment_failure(ENOMEM);
-}
-
 // --- others --------------------------------------------------------------------------------------
 
-// Whether a variable of the process's is not for this namespace. `environ` has it: programs that
-// are started from here get it as they would from anywhere else in the process.
+// `environ` has the variable: programs that are started from here get it as they would from anywhere else in the process.
 bool gorgon_environment_hides(const struct gorgon_environment *environment, const char *name)
 {
-	return environment && !environment->own && environment->hidden && !strcmp(name, environment->hidden);
+	const char *hidden = environment ? __atomic_load_n(&environment->hidden, __ATOMIC_RELAXED) : NULL;
+
+	return hidden && !strcmp(name, hidden);
+}
+
+// What its own code sets it finds.
+static void show(struct gorgon_environment *environment, const char *text, size_t size)
+{
+	const char *hidden = environment->hidden;
+
+	if (hidden && strlen(hidden) == size && !memcmp(text, hidden, size))
+		__atomic_store_n(&environment->hidden, NULL, __ATOMIC_RELAXED);
 }
 
 char *gorgon_getenv(const char *name, struct gorgon_environment *environment)
 {
 	if (gorgon_environment_hides(environment, name))
 		return NULL;
-	if (is_time_zone(name, strlen(name)) && time_zone_of(environment))
-		return gorgon_environment_time_zone(environment);
 	return LOCKED(environment && environment->own ? variables_get(environment->own, name) : getenv(name));
 }
 
 char *gorgon_secure_getenv(const char *name, struct gorgon_environment *environment)
 {
-	if (gorgon_environment_hides(environment, name))
-		return NULL;
-	if (is_time_zone(name, strlen(name)) && time_zone_of(environment) && !getauxval(AT_SECURE))
-		return gorgon_environment_time_zone(environment);
-	return LOCKED(environment && environment->own ? variables_get(environment->own, name) : secure_getenv(name));
+	return getauxval(AT_SECURE) ? NULL : gorgon_getenv(name, environment);
 }
 
 int gorgon_setenv(const char *name, const char *value, int overwrite, struct gorgon_environment *environment)
 {
-	if (!environment->own && name && is_time_zone(name, strlen(name)))
-		return setenv_time_zone(value, overwrite, environment);
-	if (!environment->own)
-		return LOCKED(gorgon_process_variables_set(name, value, overwrite));
 	if (!is_name(name))
 		return environment_failure(EINVAL);
+	show(environment, name, strlen(name));
+	if (!environment->own)
+		return LOCKED(gorgon_process_variables_set(name, value, overwrite));
 	return LOCKED((!overwrite && variables_get(environment->own, name)) ||
 		      variables_set(environment->own, name, value))
 		       ? 0
@@ -388,12 +321,10 @@ int gorgon_setenv(const char *name, const char *value, int overwrite, struct gor
 
 int gorgon_unsetenv(const char *name, struct gorgon_environment *environment)
 {
-	if (!environment->own && name && is_time_zone(name, strlen(name)))
-		return unsetenv_time_zone(environment);
-	if (!environment->own)
-		return LOCKED(gorgon_process_variables_unset(name));
 	if (!is_name(name))
 		return environment_failure(EINVAL);
+	if (!environment->own)
+		return LOCKED(gorgon_process_variables_unset(name));
 	pthread_mutex_lock(&lock);
 	variables_unset(environment->own, name);
 	pthread_mutex_unlock(&lock);
@@ -404,12 +335,11 @@ int gorgon_putenv(char *text, struct gorgon_environment *environment)
 {
 	size_t size = strcspn(text, "=");
 
-	if (!environment->own && is_time_zone(text, size))
-		return text[size] ? putenv_time_zone(text, environment) : unsetenv_time_zone(environment);
-	if (!environment->own)
-		return LOCKED(gorgon_process_variables_put(text));
 	if (!text[size])
 		return gorgon_unsetenv(text, environment);
+	show(environment, text, size);
+	if (!environment->own)
+		return LOCKED(gorgon_process_variables_put(text));
 	return LOCKED(variables_put(environment->own, text, size)) ? 0
 								   : environment_failure(ENOMEM);
 }
@@ -417,26 +347,14 @@ int gorgon_putenv(char *text, struct gorgon_environment *environment)
 int gorgon_clearenv(struct gorgon_environment *environment)
 {
 	if (!environment->own)
-		return unsetenv_time_zone(environment) ? -1 : LOCKED(gorgon_process_variables_clear());
+		return LOCKED(gorgon_process_variables_clear());
 	pthread_mutex_lock(&lock);
 	environment->own->list = NULL;
 	pthread_mutex_unlock(&lock);
 	return 0;
 }
 
-// Copy the environment @list into @room, and give the copy the namespace's TZ. @room has place for two entries more than @list has.
-static char *const *with_time_zone(const struct variables *own, char *const *list, char **room)
-{
-	char **entry = variables_find(own, "TZ", 2), **next = room;
-
-	for (char *const *from = list; from && *from; from++)
-		if (strncmp(*from, "TZ=", 3))
-			*next++ = *from;
-	if (entry)
-		*next++ = *entry;
-	*next = NULL;
-	return room;
-}
+// --- programs that it starts ---------------------------------------------------------------------
 
 static char *const *own_list(const struct variables *own)
 {
@@ -445,28 +363,55 @@ static char *const *own_list(const struct variables *own)
 	return own->list ?: (char **)none;
 }
 
-static int give(struct gorgon_environment *environment, char *const *envp,
-		int (*fn)(char *const *envp, void *ctx), void *ctx)
-{
-	if (!environment || envp != gorgon_process_variables_list())
-		return fn(envp, ctx);
-	if (environment->own)
-		return fn(own_list(environment->own), ctx);
-	if (!environment->time_zone)
-		return fn(envp, ctx);
-	return fn(with_time_zone(environment->time_zone, envp, alloca((variables_count(envp) + 2) * sizeof(char *))), ctx);
-}
-
 // Without the lock, and without malloc(): the caller may be a child that shares the memory
 // (vfork).
 int gorgon_environment_give(struct gorgon_environment *environment, char *const *envp,
 			    int (*fn)(char *const *envp, void *ctx), void *ctx)
 {
 	bool held = gorgon_process_variables_hold();
-	int r = give(environment, envp, fn, ctx);
+	bool own = environment && environment->own && envp == gorgon_process_variables_list();
+	int r = fn(own ? own_list(environment->own) : envp, ctx);
 
 	gorgon_process_variables_let_go(held);
 	return r;
+}
+
+static bool is_program(const char *path, bool *denied)
+{
+	struct stat status;
+
+	if (stat(path, &status) || !S_ISREG(status.st_mode))
+		return false;
+	if (!faccessat(AT_FDCWD, path, X_OK, AT_EACCESS))
+		return true;
+	*denied = true;
+	return false;
+}
+
+// Without the lock, and without malloc(), as above. The C library would look into the process's PATH.
+const char *gorgon_environment_find_program(struct gorgon_environment *environment, const char *file,
+					    char room[GORGON_ENVIRONMENT_PROGRAM_SIZE])
+{
+	const char *path, *end;
+	bool denied = false;
+
+	if (!environment || !environment->own || !*file || strchr(file, '/'))
+		return file;
+	path = variables_get(environment->own, "PATH") ?: "/bin:/usr/bin";
+	for (;; path = end + 1) {
+		int size;
+
+		end = strchrnul(path, ':');
+		// An empty entry is the current directory.
+		size = snprintf(room, GORGON_ENVIRONMENT_PROGRAM_SIZE, "%.*s/%s", end == path ? 1 : (int)(end - path),
+				end == path ? "." : path, file);
+		if (size < GORGON_ENVIRONMENT_PROGRAM_SIZE && is_program(room, &denied))
+			return room;
+		if (!*end)
+			break;
+	}
+	errno = denied ? EACCES : ENOENT;
+	return NULL;
 }
 
 struct program {
@@ -484,30 +429,107 @@ static int run_program(char *const *envp, void *ctx)
 			    : fexecve(program->fd, program->argv, envp);
 }
 
-int gorgon_execve(const char *path, char *const *argv, char *const *envp, struct gorgon_environment *environment)
+static int environment_execve(const char *path, char *const *argv, char *const *envp, struct gorgon_environment *environment)
 {
 	return gorgon_environment_give(environment, envp, run_program,
 				       &(struct program){path, argv, execve, -1});
 }
 
-int gorgon_execvpe(const char *file, char *const *argv, char *const *envp, struct gorgon_environment *environment)
+static int environment_execvpe(const char *file, char *const *argv, char *const *envp, struct gorgon_environment *environment)
 {
-	return gorgon_environment_give(environment, envp, run_program,
-				       &(struct program){file, argv, execvpe, -1});
+	char room[GORGON_ENVIRONMENT_PROGRAM_SIZE];
+
+	file = gorgon_environment_find_program(environment, file, room);
+	return file ? gorgon_environment_give(environment, envp, run_program,
+					      &(struct program){file, argv, execvpe, -1})
+		    : -1;
 }
 
-int gorgon_fexecve(int fd, char *const *argv, char *const *envp, struct gorgon_environment *environment)
+static int environment_fexecve(int fd, char *const *argv, char *const *envp, struct gorgon_environment *environment)
 {
 	return gorgon_environment_give(environment, envp, run_program,
 				       &(struct program){NULL, argv, NULL, fd});
 }
 
-int gorgon_execv(const char *path, char *const *argv, struct gorgon_environment *environment)
+static int environment_execv(const char *path, char *const *argv, struct gorgon_environment *environment)
 {
-	return gorgon_execve(path, argv, gorgon_process_variables_list(), environment);
+	return environment_execve(path, argv, gorgon_process_variables_list(), environment);
 }
 
-int gorgon_execvp(const char *file, char *const *argv, struct gorgon_environment *environment)
+static int environment_execvp(const char *file, char *const *argv, struct gorgon_environment *environment)
 {
-	return gorgon_execvpe(file, argv, gorgon_process_variables_list(), environment);
+	return environment_execvpe(file, argv, gorgon_process_variables_list(), environment);
 }
+
+typedef int exec_fn(const char *file, char *const *argv, struct gorgon_environment *environment);
+
+// @list has the arguments, and NULL behind the last one.
+static int exec_list(const char *file, va_list list, struct gorgon_environment *environment, exec_fn *fn)
+{
+	size_t count = 1;
+	va_list copy;
+	char **argv;
+
+	va_copy(copy, list);
+	while (va_arg(copy, char *))
+		count++;
+	va_end(copy);
+	argv = alloca(count * sizeof(*argv));
+	for (size_t i = 0; i < count; i++)
+		argv[i] = va_arg(list, char *);
+	return fn(file, argv, environment);
+}
+
+int gorgon_execl_list(const char *path, va_list list, struct gorgon_environment *environment)
+{
+	return exec_list(path, list, environment, environment_execv);
+}
+
+int gorgon_execlp_list(const char *file, va_list list, struct gorgon_environment *environment)
+{
+	return exec_list(file, list, environment, environment_execvp);
+}
+
+// --- the parts -----------------------------------------------------------------------------------
+
+#define OF_ENVIRONMENT (offsetof(struct gorgon_ns, environment) | GORGON_BOUND_POINTER)
+#define OWN(name, function, args, reason) {name, function, args, OF_ENVIRONMENT, GORGON_OWN, reason}
+
+static const struct gorgon_bound bound[] = {
+	OWN("setenv", gorgon_setenv, 3, "changes the program's own environment, under no getenv() of its other threads"),
+	OWN("unsetenv", gorgon_unsetenv, 1, "as setenv"),
+	OWN("putenv", gorgon_putenv, 1, "as setenv"),
+	OWN("clearenv", gorgon_clearenv, 0, "as setenv"),
+	OWN("execv", environment_execv, 2, "the new program gets the environment of the one that starts it"),
+	OWN("execvp", environment_execvp, 2, "as execv, and is looked for in the program's PATH"),
+	OWN("execl", gorgon_execl, GORGON_ARCH_THUNK_ARGS_MAX, "as execv"),
+	OWN("execlp", gorgon_execlp, GORGON_ARCH_THUNK_ARGS_MAX, "as execvp"),
+	OWN("execve", environment_execve, 3, "the environment that a caller passes on is whole, whoever changes it meanwhile"),
+	OWN("execvpe", environment_execvpe, 3, "as execve, and is looked for in the program's PATH"),
+	OWN("fexecve", environment_fexecve, 3, "as execve"),
+};
+
+static const struct gorgon_bound own_bound[] = {
+	{"environ", NULL, GORGON_BOUND_DATA, 0, GORGON_OWN, "the program's own list"},
+	{"__environ", NULL, GORGON_BOUND_DATA, 0, GORGON_OWN, "as environ"},
+	{"_environ", NULL, GORGON_BOUND_DATA, 0, GORGON_OWN, "as environ"},
+};
+
+static void environment_after_fork(bool child)
+{
+	if (child)
+		gorgon_process_variables_in_child();
+}
+
+const struct gorgon_part gorgon_environment_part = {
+	.bound = bound,
+	.bound_count = sizeof(bound) / sizeof(*bound),
+	.lock = &lock,
+	.after_fork = environment_after_fork,
+};
+
+const struct gorgon_part gorgon_own_environment_part = {
+	.bound = own_bound,
+	.bound_count = sizeof(own_bound) / sizeof(*own_bound),
+	.when = GORGON_WHEN_WITH_ENVIRONMENT,
+};

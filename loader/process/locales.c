@@ -4,16 +4,18 @@
 // setlocale() changes the locale of the process under every other thread, and CPython
 // calls it several times while it starts: copies that start at once would decode their
 // command lines in each other's locale, and read names that another call has freed. So
-// setlocale() of private code changes a locale of its namespace. It takes effect for
-// the calling thread (uselocale(3)) and for threads that private code starts later;
-// threads that exist keep what they have. Functions that follow the locale - mbstowcs,
-// strftime, localeconv, nl_langinfo - follow the thread's.
+// setlocale() of private code changes a locale of its namespace, an object that all threads
+// of private code use (uselocale(3)). The object is changed in place, as the C library changes
+// the process's: functions that follow the locale - mbstowcs, strftime, localeconv,
+// nl_langinfo - follow it on all of these threads. As there, a thread's tables of isalpha()
+// and the like are those of its own last call.
 //
-// Locale objects are shared by name and kept: a thread may still use one, and a process
-// has few.
+// What a locale object refers to is shared by name and kept: a thread may still use it, and a process
+// has few. The name "" means what LC_ALL, LC_CTYPE and the like, and LANG, say in the namespace's environment.
 
 #define _GNU_SOURCE
 #include "locales.h"
+#include "environment.h"
 #include "part.h"
 #include "ns/ns.h"
 
@@ -53,7 +55,9 @@ struct known {
 };
 
 struct gorgon_locale {
+	struct gorgon_environment *environment;
 	const struct known *now;
+	struct __locale_struct object; // what its threads use: a copy of what `now` has
 	char *answer[LC_IDENTIFICATION + 1]; // the last result for each category
 };
 
@@ -116,14 +120,32 @@ static const struct known *locales_keep(locale_t object)
 	return known;
 }
 
-struct gorgon_locale *gorgon_locale_create(void)
+static void locales_take(struct gorgon_locale *locale, const struct known *known)
+{
+	struct __locale_struct *to = &locale->object, *from = known->object;
+
+	for (size_t i = 0; i < sizeof(to->__locales) / sizeof(*to->__locales); i++) {
+		__atomic_store_n(&to->__locales[i], from->__locales[i], __ATOMIC_RELAXED);
+		__atomic_store_n(&to->__names[i], from->__names[i], __ATOMIC_RELAXED);
+	}
+	__atomic_store_n(&to->__ctype_b, from->__ctype_b, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->__ctype_tolower, from->__ctype_tolower, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->__ctype_toupper, from->__ctype_toupper, __ATOMIC_RELAXED);
+	locale->now = known;
+}
+
+struct gorgon_locale *gorgon_locale_create(struct gorgon_environment *environment)
 {
 	struct gorgon_locale *locale = calloc(1, sizeof(*locale));
+	const struct known *known;
 
 	if (!locale)
 		return NULL;
+	locale->environment = environment;
 	pthread_mutex_lock(&lock);
-	locale->now = locales_keep(duplocale(LC_GLOBAL_LOCALE));
+	known = locales_keep(duplocale(LC_GLOBAL_LOCALE));
+	if (known)
+		locales_take(locale, known);
 	pthread_mutex_unlock(&lock);
 	if (locale->now)
 		return locale;
@@ -142,12 +164,7 @@ void gorgon_locale_destroy(struct gorgon_locale *locale)
 
 void *gorgon_locale_enter(struct gorgon_locale *locale)
 {
-	locale_t outer;
-
-	pthread_mutex_lock(&lock);
-	outer = uselocale(locale->now->object);
-	pthread_mutex_unlock(&lock);
-	return outer;
+	return uselocale(&locale->object);
 }
 
 void gorgon_locale_leave(void *outer)
@@ -167,6 +184,47 @@ static int mask_of(int category)
 	return 0;
 }
 
+static const char *variable_of(const struct gorgon_locale *locale, const char *name)
+{
+	const char *value = gorgon_getenv(name, locale->environment);
+
+	return value && *value ? value : NULL;
+}
+
+// The name that setlocale() gets for LC_ALL and "", as the C library finds it in the process's environment; NULL: no memory.
+static char *name_in_environment(const struct gorgon_locale *locale)
+{
+	const char *whole = variable_of(locale, "LC_ALL"), *other = variable_of(locale, "LANG") ?: "C";
+	char *ret = NULL;
+	size_t size;
+	FILE *out;
+
+	if (whole)
+		return strdup(whole);
+	out = open_memstream(&ret, &size);
+	if (!out)
+		return NULL;
+	for (size_t i = 0; i < CATEGORY_COUNT; i++)
+		fprintf(out, "%s%s=%s", i ? ";" : "", categories[i].name, variable_of(locale, categories[i].name) ?: other);
+	if (!fclose(out))
+		return ret;
+	free(ret);
+	return NULL;
+}
+
+locale_t gorgon_newlocale(int mask, const char *name, locale_t base, struct gorgon_locale *locale)
+{
+	char *found;
+	locale_t ret;
+
+	if (!name || *name)
+		return newlocale(mask, name, base);
+	found = name_in_environment(locale);
+	ret = found ? newlocale(mask, found, base) : NULL;
+	free(found);
+	return ret;
+}
+
 // newlocale() frees its base, so it gets a copy.
 static bool locales_change(struct gorgon_locale *locale, int category, const char *name)
 {
@@ -175,7 +233,7 @@ static bool locales_change(struct gorgon_locale *locale, int category, const cha
 
 	if (!base)
 		return false;
-	object = newlocale(mask_of(category), name, base);
+	object = gorgon_newlocale(mask_of(category), name, base, locale);
 	if (!object) {
 		freelocale(base);
 		return false;
@@ -183,8 +241,10 @@ static bool locales_change(struct gorgon_locale *locale, int category, const cha
 	known = locales_keep(object);
 	if (!known)
 		return false;
-	locale->now = known;
-	uselocale(known->object);
+	locales_take(locale, known);
+	// The tables of isalpha() and the like are the thread's.
+	if (uselocale(NULL) == &locale->object)
+		uselocale(&locale->object);
 	return true;
 }
 

@@ -115,7 +115,7 @@ extern const struct gorgon_part gorgon_multibyte;
 extern const struct gorgon_part gorgon_small_state;
 extern const struct gorgon_part gorgon_options;
 
-#define GORGON_LOADER_PARTS 6
+#define GORGON_LOADER_PARTS 5
 
 /* The loader's own names (../dl/replacements.c), then those of each file of this folder; ended by NULL. */
 extern const struct gorgon_part gorgon_loader_parts[GORGON_LOADER_PARTS];

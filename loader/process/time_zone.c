@@ -3,16 +3,14 @@
 //
 // The C library has one zone for the process, and takes over what TZ says in tzset(), localtime()
 // and others: one program's tzset() would set every other program's clock, and the host's. A
-// namespace that has said nothing about TZ has the process's, by the C library's functions. One
-// that has, and one whose environment is its own, has a zone of ours (zone.c) from the moment on
-// in which a process would take it over; its TZ is not the process's, see ../process/environment.c.
+// namespace with an environment of its own (environment.c) has a zone of ours (zone.c), which is what
+// its TZ says. One that shares the process's environment has the process's zone, by the C library's functions.
 //
 // tzname, timezone and daylight are the namespace's in either case: local time changes them. So
 // are the results of localtime(), gmtime(), ctime() and asctime().
 //
 // Not reached by it is what the C library and shared libraries do themselves: getdate(), a shared
-// library's localtime(); and `environ`, which a program may pass on itself (execve(), posix_spawn())
-// or read. %s in a format of strptime() begins the parse anew behind it.
+// library's localtime(). %s in a format of strptime() begins the parse anew behind it.
 
 #define _GNU_SOURCE
 #include "time_zone.h"
@@ -60,8 +58,7 @@ static void take_names(struct time_zone *state)
 // Whether the namespace has the process's zone, whatever the C library finds in TZ.
 static bool is_process(const struct time_zone *state)
 {
-	return !gorgon_environment_has_time_zone(state->ns->environment) &&
-	       !__atomic_load_n(&state->zone, __ATOMIC_ACQUIRE);
+	return !gorgon_environment_list(state->ns->environment);
 }
 
 // Take over the zone that TZ names. Without memory the zone stays as it was.
@@ -85,7 +82,7 @@ static bool enter_zone(struct time_zone *state, bool again, const struct gorgon_
 
 	if (!is_process(state)) {
 		bool look = again || !known;
-		const char *text = look ? gorgon_environment_time_zone(state->ns->environment) : NULL;
+		const char *text = look ? gorgon_getenv("TZ", state->ns->environment) : NULL;
 		const char *directory = look ? gorgon_getenv("TZDIR", state->ns->environment) : NULL;
 
 		pthread_mutex_lock(&lock);
@@ -369,34 +366,6 @@ static char *zone_strptime_l(const char *text, const char *format, struct tm *tm
 	return zone_parse(text, format, tm, locale, state, strptime_l);
 }
 
-// --- programs that it starts ---------------------------------------------------------------------
-
-static int zone_execv(const char *path, char *const *argv, struct time_zone *state)
-{
-	return gorgon_execv(path, argv, state->ns->environment);
-}
-
-static int zone_execve(const char *path, char *const *argv, char *const *envp, struct time_zone *state)
-{
-	return gorgon_execve(path, argv, envp, state->ns->environment);
-}
-
-static int zone_execvpe(const char *file, char *const *argv, char *const *envp,
-			struct time_zone *state)
-{
-	return gorgon_execvpe(file, argv, envp, state->ns->environment);
-}
-
-static int zone_fexecve(int fd, char *const *argv, char *const *envp, struct time_zone *state)
-{
-	return gorgon_fexecve(fd, argv, envp, state->ns->environment);
-}
-
-static int zone_execvp(const char *file, char *const *argv, struct time_zone *state)
-{
-	return gorgon_execvp(file, argv, state->ns->environment);
-}
-
 // --- the part ------------------------------------------------------------------------------------
 
 static bool zone_begin(void *arg, struct gorgon_ns *ns)
@@ -440,13 +409,6 @@ static const struct gorgon_bound bound[] = {
 	{"__wcsftime_l", zone_wcsftime_l, 5, 0, GORGON_OWN, "as strftime"},
 	OWN(strptime, 3, "as tzset, for %s"),
 	OWN(strptime_l, 4, "as strptime"),
-	// Where the environment is its own ../dl/replacements.c has the first two. What starts a child
-	// is in children_making.c.
-	OWN(execv, 2, "programs get the TZ of the one that starts them"),
-	OWN(execvp, 2, "as execv"),
-	OWN(execve, 3, "as execv, for a caller that passes `environ` on"),
-	OWN(execvpe, 3, "as execve"),
-	OWN(fexecve, 3, "as execve"),
 	VARIABLE(tzname, name, "as tzset"),
 	VARIABLE(__tzname, name, "as tzset"),
 	VARIABLE(timezone, west, "as tzset"),

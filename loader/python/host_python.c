@@ -24,10 +24,12 @@
 #include "ns/ns.h"
 #include "base/thunk.h"
 #include "process/files.h"
+#include "process/process_variables.h"
 
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CAPSULE "gorgon.interpreter"
 
@@ -133,6 +135,29 @@ static const char **strings_of_host_list(struct gorgon_interp *own, PyObject *li
 	return ret;
 }
 
+// A copy of the process's environment, in one block; the caller has the GIL, so no Python code changes it meanwhile. NULL: an exception.
+static const char **copy_environment(struct gorgon_interp *own)
+{
+	size_t count = 0, size = 0;
+	char **list = gorgon_process_variables_list(), *text;
+	const char **ret;
+
+	for (; list && list[count]; count++)
+		size += strlen(list[count]) + 1;
+	ret = malloc((count + 1) * sizeof(*ret) + size);
+	if (!ret) {
+		API(own, PyErr_NoMemory)();
+		return NULL;
+	}
+	text = (char *)(ret + count + 1);
+	for (size_t i = 0; i < count; i++) {
+		ret[i] = text;
+		text = stpcpy(text, list[i]) + 1;
+	}
+	ret[count] = NULL;
+	return ret;
+}
+
 static struct gorgon_error *start_for_host(const struct gorgon_interp_opts *opts,
 					   const struct gorgon_start_opts *start_opts,
 					   struct gorgon_interp **ret)
@@ -141,6 +166,8 @@ static struct gorgon_error *start_for_host(const struct gorgon_interp_opts *opts
 
 	if (err)
 		return err;
+	// Its environment is a copy of the process's.
+	gorgon_interp_hide_home(*ret);
 	(*ret)->ask = answer_host;
 	err = gorgon_interp_start(*ret, start_opts);
 	// Nothing has run in it that could keep it.
@@ -173,13 +200,19 @@ static PyObject *own_create(PyObject *self, PyObject *args, struct gorgon_interp
 	struct gorgon_interp *interp;
 	struct gorgon_error *err;
 	unsigned long long memory_limit;
-	const char **list;
+	const char **list, **environment = NULL;
+	int share;
 	void *thread;
 
 	(void)self;
-	if (!API(own, PyArg_ParseTuple)(args, "sOOK:_create", &opts.python, &options, &progress, &memory_limit) ||
+	if (!API(own, PyArg_ParseTuple)(args, "sOOKp:_create", &opts.python, &options, &progress, &memory_limit, &share) ||
 	    !(list = strings_of_host_list(own, options)))
 		return NULL;
+	ns_opts.share_environment = share;
+	if (!share && !(ns_opts.environment = environment = copy_environment(own))) {
+		free(list);
+		return NULL;
+	}
 	opts.memory_limit = memory_limit;
 	start_opts.options = list;
 	start_opts.progress_ctx = progress;
@@ -187,6 +220,7 @@ static PyObject *own_create(PyObject *self, PyObject *args, struct gorgon_interp
 	err = start_for_host(&opts, &start_opts, &interp);
 	own->api->PyEval_RestoreThread(thread);
 	free(list);
+	free(environment);
 	if (err)
 		return raise_host_error(own, err);
 	own->api->Py_IncRef(progress);

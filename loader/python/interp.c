@@ -80,6 +80,14 @@ static void describe_interp(struct gorgon_interp *interp)
 	gorgon_debug_end();
 }
 
+// PYTHONHOME of the process is meant for the host's Python: with it this interpreter would take the host's
+// standard library. An interpreter that finds no standard library without it gets it all the same.
+void gorgon_interp_hide_home(struct gorgon_interp *interp)
+{
+	if (gorgon_python_is_whole(&interp->python))
+		gorgon_environment_hide(interp->ns->environment, "PYTHONHOME");
+}
+
 static struct gorgon_error *load_interp(struct gorgon_interp *interp, enum gorgon_isolate isolate,
 					const char *label, const struct gorgon_ns_opts *opts)
 {
@@ -113,10 +121,8 @@ static struct gorgon_error *load_interp(struct gorgon_interp *interp, enum gorgo
 	err = gorgon_ns_create_with(opts, thunks, GORGON_MODULE_THUNKS, &interp->ns);
 	if (err)
 		return err;
-	// PYTHONHOME of the process is meant for the host's Python: with it this interpreter would take the host's
-	// standard library. An interpreter that finds no standard library without it gets it all the same.
-	if (gorgon_python_is_whole(&interp->python))
-		gorgon_environment_hide(interp->ns->environment, "PYTHONHOME");
+	if (!opts->environment)
+		gorgon_interp_hide_home(interp);
 	// The number comes before the load: a breakpoint in libpython's constructors
 	// already shows it.
 	gorgon_lock();

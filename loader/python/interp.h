@@ -278,6 +278,9 @@ void gorgon_interp_show_thread(struct gorgon_interp *interp, uint64_t tid);
 /* A function or variable of the C API that libpython itself exports, or NULL. Takes no lock and no memory. */
 void *gorgon_interp_find_api(const struct gorgon_interp *interp, const char *name);
 
+/* Its environment is a copy of the process's: what that says about the host's Python is not for this one. Before Python starts. */
+void gorgon_interp_hide_home(struct gorgon_interp *interp);
+
 /* Before code of the interpreter runs on the calling thread: with GORGON_FILES_THREAD the thread gets
  * descriptors of its own. */
 struct gorgon_error *gorgon_interp_take_files(struct gorgon_interp *interp);

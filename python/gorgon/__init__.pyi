@@ -22,7 +22,8 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
                  initializer: Callable[..., object] | None = None, initargs: Iterable[Any] = (), *,
                  mp_context: None = None, max_tasks_per_child: int | None = None,
                  progress: Callable[[Future[Any], Any], object] | None = None, python: str | None = None,
-                 share_files: bool = False, copy_arguments: bool = False, time_limit: float | None = None,
+                 share_files: bool = False, share_environment: bool = False,
+                 copy_arguments: bool = False, time_limit: float | None = None,
                  memory_limit: int | None = None) -> None: ...
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]: ...
     def map(self, fn: Callable[..., T], *iterables: Iterable[Any], timeout: float | None = None, chunksize: int = 1,

@@ -164,7 +164,7 @@ class Worker:
             self.take_files()
         refuse_too_many()
         self.handle = _gorgon._create(self.options["python"], self.options["flags"], self.report,
-                                      self.options["memory_limit"] or 0)
+                                      self.options["memory_limit"] or 0, self.options["share_environment"])
         self.calls = 0
         try:
             _gorgon._call(self.handle, "builtins", "exec", [START, {"files": FILES, "options": {
@@ -655,6 +655,8 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
     python               executable of the interpreters' CPython, instead of this one's
     share_files          True: calls see this process's open descriptors, current directory and umask as they are now,
                          and may change them; by default an interpreter begins with copies, as a process does
+    share_environment    True: the environment of calls is this process's, and theirs to change; by default an interpreter
+                         begins with a copy of what it is when the interpreter is made, as a process does
     copy_arguments       True: calls may write to their arguments, which are copies of the caller's, as in a process
     time_limit           seconds that a call may take, or a chunk of map(). One that takes longer is interrupted, its future
                          has a gorgon.TimeLimitExceeded, and another interpreter takes the place of its own, which is
@@ -674,8 +676,8 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
     _numbers = itertools.count()
 
     def __init__(self, max_workers=None, thread_name_prefix="", initializer=None, initargs=(), *, mp_context=None,
-                 max_tasks_per_child=None, progress=None, python=None, share_files=False, copy_arguments=False,
-                 time_limit=None, memory_limit=None):
+                 max_tasks_per_child=None, progress=None, python=None, share_files=False, share_environment=False,
+                 copy_arguments=False, time_limit=None, memory_limit=None):
         if mp_context is not None or not isinstance(thread_name_prefix, str):
             raise TypeError("mp_context: workers are interpreters of this process, which multiprocessing does not start")
         max_workers = len(os.sched_getaffinity(0)) if max_workers is None else positive("max_workers", max_workers)
@@ -697,7 +699,8 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
         self._crew = Crew(max_workers, thread_name_prefix or f"{type(self).__name__}-{next(self._numbers)}", {
             "python": python or sys.executable, "flags": subprocess._args_from_interpreter_flags(),
             "initializer": initializer, "max_tasks_per_child": max_tasks_per_child, "progress": progress,
-            "share_files": share_files, "copy_arguments": bool(copy_arguments), "time_limit": time_limit,
+            "share_files": share_files, "share_environment": bool(share_environment),
+            "copy_arguments": bool(copy_arguments), "time_limit": time_limit,
             "memory_limit": memory_limit})
         # Threads end when nobody can submit any more.
         weakref.finalize(self, self._crew.tasks.put, None).atexit = False

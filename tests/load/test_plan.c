@@ -159,6 +159,7 @@ static void plan_other_replacements(void **state)
 		char **list;
 
 		opts.environment = i % 2 ? environment : NULL;
+		opts.share_environment = !opts.environment;
 		assert_ok(gorgon_ns_create(&opts, &ns));
 		list = *SYMBOL(open_temp(ns, "libuser.so", 0), char ***(*)(void), "environ_at")();
 		assert_true(i % 2 ? !strcmp(list[0], environment[0]) : list == environ);

@@ -9,6 +9,8 @@
 #include "skip.h"
 
 #include "image/image.h"
+#include "ns/ns.h"
+#include "process/environment.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -451,7 +453,7 @@ static void scope_process_symbols_are_seen(void **state)
 	(void)state;
 	assert_int_equal(SYMBOL(object, int (*)(int), "system_provided")(1), 2);
 	assert_ptr_equal(SYMBOL(object, FILE *(*)(void), "system_stdout")(), stdout);
-	assert_ptr_equal(SYMBOL(object, char ***(*)(void), "system_environ")(), &environ);
+	assert_ptr_equal(SYMBOL(object, char ***(*)(void), "system_environ")(), gorgon_environment_list(ns->environment));
 	assert_int_equal(SYMBOL(object, int (*)(void), "system_errno")(), 9);
 	assert_string_equal(text, "1.50 text");
 	free(text);

@@ -26,6 +26,15 @@ static struct gorgon_ns *ns_with(const char *const *environment)
 	return ns;
 }
 
+static struct gorgon_ns *ns_sharing(void)
+{
+	struct gorgon_ns_opts opts = {.size = sizeof(opts), .share_environment = true};
+	struct gorgon_ns *ns;
+
+	assert_ok(gorgon_ns_create(&opts, &ns));
+	return ns;
+}
+
 static struct gorgon_interp *start_with(const char *const *environment)
 {
 	struct gorgon_interp_opts opts = {
@@ -49,7 +58,7 @@ static const char *whole(struct gorgon_ns *ns)
 
 static void setenv_changes_the_namespaces_only(void **state)
 {
-	struct gorgon_ns *ns = ns_with(ENVIRONMENT("A=1", "AB=2")), *other = ns_with(NULL);
+	struct gorgon_ns *ns = ns_with(ENVIRONMENT("A=1", "AB=2")), *other = ns_sharing();
 
 	(void)state;
 	unsetenv("A");
@@ -160,18 +169,18 @@ static void object_open_constructors_get_it(void **state)
 
 static void start_environments_differ_per_interpreter(void **state)
 {
-	struct gorgon_interp *one = start_with(ENVIRONMENT("WHO=one", "PYTHONPATH=/of/one"));
-	struct gorgon_interp *two = start_with(ENVIRONMENT("WHO=two")), *plain;
+	struct gorgon_interp *one = start_with(ENVIRONMENT("WHO=one", "PYTHONPATH=/of/one", "LC_ALL=C.UTF-8"));
+	struct gorgon_interp *two = start_with(ENVIRONMENT("WHO=two", "LC_ALL=C")), *plain;
 
 	(void)state;
 	setenv("WHO", "process", 1);
 	plain = start();
 	run(one, "import os, sys\n"
-		 "assert dict(os.environ) == {'WHO': 'one', 'PYTHONPATH': '/of/one'}, os.environ\n"
+		 "assert dict(os.environ) == {'WHO': 'one', 'PYTHONPATH': '/of/one', 'LC_ALL': 'C.UTF-8'}, os.environ\n"
 		 "assert sys.path[0] == '/of/one', sys.path\n"
 		 "os.environ['MORE'] = 'of one'\n");
 	run(two, "import os, sys\n"
-		 "assert dict(os.environ) == {'WHO': 'two'}, os.environ\n"
+		 "assert dict(os.environ) == {'WHO': 'two', 'LC_ALL': 'C'}, os.environ\n"
 		 "assert '/of/one' not in sys.path\n");
 	run(plain, "import os\n"
 		   "assert os.environ['WHO'] == 'process' and 'MORE' not in os.environ\n");
@@ -212,7 +221,7 @@ static void start_environment_reaches_c_code_and_programs(void **state)
 static void setenv_in_the_processs_environment_keeps_what_the_host_has(void **state)
 {
 	static char *before[1000]; // the host's own setenv() frees its array
-	struct gorgon_ns *ns = ns_with(NULL);
+	struct gorgon_ns *ns = ns_sharing();
 	char text[] = "PUT_HERE=1", *found;
 
 	(void)state;
@@ -246,13 +255,11 @@ static void setenv_in_the_processs_environment_keeps_what_the_host_has(void **st
 	test_ns_destroy(ns);
 }
 
-// A program that starts may need an old array; when none starts, old arrays are freed.
-static void setenv_again_and_again_needs_no_more_memory(void **state)
+// A program that starts may need an old array of the process's; when none starts, old arrays are freed.
+static void setenv_again_and_again_in(struct gorgon_ns *ns)
 {
-	struct gorgon_ns *ns = ns_with(NULL);
 	size_t before = 0;
 
-	(void)state;
 	for (int i = 0; i < 20000; i++) {
 		assert_int_equal(gorgon_setenv("NOW_AND_THEN", i % 2 ? "1" : "2", 1, ns->environment), 0);
 		assert_int_equal(gorgon_unsetenv("NOW_AND_THEN", ns->environment), 0);
@@ -261,6 +268,137 @@ static void setenv_again_and_again_needs_no_more_memory(void **state)
 	}
 	assert_in_range(mallinfo2().uordblks, 0, before + 4096);
 	test_ns_destroy(ns);
+}
+
+static void setenv_again_and_again_needs_no_more_memory(void **state)
+{
+	(void)state;
+	setenv_again_and_again_in(ns_with(NULL));
+	setenv_again_and_again_in(ns_sharing());
+}
+
+// Each begins with a copy of the process's, and what it or the host changes nobody else sees.
+static void create_environment_is_a_copy_of_the_processs(void **state)
+{
+	struct gorgon_ns *one, *two;
+
+	(void)state;
+	setenv("OF_THE_HOST", "1", 1);
+	one = ns_with(NULL);
+	setenv("OF_THE_HOST", "2", 1);
+	two = ns_with(NULL);
+	assert_string_equal(gorgon_getenv("OF_THE_HOST", one->environment), "1");
+	assert_string_equal(gorgon_getenv("OF_THE_HOST", two->environment), "2");
+	for (size_t i = 0; environ[i]; i++)
+		assert_string_equal((*gorgon_environment_list(two->environment))[i], environ[i]);
+	assert_int_equal(gorgon_setenv("OF_THE_HOST", "3", 1, one->environment), 0);
+	assert_int_equal(gorgon_unsetenv("OF_THE_HOST", two->environment), 0);
+	assert_string_equal(getenv("OF_THE_HOST"), "2");
+	assert_string_equal(gorgon_getenv("OF_THE_HOST", one->environment), "3");
+	assert_null(gorgon_getenv("OF_THE_HOST", two->environment));
+	unsetenv("OF_THE_HOST");
+	test_ns_destroy(one);
+	test_ns_destroy(two);
+}
+
+static void create_given_and_shared_environment_is_refused(void **state)
+{
+	struct gorgon_ns_opts opts = {.size = sizeof(opts), .environment = ENVIRONMENT("A=1"), .share_environment = true};
+	struct gorgon_ns *ns;
+
+	(void)state;
+	assert_error(gorgon_ns_create(&opts, &ns), GORGON_ERROR_ARGUMENT, "share_environment");
+}
+
+// A variable that is hidden is found once the namespace's code has set it.
+static void hide_lasts_until_the_variable_is_set(void **state)
+{
+	struct gorgon_ns *ns;
+
+	(void)state;
+	setenv("HIDDEN", "process", 1);
+	ns = ns_with(NULL);
+	gorgon_environment_hide(ns->environment, "HIDDEN");
+	assert_null(gorgon_getenv("HIDDEN", ns->environment));
+	assert_int_equal(gorgon_setenv("HIDDEN", "own", 1, ns->environment), 0);
+	assert_string_equal(gorgon_getenv("HIDDEN", ns->environment), "own");
+	unsetenv("HIDDEN");
+	test_ns_destroy(ns);
+}
+
+// A program that is looked for in PATH is looked for in the interpreter's: by functions that take a list, and with variadic ones.
+static void start_path_is_the_interpreters(void **state)
+{
+	struct gorgon_interp *interp;
+
+	(void)state;
+	setenv("WHO", "process", 1);
+	interp = start_with(NULL);
+	run(interp,
+	    "import ctypes, os, tempfile\n"
+	    "c = ctypes.CDLL(None, use_errno=True)\n"
+	    "folder, denied = tempfile.mkdtemp(), tempfile.mkdtemp()\n"
+	    "name = 'gorgon-program'\n"
+	    "for place, mode in (denied, 0o644), (folder, 0o755):\n"
+	    "    with open(os.open(f'{place}/{name}', os.O_CREAT | os.O_WRONLY, mode), 'w') as file:\n"
+	    "        file.write('#!/bin/sh\\ntest \"$1 $WHO\" = \"word own\" && exit 7\\n')\n"
+	    "os.environ.update(WHO='own', PATH=f'/nowhere:{denied}:{folder}:/bin:/usr/bin')\n"
+	    "words = (ctypes.c_char_p * 3)(name.encode(), b'word', None)\n"
+	    "def status(start):\n"
+	    "    pid = os.fork()\n"
+	    "    if not pid:\n"
+	    "        start()\n"
+	    "        os._exit(ctypes.get_errno() & 0x7f or 1)\n"
+	    "    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])\n"
+	    "full, bare = f'{folder}/{name}'.encode(), name.encode()\n"
+	    "assert status(lambda: c.execvp(bare, words)) == 7\n"
+	    "assert status(lambda: c.execv(full, words)) == 7\n"
+	    "assert status(lambda: c.execlp(bare, bare, b'word', None)) == 7\n"
+	    "assert status(lambda: c.execl(full, bare, b'word', None)) == 7\n"
+	    "many = [b'x'] * 20\n"
+	    "assert status(lambda: c.execlp(b'sh', b'sh', b'-c', b'exit $#', *many, None)) == 19\n"
+	    "def spawned():\n"
+	    "    pid = os.posix_spawnp(name, [name, 'word'], os.environ)\n"
+	    "    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])\n"
+	    "assert spawned() == 7\n"
+	    "os.environ['PATH'] = denied\n"
+	    "assert status(lambda: c.execvp(bare, words)) == 13\n"
+	    "os.environ['PATH'] = ''\n"
+	    "assert status(lambda: c.execvp(bare, words)) == 2\n"
+	    "os.chdir(folder)\n"
+	    "assert status(lambda: c.execvp(bare, words)) == 7\n"
+	    "del os.environ['PATH']\n"
+	    "assert status(lambda: c.execlp(b'sh', b'sh', b'-c', b'exit 5', None)) == 5\n");
+	destroy(interp);
+	unsetenv("WHO");
+}
+
+// The locale of the name "" is what the interpreter's environment says.
+static void start_empty_locale_is_the_environments(void **state)
+{
+	struct gorgon_interp *interp;
+
+	(void)state;
+	setenv("LC_ALL", "C", 1);
+	interp = start_with(NULL);
+	run(interp,
+	    "import locale, os\n"
+	    "for name in 'C.UTF-8', 'C':\n"
+	    "    os.environ['LC_ALL'] = name\n"
+	    "    assert locale.setlocale(locale.LC_ALL, '') == name\n"
+	    "os.environ.update(LC_ALL='', LANG='C', LC_TIME='C.UTF-8')\n"
+	    "whole = locale.setlocale(locale.LC_ALL, '')\n"
+	    "assert 'LC_TIME=C.UTF-8' in whole and 'LC_CTYPE=C;' in whole, whole\n"
+	    "os.environ['LANG'] = 'no_SUCH'\n"
+	    "try:\n"
+	    "    locale.setlocale(locale.LC_CTYPE, '')\n"
+	    "except locale.Error:\n"
+	    "    pass\n"
+	    "else:\n"
+	    "    assert False\n"
+	    "assert locale.setlocale(locale.LC_ALL) == whole\n");
+	destroy(interp);
+	unsetenv("LC_ALL");
 }
 
 // Runs in a child, which becomes the program.
@@ -294,6 +432,11 @@ int main(void)
 		cmocka_unit_test(start_environment_is_the_next_programs),
 		cmocka_unit_test(setenv_in_the_processs_environment_keeps_what_the_host_has),
 		cmocka_unit_test(setenv_again_and_again_needs_no_more_memory),
+		cmocka_unit_test(create_environment_is_a_copy_of_the_processs),
+		cmocka_unit_test(create_given_and_shared_environment_is_refused),
+		cmocka_unit_test(hide_lasts_until_the_variable_is_set),
+		cmocka_unit_test(start_path_is_the_interpreters),
+		cmocka_unit_test(start_empty_locale_is_the_environments),
 	};
 
 	return cmocka_run_group_tests_name("environment", tests, test_warm_up, NULL);

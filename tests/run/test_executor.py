@@ -94,6 +94,46 @@ class Calls(Package):
                         print(pool.submit(see, file.fileno()).result() == os.fstat(file.fileno()).st_ino)
             """).stdout.splitlines(), ["/usr True", "None True b'from inside'", "True"])
 
+    def test_each_worker_has_an_environment_of_its_own(self):
+        self.assertEqual(self.run_file("""
+            import subprocess, threading
+
+            def device(number, arrived, go):
+                before = os.environ.get("DEVICE")
+                os.environ["DEVICE"] = str(number)
+                arrived.release()
+                go.wait(60)
+                child = subprocess.check_output("echo $DEVICE", shell=True, text=True).strip()
+                pid = os.fork()
+                if not pid:
+                    os._exit(int(os.environ["DEVICE"]))
+                return before, os.environ["DEVICE"], child, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+            def see(name):
+                return os.environ.get(name)
+
+            if __name__ == "__main__":
+                os.environ["DEVICE"] = "host"
+                with Pool(3) as pool:
+                    arrived, go = threading.Semaphore(0), threading.Event()
+                    futures = [pool.submit(device, number, arrived, go) for number in range(3)]
+                    for _ in futures:
+                        arrived.acquire()
+                    go.set()
+                    print(*(future.result() for future in futures))
+                    print(os.environ["DEVICE"], sorted(pool.map(see, ["DEVICE"] * 3))[0] in "012")
+                    os.environ["LATER"] = "1"
+                    print(pool.submit(see, "LATER").result())
+                with Pool(1, max_tasks_per_child=1) as pool:
+                    print(pool.submit(see, "LATER").result(), pool.submit(os.putenv, "LATER", "2").result())
+                    os.environ["LATER"] = "3"
+                    print(pool.submit(see, "LATER").result())
+                with Pool(1, share_environment=True) as pool:
+                    pool.submit(os.putenv, "SHARED", "1").result()
+                    print(subprocess.check_output("echo $SHARED", shell=True, text=True).strip())
+            """).stdout.splitlines(), ["('host', '0', '0', 0) ('host', '1', '1', 1) ('host', '2', '2', 2)", "host True", "None",
+                                       "1 None", "3", "1"])
+
     def test_interpreters_and_host_insert_into_one_sqlite_file(self):
         for options in "", "share_files=True":
             with self.subTest(options=options):
