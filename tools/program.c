@@ -142,14 +142,20 @@ static bool is_slow(const struct timespec *start)
 	return (now.tv_sec - start->tv_sec) * 1000 + (now.tv_nsec - start->tv_nsec) / 1000000 > 500;
 }
 
-// On a terminal a line that is overwritten shows the progress, once the run has taken half a second.
-static void show_progress(const struct program *program, const char *what, unsigned done,
-			  const struct timespec *start)
+// On a terminal a line that is overwritten shows how many interpreters there are, once creating them has taken half a
+// second. Returns whether the line is there. It is erased before programs start: the terminal is theirs then.
+static bool show_progress(const struct program *program, unsigned created, const struct timespec *start)
 {
 	if (!program->progress || !is_slow(start))
-		return;
-	fprintf(stderr, "\rgorgon: %u of %u interpreters %s%s", done, program->count, what,
-		done == program->count ? "\033[K\r" : "");
+		return false;
+	fprintf(stderr, "\r\033[Kgorgon: %u of %u interpreters created", created, program->count);
+	fflush(stderr);
+	return true;
+}
+
+static void erase_progress(void)
+{
+	fputs("\r\033[K", stderr);
 	fflush(stderr);
 }
 
@@ -216,6 +222,7 @@ struct gorgon_error *program_run(const struct program *program, struct result *r
 	struct gorgon_error *err = NULL;
 	struct timespec start;
 	unsigned created = 0;
+	bool shown = false;
 
 	if (!jobs) {
 		fputs("gorgon: no memory\n", stderr);
@@ -228,8 +235,10 @@ struct gorgon_error *program_run(const struct program *program, struct result *r
 		jobs[created].program = program;
 		jobs[created].result = &results[created];
 		err = create_one(&jobs[created]);
-		show_progress(program, "created", created + 1, &start);
+		shown |= show_progress(program, created + 1, &start);
 	}
+	if (shown)
+		erase_progress();
 	if (!err)
 		start_all(jobs, created);
 	for (unsigned i = 0; i < created && !err; i++) {
@@ -237,7 +246,6 @@ struct gorgon_error *program_run(const struct program *program, struct result *r
 			wait_for(&jobs[i]);
 		if (!jobs[i].started || jobs[i].err)
 			say_failure(&jobs[i]);
-		show_progress(program, "done", i + 1, &start);
 	}
 	for (unsigned i = created; i-- > 0;) {
 		if (program->last && !err)

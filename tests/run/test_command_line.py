@@ -52,7 +52,7 @@ class Terminal:
             except OSError:  # the program has ended
                 data = b""
             if not data:
-                raise AssertionError(f"ended without {pattern!r}:\n{self.text}")
+                raise EOFError(f"ended without {pattern!r}:\n{self.text}")
             self.text += data.decode("utf-8", "replace")
         before, self.text = self.text[:found.start()], self.text[found.end():]
         return before
@@ -68,6 +68,48 @@ class Terminal:
         self.process.kill()
         self.process.wait()
         os.close(self.terminal)
+
+
+def screen_of(output):
+    """What a terminal of endless width shows after `output`: its lines, with overwritten and erased text gone."""
+    lines, column = [""], 0
+    for piece in re.findall(r"\r|\n|\x1b\[K|[^\r\n\x1b]+", output):
+        if piece == "\r":
+            column = 0
+        elif piece == "\n":
+            lines.append("")
+        elif piece == "\x1b[K":
+            lines[-1] = lines[-1][:column]
+        else:
+            lines[-1] = lines[-1][:column].ljust(column) + piece + lines[-1][column + len(piece):]
+            column += len(piece)
+    return [line for line in lines if line]
+
+
+class Progress(unittest.TestCase):
+    """The line of progress is seen while interpreters are created, and nothing of it is left beside programs' output."""
+
+    # Creating so many takes longer than half a second, after which the line is shown: each has copies of files of its own.
+    MANY = ["--isolate", "copy", "-n", "40"]
+
+    def shown(self, *words):
+        with Terminal(GORGON, "run", *words) as terminal:
+            with self.assertRaises(EOFError):
+                terminal.wait_for(r"(?!)")
+            return terminal.text
+
+    def test_output_begins_on_a_line_of_its_own(self):
+        output = self.shown(*self.MANY, "-c", "print('out')")
+        self.assertIn("gorgon: 40 of 40 interpreters created", output)
+        self.assertEqual(screen_of(output), ["out"] * 40)
+
+    def test_programs_have_the_terminal(self):
+        output = self.shown("-n", "4", "-c", "import time; print('a', end='', flush=True); time.sleep(0.7)")
+        self.assertEqual(screen_of(output), ["aaaa"])
+
+    def test_an_error_begins_on_a_line_of_its_own(self):
+        output = self.shown(*self.MANY, "-c", "raise SystemExit('no')")
+        self.assertEqual(screen_of(output), ["no"] * 40)
 
 
 class Help(unittest.TestCase):
