@@ -5,9 +5,9 @@
 #define _GNU_SOURCE
 #include "tool.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <jitreg.h>
 #include <json.h>
 #include <sched.h>
@@ -151,17 +151,20 @@ static bool is_named_in(const char *home, const char *file, const char *script)
 	return ret;
 }
 
-// Whether the scripts lie where Debian's gdb looks when a program has libgorgon. See "auto-load" in GDB's manual.
+// Whether gdb loads the scripts when it sees the libgorgon that this program uses: gdb looks below its folder for the
+// library's own path with symbolic links resolved. See "auto-load" in GDB's manual. A library of another folder, such as
+// an installed one beside a build, has scripts of its own.
 static bool are_loaded_by_gdb(void)
 {
-	glob_t found = {0};
+	char *library = NULL, *script = NULL;
 	bool ret;
+	Dl_info info;
 
-	glob("/usr/share/gdb/auto-load/usr/lib/libgorgon.so.*-gdb.py", 0, NULL, &found);
-	glob("/usr/share/gdb/auto-load/usr/lib/*/libgorgon.so.*-gdb.py", GLOB_APPEND, NULL, &found);
-	glob("/usr/share/gdb/auto-load/usr/local/lib/libgorgon.so.*-gdb.py", GLOB_APPEND, NULL, &found);
-	ret = found.gl_pathc;
-	globfree(&found);
+	if (dladdr(gorgon_error_message, &info))
+		library = realpath(info.dli_fname, NULL);
+	ret = library && asprintf(&script, "/usr/share/gdb/auto-load%s-gdb.py", library) >= 0 && !access(script, R_OK);
+	free(script);
+	free(library);
 	return ret;
 }
 

@@ -13,7 +13,8 @@ import tempfile
 import termios
 import unittest
 
-from harness import BUILD, GORGON, LIBPYTHON, PYTHON3, ROOT, SANITIZED, SANITIZER_ENV, TIMEOUT, run
+import pythons
+from harness import BUILD, GDB, GORGON, LIBPYTHON, PYTHON3, ROOT, SANITIZED, SANITIZER_ENV, TIMEOUT, run
 
 COMMANDS = ["run", "info", "doctor", "cache", "demo"]
 
@@ -225,6 +226,23 @@ class Doctor(unittest.TestCase):
                     file.write(f"{line}\n")
             rows = self.rows(HOME=home)
             self.assertEqual([rows[f"{name}'s scripts"]["state"] for name in ("gdb", "lldb")], ["ok"] * 2, rows)
+
+    @unittest.skipUnless(pythons.can_hide(), "unshare is not installed, or not allowed")
+    def test_scripts_that_gdb_loads_by_itself(self):
+        """Those of the very library that the command uses, which gdb loads, too: not those of another one, such as an installed one."""
+        ask_gdb = [GDB, "-batch", "-nx", "-ex", "start", "-ex", "info auto-load python-scripts", "--args", GORGON, "--version"]
+        library = os.path.realpath(f"{BUILD}/libgorgon.so")
+        for owner, state in ((library, "ok"), ("/usr/local/lib/libgorgon.so.0", "note")):
+            with self.subTest(owner=owner), tempfile.TemporaryDirectory() as folder:
+                script = f"{folder}{owner}-gdb.py"
+                os.makedirs(os.path.dirname(script))
+                shutil.copy(f"{ROOT}/gdb/libgorgon-gdb.py", script)
+                mounted = ["unshare", "-rm", "sh", "-ec", 'mount --bind "$1" /usr/share/gdb/auto-load; shift; exec "$@"', "sh", folder]
+                result = run(*mounted, GORGON, "doctor", "--json", env={"HOME": folder})
+                row = next(row for row in json.loads(result.stdout) if row["what"] == "gdb's scripts")
+                self.assertEqual(row["state"], state)
+                said = run(*mounted, *ask_gdb, env={"HOME": folder})
+                self.assertEqual(f"auto-load{owner}-gdb.py" in said.stdout, state == "ok", said)
 
     def test_what_is_missing(self):
         with tempfile.TemporaryDirectory() as empty:
