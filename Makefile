@@ -17,6 +17,9 @@ comma := ,
 SAN ?=
 DWARF ?= yes
 BUILD ?= build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))$(if $(filter no,$(DWARF)),/no-dwarf)
+ifeq ($(abspath $(BUILD)),$(CURDIR))
+$(error BUILD=$(BUILD) is the folder of the sources: results need a folder of their own)
+endif
 CC ?= gcc
 ifeq ($(origin CC),default)
 CC := gcc
@@ -106,12 +109,18 @@ jitreg: $(LIBJITREG) $(BUILD)/libjitreg.a
 
 # ---- libraries and tools ----------------------------------------------------
 
-$(BUILD)/obj/%.o: %.c
+# Before anything is compiled: without this line the first message of a machine that is not set up is of a compiler.
+$(BUILD)/.prerequisites: tools/prerequisites.sh
+	@mkdir -p $(@D)
+	@$< '$(CC)' '$(JSON_CFLAGS) $(PYTHON_CFLAGS)'
+	@touch $@
+
+$(BUILD)/obj/%.o: %.c | $(BUILD)/.prerequisites
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  CC      $<")
 	$(Q)$(CC) $(BASE) $(INCLUDES) $(EXTRA) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
-$(BUILD)/obj/%_asm.o: %.S
+$(BUILD)/obj/%_asm.o: %.S | $(BUILD)/.prerequisites
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  AS      $<")
 	$(Q)$(CC) $(INCLUDES) $(CPPFLAGS) $(ASFLAGS) -MMD -MP -c -o $@ $<
@@ -354,7 +363,7 @@ PYTEST = BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) -B -m pytest -o cache_d
 	$(if $(TESTS),,-n $(WORKERS) --dist loadscope)
 
 check:
-	@tools/setup.sh $(DEPS)
+	@tools/setup.sh $(DEPS) check
 	+@$(MAKE) --no-print-directory $(ALL_PROCESSORS) check-all
 
 check-all: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES) venv
@@ -483,12 +492,12 @@ $(WHEEL)/tools/.done: python/requirements-wheel.txt
 # On all processors, unless make was told how many.
 ALL_PROCESSORS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 demo:
-	@tools/setup.sh $(DEPS)
+	@tools/setup.sh $(DEPS) demo
 	+@$(MAKE) --no-print-directory $(ALL_PROCESSORS) all
 	@BUILD=$(abspath $(BUILD)) tools/demo.sh
 
 setup:
-	@tools/setup.sh $(DEPS)
+	@tools/setup.sh $(DEPS) build
 
 # ---- housekeeping ---------------------------------------------------------------
 
@@ -512,7 +521,7 @@ ANALYZE_FLAGS = $(filter-out -MMD -MP,$(BASE)) $(INCLUDES) $(PYTHON_CFLAGS) $(JS
 	-DGORGON_VERSION=\"$(VERSION)\" -DGORGON_DATADIR=\"$(DATADIR)/gorgon\"
 # gcc's analyzer, and clang-tidy where CLANG_TIDY names it; tools/analyze.txt has the reasons for what they may find.
 analyze:
-	@tools/setup.sh $(DEPS) $(if $(CLANG_TIDY),analyze)
+	@tools/setup.sh $(DEPS) $(if $(CLANG_TIDY),analyze,check)
 	@$(PYTHON3) tools/analyze.py -- '$(CC)' '$(CLANG_TIDY)' '$(ANALYZE_FLAGS)' $(JITREG_SRC) $(GORGON_SRC) $(TOOL_SRC) $(SYMDUMP_SRC)
 
 compile_commands.json:
@@ -559,6 +568,10 @@ install: products install-jitreg
 	@for script in $(SCRIPTS); do \
 		install -D -m 644 $$script $(DESTDIR)$(DATADIR)/gorgon/$$script; done
 	install -D -m 644 gdb/libgorgon-gdb.py $(DESTDIR)$(GDB_DATADIR)/gdb/auto-load$(LIBDIR)/libgorgon.so.$(SOVERSION)-gdb.py
+	$(tell_linker)
+
+# The system's linker finds hosts' libraries by a cache. Only root may write to it, and a staged tree is not in it.
+tell_linker = $(if $(DESTDIR),,@[ "$$(id -u)" != 0 ] || PATH=$$PATH:/sbin:/usr/sbin ldconfig)
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/gorgon $(DESTDIR)$(PREFIX)/bin/gorgon-symdump
@@ -573,6 +586,7 @@ uninstall:
 	@for folder in bash-completion/completions bash-completion zsh/site-functions zsh fish/vendor_completions.d fish man/man1 man/man3; do \
 		rmdir $(DESTDIR)$(DATADIR)/$$folder 2>/dev/null || true; done
 	@rmdir $(DESTDIR)$(dir $(CMAKEDIR)) $(DESTDIR)$(LIBDIR)/pkgconfig 2>/dev/null || true
+	$(tell_linker)
 	@echo "what interpreters and debuggers have kept for you: rm -rf $${XDG_CACHE_HOME:-~/.cache}/gorgon"
 
 # A tarball of the last commit, with the commit's time in it: two of one commit have the same bytes.
@@ -584,7 +598,7 @@ dist:
 	@cd $(BUILD) && sha256sum $(notdir $(DIST)) | tee $(notdir $(DIST)).sha256
 
 clean:
-	rm -rf build
+	rm -rf $(BUILD)
 
 help:
 	@echo "all      build everything into $(BUILD)"

@@ -62,9 +62,10 @@ def check(number):
         raise gdb.GdbError("interpreter %d is shown, the host's addresses say %d" % (number, distance.index(min(distance))))
 
 class Once(gdb.Breakpoint):
-    """Stops once in each interpreter."""
+    """Stops once in each interpreter, and says why."""
 
-    def __init__(self, spec):
+    def __init__(self, spec, why):
+        self.why = why
         gdb.write(f"(gdb) break {spec}\\n")
         super().__init__(spec)
         self.seen = set()
@@ -75,6 +76,7 @@ class Once(gdb.Breakpoint):
             return False
         self.seen.add(number)
         check(number)
+        gdb.write(f"\\n-- Interpreter {number} {self.why}.\\n")
         return True
 
 def show(command, only=""):
@@ -82,7 +84,10 @@ def show(command, only=""):
     lines = gdb.execute(command, to_string=True).splitlines()
     gdb.write("".join(line[:150] + "\\n" for line in lines if only in line))
 
-points = [Once(spec) for spec in ("PyInit__multiarray_umath", "PyList_Append", "listobject.c:$line", "nm_mpd_qadd")]
+points = [Once("PyInit__multiarray_umath", "initialises its copy of numpy: the breakpoint was set by name, before numpy was there"),
+          Once("PyList_Append", "appends to a list, in its copy of libpython"),
+          Once("listobject.c:$line", "makes a list: the breakpoint is a line of CPython's source"),
+          Once("nm_mpd_qadd", "adds two decimals in a static function of an extension, called from Python that numpy calls")]
 while gdb.selected_inferior().pid and not all(len(p.seen) == 3 for p in points):
     gdb.execute("continue")
     if not gdb.selected_inferior().pid:
@@ -107,7 +112,7 @@ expect gdb 4 "stopped in interpreters .0, 1, 2."
 title "3. lldb on the same host: by name with nothing loaded, by line after 'gorgon symbols all'"
 lldb=$(command -v lldb-19 lldb-2{0..9} lldb | head -n 1)
 cat > "$work/stops.py" <<'END'
-"""The lldb command "stops N": continue until breakpoint N has stopped in three interpreters."""
+"""The lldb command "stops N WHY": continue until breakpoint N has stopped in three interpreters, and say why it does."""
 import gorgon
 import lldb
 
@@ -123,6 +128,7 @@ def check(target, pc, label):
 
 def stops(debugger, command, result, _internal):
     process = debugger.GetSelectedTarget().GetProcess()
+    number, why = command.split(None, 1)
     labels = set()
     while len(labels) < 3 and process.Continue().Success() and process.GetState() == lldb.eStateStopped:
         for thread in process:
@@ -130,15 +136,16 @@ def stops(debugger, command, result, _internal):
                 continue
             frame = thread.GetFrameAtIndex(0)
             label = gorgon.frame_label(frame, None)
-            if thread.GetStopReasonDataAtIndex(0) != int(command) or label in labels:
+            if thread.GetStopReasonDataAtIndex(0) != int(number) or label in labels:
                 continue
             labels.add(label)
             check(process.GetTarget(), frame.GetPC(), label)
             process.SetSelectedThread(thread)
+            result.AppendMessage(f"\n-- {why}:")
             result.AppendMessage(f"stopped in {label}")
-            for number in (0, 1, thread.GetNumFrames() - 2):
+            for index in (0, 1, thread.GetNumFrames() - 2):
                 stream = lldb.SBStream()
-                thread.GetFrameAtIndex(number).GetDescription(stream)
+                thread.GetFrameAtIndex(index).GetDescription(stream)
                 result.AppendMessage("    " + stream.GetData().strip())
 
 
@@ -156,11 +163,11 @@ breakpoint set -n host_created
 run
 gorgon list
 breakpoint set -n PyList_Append
-stops 2
+stops 2 A list grows; the breakpoint is a name, for which lldb needs nothing of ours
 breakpoint delete 2
 gorgon symbols all
 breakpoint set -f listobject.c -l $line
-stops 3
+stops 3 A list is made; the breakpoint is a line of CPython's source, which lldb knows after 'gorgon symbols all'
 frame variable size
 breakpoint disable
 continue

@@ -1,14 +1,19 @@
 #!/usr/bin/env bash
-# Install the packages that building and testing need, under the names that this release of Debian has for
-# them; Debian 12, 13 and sid are tested. Prints what it does, asks nothing, and does nothing when everything
-# is there.
+# Install the packages that a purpose needs, under the names that this release of Debian has for them; Debian 12, 13
+# and sid are tested. Says what it installs and how much that is before it begins, asks nothing, and does nothing when
+# everything is there.
 #
-# usage: tools/setup.sh [yes|no] [long|arm|analyze|lint]
+# usage: tools/setup.sh yes|no PURPOSE
 #	no	only name what is missing, and fail if so
-#	long	also install what `make check-long` needs
-#	arm	also install what `make check-arm` needs
-#	analyze, lint	also install what `make analyze` or `make lint` needs
+# purposes, each with what the purposes in brackets need:
+#	build			libraries and tools
+#	demo (build)		`make demo`
+#	check (demo)		`make check`
+#	long, arm (check)	`make check-long`, `make check-arm`
+#	analyze, lint (check)	`make analyze`, `make lint`
 set -eu
+
+mode=$1 purpose=$2
 
 fail() {
 	echo "setup: $1" >&2
@@ -40,7 +45,7 @@ for tool in dpkg-query apt-cache apt-get; do
 	command -v $tool >/dev/null || fail "no $tool: this is not Debian; install what tools/setup.sh names"
 done
 # Without lists of packages, as in a container's image, no version is known.
-[ -n "$(version python3)" ] || [ "${1:-yes}" = no ] || update python3
+[ -n "$(version python3)" ] || [ "$mode" = no ] || update python3
 
 python=python$(version python3 | sed 's/^\([0-9]*\.[0-9]*\).*/\1/')
 [ "$python" != python ] || fail "no package python3 is known; apt-get update may help"
@@ -56,27 +61,30 @@ case $(version python3-numpy) in 1.*) ;; *) meson=meson ;; esac
 # On aarch64 the compiler itself has the cross compiler's name, and there is no package of that name.
 cross=""
 [ "$(dpkg --print-architecture)" = arm64 ] || cross="gcc-aarch64-linux-gnu g++-aarch64-linux-gnu"
-packages="
-	gcc g++ gfortran $gold make pkg-config git $cross
-	libelf-dev zlib1g-dev libdw-dev libcmocka-dev libjson-c-dev
-	lib$python lib$python-dev lib$python-dbg $python-dbg
-	python3 python3-pip python3-setuptools python3-wheel python3-numpy $meson python3-venv python3-cffi python3-pytest python3-pytest-xdist python3-hypothesis
+
+build="gcc make pkg-config libelf-dev zlib1g-dev libdw-dev libjson-c-dev python3 lib$python lib$python-dev"
+demo="$build python3-numpy gdb lldb-$lldb python3-lldb-$lldb lib$python-dbg $python-dbg"
+check="$demo
+	g++ gfortran $gold git $cross libcmocka-dev
+	python3-pip python3-setuptools python3-wheel $meson python3-venv python3-cffi python3-pytest python3-pytest-xdist python3-hypothesis
 	lib$python-testsuite python3-joblib libucx0 manpages-dev python3-gdbm python3-lmdb netbase
-	gdb gdbserver libc6-dbg lldb-$lldb python3-lldb-$lldb elfutils valgrind linux-perf
+	gdbserver libc6-dbg elfutils valgrind linux-perf
 	groff zsh fish abigail-tools
 "
-[ "${2:-}" != long ] || packages="$packages
+case $purpose in
+build | demo | check) packages=${!purpose} ;;
+long) packages="$check
 	python3-torch python3-scipy python3-pandas python3-lxml python3-pil python3-matplotlib
 	python3-cryptography python3-greenlet debootstrap dejagnu
 	python3-cryptography-vectors python3-pretend python3-iso8601 python3-tz
 	python3-pytest-subtests python3-cssselect python3-bs4 python3-html5lib
 	clang-$lldb libclang-rt-$lldb-dev llvm-$lldb zzuf
-"
-[ "${2:-}" != arm ] || packages="$packages
-	libc6-dev-arm64-cross qemu-user-static qemu-system-arm debootstrap gdb-multiarch
-"
-[ "${2:-}" != analyze ] || packages="$packages clang-tidy-$lldb"
-[ "${2:-}" != lint ] || packages="$packages clang-format-$lldb"
+" ;;
+arm) packages="$check libc6-dev-arm64-cross qemu-user-static qemu-system-arm debootstrap gdb-multiarch" ;;
+analyze) packages="$check clang-tidy-$lldb" ;;
+lint) packages="$check clang-format-$lldb" ;;
+*) fail "no purpose is called $purpose" ;;
+esac
 
 missing=""
 for package in $packages; do
@@ -85,9 +93,14 @@ for package in $packages; do
 done
 [ -n "$missing" ] || exit 0
 
-[ "${1:-yes}" != no ] || fail "missing packages:$missing"
+[ "$mode" != no ] || fail "missing packages:$missing"
 update "$missing"
-echo "setup: installing$missing"
+# apt-get says how much it is before it asks whether to begin, which is answered with no here.
+amount=$(LC_ALL=C $sudo apt-get install --assume-no --no-install-recommends $missing 2>&1 | sed -nE '
+	s/.* ([0-9]+) newly installed.*/\1 packages with what they depend on/p
+	s/^Need to get ([^/]*\/)?(.*) of archives.*/\2 to download/p
+	s/^After this operation, (.*) of additional.*/\1 on disk/p' | paste -sd ';' | sed 's/;/, /g')
+echo "setup: installing what $purpose needs${amount:+ ($amount)}:$missing"
 
 # Print the progress that apt-get reports: a line for each quarter, or on a terminal a line that is overwritten. What
 # apt-get prints itself is shown only when it fails.

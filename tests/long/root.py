@@ -117,7 +117,7 @@ class Root:
             if not os.path.exists(copy) or os.path.getmtime(source) != os.path.getmtime(copy):
                 os.makedirs(os.path.dirname(copy), exist_ok=True)
                 shutil.copy2(source, copy)
-        for command in (["tools/setup.sh", "yes"], ["make", "-j", str(os.cpu_count())]):
+        for command in (["tools/setup.sh", "yes", "check"], ["make", "-j", str(os.cpu_count())]):
             result = self.run(*command, cwd=INSIDE)
             if result.returncode:
                 raise Unavailable(f"{' '.join(command)} in {self.path}: {(result.stdout + result.stderr)[-1500:]}")

@@ -100,7 +100,33 @@ class NewMachine(unittest.TestCase):
                                          "PYTHON3=no-such-python", "DEPS=yes"],
                                         capture_output=True, text=True, env=make_environment())
                 self.assertEqual((result.stderr, result.returncode), ("", 0))
-                self.assertEqual(result.stdout.splitlines()[0], "tools/setup.sh yes")
+                self.assertEqual(result.stdout.splitlines()[0], f"tools/setup.sh yes {goal}")
+
+    def test_a_build_names_what_is_missing_and_the_set_up(self):
+        for options, missing in (([f"CC={ROOT}/no-such-cc"], f"{ROOT}/no-such-cc"), (["PYTHON_CFLAGS="], "Python.h"),
+                                 (["JSON_CFLAGS=", "PYTHON_CFLAGS="], "json.h Python.h")):
+            with self.subTest(missing=missing), tempfile.TemporaryDirectory() as folder:
+                result = subprocess.run(["make", "-j4", "-C", ROOT, "--no-print-directory", f"BUILD={folder}/build", *options],
+                                        capture_output=True, text=True, env=make_environment())
+                self.assertNotEqual(result.returncode, 0)
+                self.assertEqual([line for line in result.stderr.splitlines() if not line.startswith("make")],
+                                 [f"build: not found: {missing}; `make setup` installs on Debian what a build needs"])
+
+    def test_clean_removes_the_folder_of_results_and_nothing_else(self):
+        def clean(*words):
+            return subprocess.run(["make", "-C", ROOT, "--no-print-directory", *words, "clean"], capture_output=True, text=True,
+                                  env=make_environment())
+
+        with tempfile.TemporaryDirectory() as folder:
+            os.makedirs(f"{folder}/build/keep")
+            os.makedirs(f"{folder}/other/obj")
+            self.assertEqual(clean(f"BUILD={folder}/other").returncode, 0)
+            self.assertEqual(os.listdir(folder), ["build"])
+        for words, removed in ((), "build"), (["BUILD=other"], "other"), (["SAN=thread"], "build/san-thread"):
+            self.assertEqual(clean("-n", *words).stdout.splitlines()[-1], f"rm -rf {removed}")
+        refused = clean("-n", "BUILD=.")
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("BUILD=. is the folder of the sources", refused.stderr)
 
     def test_the_cross_compiler_is_a_package_on_other_machines_only(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -110,7 +136,7 @@ class NewMachine(unittest.TestCase):
                     file.write(f"#!/bin/sh\n{script}\n")
                 os.chmod(file.name, 0o755)
             for machine, missing in ("amd64", True), ("arm64", False):
-                result = subprocess.run([os.path.join(ROOT, "tools", "setup.sh"), "no"], capture_output=True, text=True, check=False,
+                result = subprocess.run([os.path.join(ROOT, "tools", "setup.sh"), "no", "check"], capture_output=True, text=True, check=False,
                                         env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "MACHINE": machine})
                 self.assertEqual("gcc-aarch64-linux-gnu" in result.stderr, missing, result.stderr)
 

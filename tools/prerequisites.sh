@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Before the first file is compiled: name in one line all that a build needs and that is not there.
+#
+# usage: tools/prerequisites.sh COMPILER FLAGS
+# COMPILER and FLAGS as make has them, each several words perhaps.
+set -eu
+
+missing=""
+compiler=${1##* }
+if command -v "$compiler" >/dev/null; then
+	for header in gelf.h elfutils/libdwfl.h zlib.h json.h Python.h; do
+		echo "#include <$header>" | $1 $2 -E -o /dev/null - 2>/dev/null || missing+=" ${header}"
+	done
+else
+	missing=" $compiler"
+fi
+[ -z "$missing" ] || {
+	echo "build: not found:$missing; \`make setup\` installs on Debian what a build needs" >&2
+	exit 1
+}
