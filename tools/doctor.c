@@ -162,7 +162,7 @@ static bool are_loaded_by_gdb(void)
 
 	if (dladdr(gorgon_error_message, &info))
 		library = realpath(info.dli_fname, NULL);
-	ret = library && asprintf(&script, "/usr/share/gdb/auto-load%s-gdb.py", library) >= 0 && !access(script, R_OK);
+	ret = library && asprintf(&script, "%s%s-gdb.py", "/usr/share/gdb/auto-load", library) >= 0 && !access(script, R_OK);
 	free(script);
 	free(library);
 	return ret;

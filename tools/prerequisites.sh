@@ -15,6 +15,6 @@ else
 	missing=" $compiler"
 fi
 [ -z "$missing" ] || {
-	echo "build: not found:$missing; \`make setup\` installs on Debian what a build needs" >&2
+	echo "build: not found:$missing; 'make setup' installs on Debian what a build needs" >&2
 	exit 1
 }

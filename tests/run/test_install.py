@@ -110,7 +110,7 @@ class NewMachine(unittest.TestCase):
                                         capture_output=True, text=True, env=make_environment())
                 self.assertNotEqual(result.returncode, 0)
                 self.assertEqual([line for line in result.stderr.splitlines() if not line.startswith("make")],
-                                 [f"build: not found: {missing}; `make setup` installs on Debian what a build needs"])
+                                 [f"build: not found: {missing}; 'make setup' installs on Debian what a build needs"])
 
     def test_clean_removes_the_folder_of_results_and_nothing_else(self):
         def clean(*words):
