@@ -5,6 +5,11 @@
 # COMPILER and FLAGS as make has them, each several words perhaps.
 set -eu
 
+fail() {
+	echo "build: $1" >&2
+	exit 1
+}
+
 missing=""
 compiler=${1##* }
 if command -v "$compiler" >/dev/null; then
@@ -14,7 +19,4 @@ if command -v "$compiler" >/dev/null; then
 else
 	missing=" $compiler"
 fi
-[ -z "$missing" ] || {
-	echo "build: not found:$missing; 'make setup' installs on Debian what a build needs" >&2
-	exit 1
-}
+[ -z "$missing" ] || fail "not found:$missing; 'make setup' installs on Debian what a build needs"
