@@ -11,11 +11,15 @@
 
 #include "gorgon.h"
 
+#include <cmath>
 #include <exception>
 #include <initializer_list>
 #include <iterator>
+#include <limits>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -247,6 +251,36 @@ private:
 	std::shared_ptr<gorgon_replica> replica_;
 };
 
+namespace detail
+{
+
+/** Integers and enumerations without a scope, but for the types that a value has as they are. */
+template <typename T>
+inline constexpr bool is_integer = !std::is_same_v<T, bool> && !std::is_same_v<T, int64_t> &&
+				   (std::is_integral_v<T> || (std::is_enum_v<T> && std::is_convertible_v<T, int64_t>));
+
+template <typename T> int64_t checked_integer(T number)
+{
+	auto plain = +number; // an enumeration becomes the integer that it is
+
+	if constexpr (std::is_unsigned_v<decltype(plain)> && sizeof(plain) >= sizeof(int64_t))
+		if (plain > static_cast<decltype(plain)>(std::numeric_limits<int64_t>::max()))
+			throw std::out_of_range("gorgon::value: " + std::to_string(plain) +
+						" does not fit into 64 bits with a sign");
+	return static_cast<int64_t>(plain);
+}
+
+template <typename T> double checked_double(T number)
+{
+	double ret = static_cast<double>(number);
+
+	if (std::isinf(ret) && !std::isinf(number))
+		throw std::out_of_range("gorgon::value: a long double that double does not hold");
+	return ret;
+}
+
+} // namespace detail
+
 /** None, bool, int, float, str, bytes, list, dict, array; and what can only be passed in: object, replica. */
 class value
 	: public std::variant<std::nullptr_t, bool, int64_t, double, std::string, bytes, list, dict,
@@ -257,7 +291,14 @@ public:
 	value() : variant(nullptr)
 	{
 	}
-	value(int number) : variant(int64_t(number))
+	/** An integer of any type; std::out_of_range if 64 bits with a sign do not hold it. */
+	template <typename T, std::enable_if_t<detail::is_integer<std::decay_t<T>>, int> = 0>
+	value(T &&number) : variant(detail::checked_integer(number))
+	{
+	}
+	/** What double does not hold exactly is rounded, as in C; std::out_of_range if that makes it infinite. */
+	template <typename T, std::enable_if_t<std::is_same_v<std::decay_t<T>, float> || std::is_same_v<std::decay_t<T>, long double>, int> = 0>
+	value(T &&number) : variant(detail::checked_double(number))
 	{
 	}
 	value(const char *text) : variant(std::string(text))
