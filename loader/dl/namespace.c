@@ -24,6 +24,7 @@
 #include "image/place.h"
 #include "process/signals.h"
 #include "base/sized.h"
+#include "base/stay.h"
 #include "ns/thread.h"
 #include "ns/tls.h"
 #include "process/thread_dtors.h"
@@ -61,6 +62,7 @@ static const struct gorgon_interposed *interposed; // of all namespaces
 
 static void init_once(void)
 {
+	gorgon_stay_loaded();
 	gorgon_atfork_init();
 	gorgon_thread_at_exit(gorgon_thread_on_exit);
 	gorgon_tlsdesc_init();

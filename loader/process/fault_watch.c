@@ -4,8 +4,8 @@
 #define _GNU_SOURCE
 #include "altstack.h"
 #include "base/sized.h"
+#include "base/stay.h"
 #include "faults.h"
-#include "parking.h"
 #include "ns/unwind.h"
 #include "signals.h"
 
@@ -22,8 +22,7 @@ struct gorgon_error *gorgon_faults_report(const struct gorgon_fault_opts *opts)
 	// The first call finds the C library's function with dlvsym(), which a handler may not call.
 	gorgon_unwind_find_object((void *)(uintptr_t)gorgon_faults_report, &found);
 	gorgon_signals_watch_faults(false);
-	if (given.abandon)
-		gorgon_parking_prepare();
+	gorgon_stay_loaded();
 	gorgon_faults_set(&given);
 	gorgon_signals_watch_faults(true);
 	gorgon_altstack_want(true);

@@ -36,7 +36,6 @@
 #include "ns/ns.h"
 #include "ns/thread.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -70,15 +69,6 @@ bool gorgon_parking_is_abandoned(const struct gorgon_ns *ns)
 void gorgon_parking_hurry(struct gorgon_hurry *given)
 {
 	hurry = given;
-}
-
-void gorgon_parking_prepare(void)
-{
-	Dl_info info;
-
-	// A program that this library is linked into statically stays anyway.
-	if (dladdr((void *)(uintptr_t)gorgon_park, &info) && info.dli_fname)
-		dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 void gorgon_park(struct gorgon_ns *ns)

@@ -30,7 +30,4 @@ struct gorgon_hurry {
 /* Begin, or with NULL end, the hurry of the calling thread; @hurry lives until then. */
 void gorgon_parking_hurry(struct gorgon_hurry *hurry);
 
-/* The library stays mapped as long as the process lives: parked threads are in it. */
-void gorgon_parking_prepare(void);
-
 #endif

@@ -137,7 +137,6 @@ static bool mark_abandoned(struct gorgon_interp *interp, const char *why,
 	if (!ret)
 		return false;
 	__atomic_add_fetch(&total, 1, __ATOMIC_RELAXED);
-	gorgon_parking_prepare();
 	gorgon_signals_silence(interp->ns->signals);
 	gorgon_timers_abandon(interp->ns);
 	show_abandoned(interp);
