@@ -296,6 +296,10 @@ GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_interp_stop(struct gorg
  * Of an abandoned interpreter the memory is given back without running any of its code, when no call and no thread of
  * it is left.
  *
+ * In a child that the host forks an idle interpreter goes on as in the parent. One in which other threads were, its own or
+ * those of calls, can be called while none of them had the GIL; otherwise a call returns GORGON_ERROR_ABANDONED within
+ * 100 ms. Such an interpreter is abandoned by gorgon_interp_stop(), and this function gives its memory back.
+ *
  * @return GORGON_ERROR_BUSY while its program, calls, or threads that its libraries
  *         started still run, parked ones included; see gorgon_ns_destroy(). The call may be repeated.
  */

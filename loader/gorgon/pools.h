@@ -44,8 +44,12 @@ struct gorgon_pool_opts {
  * while it ran, called exit(), ended with MemoryError, or had a fault that the host survives
  * (@c abandon in struct gorgon_fault_opts), and when the interpreter has used up its processor time (@c cpu_limit_ms in
  * struct gorgon_interp_opts). If no new one can be made, the next job
- * that this thread takes ends with the error, and the thread tries again. A child that the process
- * forks has no such threads: it must leave the pool alone.
+ * that this thread takes ends with the error, and the thread tries again.
+ *
+ * A child that the process forks has none of these threads. There gorgon_pool_destroy() returns at
+ * once, and what the pool has stays allocated; gorgon_job_wait() says whether the job had ended
+ * before the fork; gorgon_pool_submit(), gorgon_job_cancel() and gorgon_job_finish() return
+ * GORGON_ERROR_BUSY, and the job stays allocated. A child may make pools of its own.
  *
  * @param opts  NULL for defaults.
  * @return GORGON_ERROR_OS (a thread cannot be made), every error of gorgon_interp_create(),

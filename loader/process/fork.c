@@ -150,6 +150,11 @@ bool gorgon_fork_has_made_us(const struct gorgon_ns *ns)
 	return forked_by == ns;
 }
 
+bool gorgon_fork_is_of(const struct gorgon_ns *ns)
+{
+	return forking == ns;
+}
+
 pid_t gorgon_fork(struct gorgon_ns *ns)
 {
 	const struct gorgon_ns *outer = forking; // a handler may fork

@@ -21,6 +21,9 @@ void gorgon_fork_done(bool child);
 /* This process is a child that code of @ns has forked. */
 bool gorgon_fork_has_made_us(const struct gorgon_ns *ns);
 
+/* The calling thread is in a fork() that code of @ns has called. */
+bool gorgon_fork_is_of(const struct gorgon_ns *ns);
+
 /* --- replacements (see replacements.c) ------------------------------------------ */
 
 int gorgon_register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),

@@ -93,10 +93,17 @@ void gorgon_calls_after_fork(struct gorgon_calls *calls, bool child)
 		while (*p)
 			if (pthread_equal((*p)->thread, pthread_self()))
 				p = &(*p)->next;
-			else
+			else {
 				*p = (*p)->next;
+				gorgon_calls_lose(calls);
+			}
 	}
 	pthread_mutex_unlock(&calls->lock);
+}
+
+void gorgon_calls_lose(struct gorgon_calls *calls)
+{
+	calls->lost = calls->unsure = true;
 }
 
 // The error of an interpreter that is in the wrong state.
@@ -121,6 +128,24 @@ static struct gorgon_error *refuse_call(const struct gorgon_interp *interp,
 					   interp->calls.why);
 	return gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: %s", interp->number,
 				   texts[state]);
+}
+
+// The lock is held.
+static void abandon_in_child(struct gorgon_interp *interp)
+{
+	snprintf(interp->calls.why, sizeof(interp->calls.why), "%s",
+		 "this process was forked, and other threads were in the interpreter that are not here");
+	interp->calls.state = GORGON_INTERP_ABANDONED;
+	gorgon_parking_abandon(interp->ns);
+}
+
+void gorgon_call_abandon_lost(struct gorgon_interp *interp)
+{
+	lock_calls(interp);
+	if (interp->calls.lost && interp->calls.state != GORGON_INTERP_CREATED &&
+	    interp->calls.state != GORGON_INTERP_ENDED && interp->calls.state != GORGON_INTERP_ABANDONED)
+		abandon_in_child(interp);
+	unlock_calls(interp);
 }
 
 void gorgon_call_explain(struct gorgon_interp *interp, const char *why)
@@ -422,7 +447,10 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 	// After pop_call() another thread may destroy the interpreter.
 	if (way == ABANDONED)
 		err = refuse_call(interp, GORGON_INTERP_ABANDONED);
-	else if (way == GAVE_UP)
+	else if (way == GAVE_UP && __atomic_load_n(&interp->calls.unsure, __ATOMIC_RELAXED)) {
+		gorgon_call_abandon_lost(interp);
+		err = refuse_call(interp, GORGON_INTERP_ABANDONED);
+	} else if (way == GAVE_UP)
 		err = gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: its GIL was not free in time", interp->number);
 	else if (way == EXITED && !exit_status)
 		err = gorgon_error_create(GORGON_ERROR_PYTHON, "interpreter %u: its code has called exit(%d)",
@@ -503,6 +531,7 @@ static struct gorgon_error *with_gil(struct gorgon_interp *interp, void *ctx)
 	struct gorgon_error *err;
 
 	gorgon_parking_hurry(NULL);
+	__atomic_store_n(&interp->calls.unsure, false, __ATOMIC_RELAXED);
 	gorgon_usage_exempt(exempt);
 	__atomic_add_fetch(&interp->calls.gil_wait_ns, gorgon_now() - asked_ns, __ATOMIC_RELAXED);
 	// An interrupt that a destructor has swallowed is still meant for the call.
@@ -518,25 +547,7 @@ static struct gorgon_error *with_gil(struct gorgon_interp *interp, void *ctx)
 	return err;
 }
 
-struct gorgon_error *gorgon_call_python(struct gorgon_interp *interp, gorgon_call_fn *fn,
-					void *ctx)
-{
-	static const struct gorgon_transition states = {GORGON_INTERP_STARTED, GORGON_INTERP_STARTED,
-							GORGON_INTERP_STARTED, GORGON_INTERP_STARTED};
-	struct python_call call = {fn, ctx};
-
-	return gorgon_call_protect(interp, &states, with_gil, &call, NULL);
-}
-
-struct gorgon_error *gorgon_call_job(struct gorgon_interp *interp, struct gorgon_job_name name, gorgon_call_fn *fn, void *ctx)
-{
-	struct gorgon_error *err;
-
-	next_job = name;
-	err = gorgon_call_python(interp, fn, ctx);
-	next_job = (struct gorgon_job_name){NULL, NULL}; // of an entry that was refused
-	return err;
-}
+#define CHILD_MS 50 // CPython asks for the GIL several times within this time
 
 struct hurried {
 	struct python_call call;
@@ -549,6 +560,30 @@ static struct gorgon_error *with_gil_until(struct gorgon_interp *interp, void *c
 
 	gorgon_parking_hurry(&hurried->hurry);
 	return with_gil(interp, &hurried->call);
+}
+
+struct gorgon_error *gorgon_call_python(struct gorgon_interp *interp, gorgon_call_fn *fn,
+					void *ctx)
+{
+	static const struct gorgon_transition states = {GORGON_INTERP_STARTED, GORGON_INTERP_STARTED,
+							GORGON_INTERP_STARTED, GORGON_INTERP_STARTED};
+	struct hurried call = {{fn, ctx}, {interp->ns, 0, gorgon_call_give_up, false}};
+
+	if (!__atomic_load_n(&interp->calls.unsure, __ATOMIC_RELAXED))
+		return gorgon_call_protect(interp, &states, with_gil, &call.call, NULL);
+	// If nobody gives the GIL up within moments, a thread has it that is not here.
+	call.hurry.until = gorgon_now() + CHILD_MS * UINT64_C(1000000);
+	return gorgon_call_protect(interp, &states, with_gil_until, &call, NULL);
+}
+
+struct gorgon_error *gorgon_call_job(struct gorgon_interp *interp, struct gorgon_job_name name, gorgon_call_fn *fn, void *ctx)
+{
+	struct gorgon_error *err;
+
+	next_job = name;
+	err = gorgon_call_python(interp, fn, ctx);
+	next_job = (struct gorgon_job_name){NULL, NULL}; // of an entry that was refused
+	return err;
 }
 
 struct gorgon_error *gorgon_call_python_until(struct gorgon_interp *interp, uint64_t until, gorgon_call_fn *fn, void *ctx)

@@ -337,8 +337,10 @@ struct gorgon_error *gorgon_interp_main(struct gorgon_interp *interp, int argc,
 static struct gorgon_error *end_interp(struct gorgon_interp *interp)
 {
 	bool started;
-	struct gorgon_error *err = gorgon_call_check_idle(interp, &started);
+	struct gorgon_error *err;
 
+	gorgon_call_abandon_lost(interp);
+	err = gorgon_call_check_idle(interp, &started);
 	return err || !started ? err : gorgon_interp_stop(interp, 0);
 }
 

@@ -77,6 +77,8 @@ struct gorgon_calls {
 	unsigned senders;	    /* threads that are sending a signal to the main thread's entries */
 	uint64_t main_thread;	    /* serial of the thread that has started Python; 0: none */
 	pid_t pid;		    /* process that has started it */
+	bool lost;   /* this process is a forked child, and threads that were in the interpreter are not here */
+	bool unsure; /* with `lost`: one of them may have the GIL */
 };
 
 #define GORGON_SAME_DISTANCE(member, shown)                                                        \
@@ -190,6 +192,10 @@ void gorgon_calls_deinit(struct gorgon_calls *calls);
 /* What is done around fork(). */
 void gorgon_calls_before_fork(struct gorgon_calls *calls);
 void gorgon_calls_after_fork(struct gorgon_calls *calls, bool child);
+/* In a forked child: threads of the interpreter are not here, besides entries of other threads. */
+void gorgon_calls_lose(struct gorgon_calls *calls);
+/* In a forked child: abandon the interpreter if threads that were in it are not here. CPython would wait for them. */
+void gorgon_call_abandon_lost(struct gorgon_interp *interp);
 
 /*
  * Call @fn as code of the interpreter: with its signals and its locale. exit() in that code comes

@@ -7,6 +7,8 @@
 #include "held.h"
 #include "interp.h"
 #include "ns/ns.h"
+#include "ns/thread.h"
+#include "process/fork.h"
 #include "pyfiles.h"
 
 static struct gorgon_interp *own_python; // under the loader's lock
@@ -40,13 +42,26 @@ static void interps_before_fork(void)
 	gorgon_pyfile_before_fork();
 }
 
+// Threads that code of the interpreter had started, and that are not in this child.
+static bool has_lost_threads(const struct gorgon_interp *interp)
+{
+	const struct gorgon_thread *thread = gorgon_thread_peek();
+
+	return interp->ns->thread_count > (thread && thread->ns == interp->ns);
+}
+
 static void release_interp(struct gorgon_interp *interp, bool child)
 {
+	pthread_mutex_unlock(&interp->shared_refs.lock);
 	// Other threads do not exist in the child. The thread that has forked from within a call leaves it.
 	if (child)
 		interp->held.users = 0;
-	pthread_mutex_unlock(&interp->shared_refs.lock);
+	// A CPython that forks by itself puts in order what its threads have left.
+	if (child && !gorgon_fork_is_of(interp->ns) && has_lost_threads(interp))
+		gorgon_calls_lose(&interp->calls);
 	gorgon_calls_after_fork(&interp->calls, child);
+	if (gorgon_fork_is_of(interp->ns))
+		interp->calls.lost = interp->calls.unsure = false;
 }
 
 static void interps_after_fork(bool child)

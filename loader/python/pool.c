@@ -34,6 +34,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define MS	 UINT64_C(1000000)
 #define GRACE_MS 500 // for a job that was interrupted, and for the end of its interpreter
@@ -101,6 +102,7 @@ struct gorgon_pool {
 	unsigned queue_size;
 	uint64_t replaced_count;
 	uint64_t job_limit; // in nanoseconds; 0: none
+	pid_t process;	    // that has the threads
 	pthread_t watcher;
 	bool has_watcher;
 
@@ -155,6 +157,15 @@ static void retire_from_pool(struct gorgon_pool *pool, struct gorgon_interp *int
 	*retired = (struct retired){pool->retired, interp};
 	pool->retired = retired;
 	pthread_mutex_unlock(&pool->lock);
+}
+
+// A forked child has none of the threads, and one of them may have had the lock: there the pool is left as it is.
+static struct gorgon_error *refuse_in_child(const struct gorgon_pool *pool)
+{
+	return pool->process == getpid()
+		       ? NULL
+		       : gorgon_error_create(GORGON_ERROR_BUSY,
+					     "pool: this process was forked: it has none of the pool's threads");
 }
 
 // --- jobs -------------------------------------------------------------------------------------
@@ -657,6 +668,7 @@ struct gorgon_error *gorgon_pool_create(const struct gorgon_pool_opts *opts,
 					   "gorgon_pool_opts: job_limit_ms is %u: only interpreters that the loader isolates can be abandoned",
 					   given.job_limit_ms);
 	}
+	pool->process = getpid();
 	pool->job_limit = given.job_limit_ms * MS;
 	pool->queue_size = given.queue_size ?: 2 * count;
 	pool->workers = calloc(count, sizeof(*pool->workers));
@@ -694,7 +706,7 @@ struct gorgon_error *gorgon_pool_destroy(struct gorgon_pool *pool)
 	struct gorgon_error *err;
 	unsigned job_count;
 
-	if (!pool)
+	if (!pool || pool->process != getpid())
 		return NULL;
 	end_workers(pool);
 	pthread_mutex_lock(&pool->lock);
@@ -733,10 +745,10 @@ struct gorgon_error *gorgon_pool_submit(struct gorgon_pool *pool, const char *mo
 {
 	struct timespec until = gorgon_deadline(timeout_ms);
 	struct gorgon_job *job;
-	struct gorgon_error *err = job_create(pool, module, function, args, kwargs, &job);
+	struct gorgon_error *err = refuse_in_child(pool);
 	bool in_time = true;
 
-	if (err)
+	if (err || (err = job_create(pool, module, function, args, kwargs, &job)))
 		return err;
 	pthread_mutex_lock(&pool->lock);
 	while (pool->queued_count >= pool->queue_size && !pool->ending && in_time)
@@ -763,6 +775,8 @@ bool gorgon_job_wait(struct gorgon_job *job, int timeout_ms)
 	struct timespec until = gorgon_deadline(timeout_ms);
 	bool in_time = true, ret;
 
+	if (job->pool->process != getpid())
+		return job->state == JOB_DONE;
 	pthread_mutex_lock(&job->pool->lock);
 	while (job->state != JOB_DONE && in_time)
 		in_time = wait_for_pool_change(job->pool, timeout_ms, &until);
@@ -774,8 +788,10 @@ bool gorgon_job_wait(struct gorgon_job *job, int timeout_ms)
 struct gorgon_error *gorgon_job_cancel(struct gorgon_job *job)
 {
 	struct gorgon_pool *pool = job->pool;
-	struct gorgon_error *err = NULL;
+	struct gorgon_error *err = refuse_in_child(pool);
 
+	if (err)
+		return err;
 	pthread_mutex_lock(&pool->lock);
 	if (job->state == JOB_QUEUED)
 		cancel_queued_job(pool, job);
@@ -790,8 +806,10 @@ struct gorgon_error *gorgon_job_cancel(struct gorgon_job *job)
 struct gorgon_error *gorgon_job_finish(struct gorgon_job *job, struct gorgon_value *ret)
 {
 	struct gorgon_pool *pool = job->pool;
-	struct gorgon_error *err;
+	struct gorgon_error *err = refuse_in_child(pool);
 
+	if (err)
+		return err;
 	gorgon_job_wait(job, -1);
 	pthread_mutex_lock(&pool->lock);
 	pool->job_count--;

@@ -415,6 +415,7 @@ struct gorgon_error *gorgon_interp_stop(struct gorgon_interp *interp, int timeou
 		return gorgon_error_create(GORGON_ERROR_BUSY,
 					   "interpreter %u: cannot be stopped from inside a call",
 					   interp->number);
+	gorgon_call_abandon_lost(interp);
 	// Other isolations cannot take the GIL from a program for good.
 	if (timeout_ms <= 0 || !interp->isolation->counts_memory)
 		return stop_on_this_thread(interp, timeout_ms);
