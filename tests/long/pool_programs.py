@@ -47,7 +47,7 @@ if __name__ == "__main__":
             print(error)
         with Parallel() as parallel:
             print([parallel(delayed(abs)(-i) for i in range(3)) for _ in range(2)])
-    print(Parallel(n_jobs=1)(delayed(abs)(i) for i in range(3)), gorgon.count())
+    print(Parallel(n_jobs=1)(delayed(abs)(i) for i in range(3)))
 """
 POOL = """
 import joblib, gorgon.joblib
