@@ -471,8 +471,9 @@ build/venv/.done: tests/requirements.txt
 	$(Q)touch $@
 
 # The Python package for pip, with libelf inside; it needs the network once, for auditwheel. The tag names the oldest C library
-# on which it has been tried; WHEEL_TAG=auto takes the oldest that has all functions.
-WHEEL_TAG ?= manylinux_2_36_x86_64
+# on which it has been tried, Debian 12's. What is built on another machine may need functions of a newer one: auto takes the
+# oldest C library that has all of them.
+WHEEL_TAG ?= $(if $(filter 2.36,$(lastword $(shell getconf GNU_LIBC_VERSION))),manylinux_2_36_x86_64,auto)
 WHEEL := $(abspath $(BUILD))/wheel
 wheel: $(LIBGORGON) $(WHEEL)/tools/.done
 	@echo "  WHEEL   $(BUILD)/wheel"

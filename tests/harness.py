@@ -22,10 +22,19 @@ SYMDUMP = os.path.join(BUILD, "gorgon-symdump")
 HOST = os.path.join(BUILD, "host")
 MODULES = os.path.join(BUILD, "modules")
 VENV_PYTHON = os.path.join(ROOT, "build", "venv", "bin", "python")
-# The distribution's own Python, or another that it has: TEST_PYTHON=3.15. It has to be the Python that `gorgon run`
-# and the hosts take by default, which is the newest with a libpython.
+# The distribution's own Python, or another that it has: TEST_PYTHON=3.15. It has to be the Python that the hosts take by
+# default, which is the newest with a libpython.
 PYTHON3 = f"/usr/bin/python{os.environ.get('TEST_PYTHON') or '3'}"
 PYTHON = os.path.realpath(PYTHON3)
+# `gorgon run` takes PATH's python3, which may be pyenv's or a virtual environment's where the tests were started.
+if os.path.realpath(shutil.which("python3") or "") != PYTHON:
+    _first = os.path.join(BUILD, "path", os.path.basename(PYTHON))
+    os.makedirs(_first, exist_ok=True)
+    if not os.path.exists(os.path.join(_first, "python3")):
+        _link = os.path.join(_first, f"link-{os.getpid()}")
+        os.symlink(PYTHON, _link)
+        os.replace(_link, os.path.join(_first, "python3"))
+    os.environ["PATH"] = f"{_first}:{os.environ['PATH']}"
 VERSION = os.path.basename(PYTHON).removeprefix("python")
 SONAME = f"libpython{VERSION}.so.1.0"
 SONAME_RE = re.escape(SONAME)

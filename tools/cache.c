@@ -53,8 +53,7 @@ enum {
 	KIND_COUNT = sizeof(state.kinds) / sizeof(*state.kinds),
 };
 
-// malloc()ed; NULL when there is no home.
-static char *find_folder(void)
+char *cache_folder(void)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	char *ret = NULL;
@@ -188,7 +187,7 @@ int tool_cache(int argc, char **argv)
 
 	if (status)
 		return status;
-	if (!(folder = find_folder()))
+	if (!(folder = cache_folder()))
 		return tool_usage("cache: neither XDG_CACHE_HOME nor HOME is a folder's full name");
 	state.root_size = strlen(folder) + 1;
 	state.clear = given.clear;

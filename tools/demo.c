@@ -31,10 +31,12 @@ static const char numpy_program[] =
 	"print(f'  interpreter {gorgon.interpreter}: numpy {np.__version__}, "
 	"a @ a.T = {(a @ a.T).tolist()}')\n";
 
+static const char *demo_python; // for gorgon_python_find()
+
 static struct gorgon_error *demo_run(unsigned count, const char *code, int *status)
 {
 	const char *const argv[] = {"-c", code};
-	struct program program = {.count = count, .argc = 2, .argv = argv,
+	struct program program = {.count = count, .python = demo_python, .argc = 2, .argv = argv,
 				  .files = GORGON_FILES_THREAD};
 	struct result *results = calloc(count, sizeof(*results));
 	struct gorgon_error *err;
@@ -85,6 +87,24 @@ static int demo_parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
+static int demo_show(unsigned count)
+{
+	struct gorgon_error *err;
+	int status = 0;
+
+	puts("Two interpreters, two Nones:");
+	if ((err = demo_run(2, none_program, &status)))
+		return tool_fail(err, TOOL_FAILED);
+	puts("fib(32) on two threads:");
+	if ((err = time_fib(1, fib_one_interpreter, "one interpreter ", &status)) ||
+	    (err = time_fib(2, fib_each_interpreter, "two interpreters", &status)))
+		return tool_fail(err, TOOL_FAILED);
+	printf("numpy in %u interpreters at once:\n", count);
+	if ((err = demo_run(count, numpy_program, &status)))
+		return tool_fail(err, TOOL_FAILED);
+	return status;
+}
+
 int tool_demo(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
@@ -96,21 +116,15 @@ int tool_demo(int argc, char **argv)
 		.parser = demo_parse,
 		.doc = "Shows what private interpreters are good for: objects of their own, "
 		       "threads that compute at once, numpy in each."};
-	struct gorgon_error *err;
+	struct chosen chosen;
 	unsigned count = 3;
 	int status = tool_parse(&argp, 0, argc, argv, &count);
 
+	status = status ?: python_take(NULL, false, &chosen);
 	if (status)
 		return status;
-	puts("Two interpreters, two Nones:");
-	if ((err = demo_run(2, none_program, &status)))
-		return tool_fail(err, TOOL_FAILED);
-	puts("fib(32) on two threads:");
-	if ((err = time_fib(1, fib_one_interpreter, "one interpreter ", &status)) ||
-	    (err = time_fib(2, fib_each_interpreter, "two interpreters", &status)))
-		return tool_fail(err, TOOL_FAILED);
-	printf("numpy in %u interpreters at once:\n", count);
-	if ((err = demo_run(count, numpy_program, &status)))
-		return tool_fail(err, TOOL_FAILED);
+	demo_python = chosen.path;
+	status = demo_show(count);
+	python_deinit(&chosen);
 	return status;
 }

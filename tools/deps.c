@@ -180,20 +180,16 @@ static struct gorgon_error *deps_collect(const struct deps *deps, const char *pa
 					 struct json_object *to)
 {
 	struct json_object *rows = json_object_new_array(), *names;
-	struct gorgon_python python;
 	struct gorgon_error *err;
 
 	json_object_object_add(to, "deps", rows);
-	if ((err = gorgon_python_find(deps->python, &python)))
-		return err;
-	err = gorgon_deps_for_each(&deps->ns, python.libpython, path, collect_dep, rows);
+	err = gorgon_deps_for_each(&deps->ns, deps->libpython, path, collect_dep, rows);
 	if (!err && deps->names) {
 		names = json_object_new_array();
 		json_object_object_add(to, "names", names);
-		err = gorgon_imports_for_each(&deps->ns, python.libpython, path, collect_name, names);
+		err = gorgon_imports_for_each(&deps->ns, deps->libpython, path, collect_name, names);
 		json_object_array_sort(names, deps_compare);
 	}
-	gorgon_python_deinit(&python);
 	return err;
 }
 

@@ -115,19 +115,64 @@ static void check_debug(struct json_object *list, const struct gorgon_python *py
 	jitreg_debug_deinit(&debug);
 }
 
-static void check_python(struct json_object *list, const char *path)
+// An environment that was activated, but is not the python3 of PATH, has packages that programs would miss.
+static void check_environment(struct json_object *list, const struct gorgon_python *python)
 {
-	struct gorgon_python python;
-	struct gorgon_error *err = gorgon_python_find(path, &python);
+	const char *folder = getenv("VIRTUAL_ENV");
+	size_t size = folder ? strlen(folder) : 0;
 
-	if (err) {
-		say(list, STATE_BAD, "CPython", "name one with --python, or install libpython", "%s", gorgon_error_message(err));
-		gorgon_error_destroy(err);
+	if (!size)
 		return;
+	if (!strncmp(python->executable, folder, size) && python->executable[size] == '/')
+		say(list, STATE_OK, "virtual environment", NULL, "%s is used", folder);
+	else
+		say(list, STATE_NOTE, "virtual environment", "name its python with --python, if you want its packages",
+		    "%s is active (VIRTUAL_ENV), and not used: programs run with %s", folder, python->executable);
+}
+
+static void check_python(struct json_object *list, const char *name)
+{
+	struct chosen chosen;
+
+	if (python_choose(name, &chosen)) {
+		say(list, chosen.gave_way ? STATE_NOTE : STATE_OK, "CPython", NULL, "3.%u%s, %s (%s)", chosen.python.minor,
+		    chosen.python.debug ? " (debug build)" : "", chosen.python.libpython, chosen.why);
+		check_environment(list, &chosen.python);
+		check_debug(list, &chosen.python);
+	} else {
+		say(list, STATE_BAD, "CPython", "name one with --python, or install libpython", "%s", chosen.problem);
 	}
-	say(list, STATE_OK, "CPython", NULL, "3.%u%s, %s", python.minor, python.debug ? " (debug build)" : "", python.libpython);
-	check_debug(list, &python);
-	gorgon_python_deinit(&python);
+	python_deinit(&chosen);
+}
+
+// The folder, or the nearest one above it that exists, in which it would be made.
+static bool is_writable_somewhere(const char *folder)
+{
+	char *path = strdup(folder);
+	bool ret;
+
+	if (!path)
+		abort();
+	while (access(path, F_OK) && errno == ENOENT && strrchr(path, '/') != path)
+		*strrchr(path, '/') = 0;
+	ret = !access(path, W_OK | X_OK);
+	free(path);
+	return ret;
+}
+
+static void check_cache(struct json_object *list)
+{
+	char *folder = cache_folder();
+
+	if (!folder)
+		say(list, STATE_NOTE, "cache", "set HOME or XDG_CACHE_HOME",
+		    "there is no folder for files that debuggers need: neither HOME nor XDG_CACHE_HOME is a folder's full name");
+	else if (is_writable_somewhere(folder))
+		say(list, STATE_OK, "cache", NULL, "%s (`gorgon cache` says what is in it)", folder);
+	else
+		say(list, STATE_NOTE, "cache", "set XDG_CACHE_HOME to a folder that you may write to",
+		    "%s, for files that debuggers need, cannot be written: %s", folder, strerror(errno));
+	free(folder);
 }
 
 // --- debuggers --------------------------------------------------------------------------
@@ -381,7 +426,7 @@ static int doctor_parse(int key, char *arg, struct argp_state *state)
 int tool_doctor(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		{"python", OPT_PYTHON, "PATH", 0, "The python executable or libpython that is to be used", 0},
+		{"python", OPT_PYTHON, "NAME", 0, "The python executable, by its name in PATH or its file, or libpython that is to be used", 0},
 		{"json", OPT_JSON, NULL, 0, "Print it as JSON", 0},
 		{0},
 	};
@@ -400,6 +445,7 @@ int tool_doctor(int argc, char **argv)
 		return status;
 	list = json_object_new_array();
 	check_python(list, given.python);
+	check_cache(list);
 	check_debuggers(list);
 	check_ptrace(list);
 	check_cores(list);

@@ -81,8 +81,9 @@ static void add_mappings(struct json_object *to)
 		fclose(in);
 }
 
-static struct json_object *info_collect(const struct gorgon_python *python)
+static struct json_object *info_collect(const struct chosen *chosen)
 {
+	const struct gorgon_python *python = &chosen->python;
 	struct json_object *ret = json_object_new_object(), *shared = json_object_new_array();
 	char version[32];
 
@@ -90,6 +91,7 @@ static struct json_object *info_collect(const struct gorgon_python *python)
 	tool_add_text(ret, "gorgon", GORGON_VERSION);
 	tool_add_text(ret, "libpython", python->libpython);
 	tool_add_text(ret, "executable", python->executable);
+	tool_add_text(ret, "why", chosen->why);
 	tool_add_text(ret, "version", version);
 	add_debug(ret, python->libpython);
 	add_scripts(ret);
@@ -112,6 +114,7 @@ static void info_print(struct json_object *info)
 
 	printf("libpython    %s\n", info_get(info, "libpython"));
 	printf("executable   %s\n", info_get(info, "executable"));
+	printf("why this one %s\n", info_get(info, "why"));
 	printf("version      %s\n", info_get(info, "version"));
 	printf("build-id     %s\n", info_get(info, "build_id"));
 	printf("debug info   %s\n", info_get(info, "debug"));
@@ -141,7 +144,7 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{"python", OPT_PYTHON, "PATH", 0, "The python executable or libpython to look at", 0},
+	{"python", OPT_PYTHON, "NAME", 0, "The python executable, by its name in PATH or its file, or libpython to look at", 0},
 	{"json", OPT_JSON, NULL, 0, "Print it as JSON", 0},
 	{"deps", OPT_DEPS, "FILE", 0, "Print which libraries loading a module or library would bring, private or shared, and why", 0},
 	{"names", OPT_NAMES, NULL, 0, "With --deps: print also which names private code takes from shared libraries, and which names "
@@ -153,6 +156,7 @@ static const struct argp_option options[] = {
 
 struct given {
 	struct deps deps;
+	const char *python;
 	const char **share, **keep_private; // room for every argument
 	size_t share_count, private_count;
 };
@@ -163,7 +167,7 @@ static int info_parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case OPT_PYTHON:
-		given->deps.python = arg;
+		given->python = arg;
 		return 0;
 	case OPT_JSON:
 		given->deps.json = true;
@@ -191,21 +195,15 @@ static int info_parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static int info_show(const char *path, bool json)
+static int info_show(const struct chosen *chosen, bool json)
 {
-	struct gorgon_python python;
-	struct gorgon_error *err;
-	struct json_object *info;
+	struct json_object *info = info_collect(chosen);
 
-	if ((err = gorgon_python_find(path, &python)))
-		return tool_fail(err, TOOL_FAILED);
-	info = info_collect(&python);
 	if (json)
 		puts(json_object_to_json_string_ext(info, JSON_C_TO_STRING_PRETTY));
 	else
 		info_print(info);
 	json_object_put(info);
-	gorgon_python_deinit(&python);
 	return 0;
 }
 
@@ -224,6 +222,7 @@ int tool_info(int argc, char **argv)
 		.share = calloc((size_t)argc + 1, sizeof(*given.share)),
 		.keep_private = calloc((size_t)argc + 1, sizeof(*given.keep_private)),
 	};
+	struct chosen chosen;
 	int status;
 
 	if (!given.share || !given.keep_private)
@@ -231,9 +230,11 @@ int tool_info(int argc, char **argv)
 	given.deps.ns = (struct gorgon_ns_opts){
 		.size = sizeof(given.deps.ns), .share = given.share, .keep_private = given.keep_private};
 	status = tool_parse(&argp, 0, argc, argv, &given);
-	if (!status)
-		status = given.deps.file ? deps_show(&given.deps)
-					 : info_show(given.deps.python, given.deps.json);
+	if (!status && !(status = python_take(given.python, false, &chosen))) {
+		given.deps.libpython = chosen.python.libpython;
+		status = given.deps.file ? deps_show(&given.deps) : info_show(&chosen, given.deps.json);
+		python_deinit(&chosen);
+	}
 	free(given.share);
 	free(given.keep_private);
 	return status;

@@ -37,10 +37,11 @@ enum {
 
 static const struct argp_option options[] = {
 	{NULL, 'n', "N", 0, "Number of interpreters, a thread each (default 1)", 1},
-	{"python", OPT_PYTHON, "PATH", 0, "A python executable, a virtual environment's, or a libpython", 1},
+	{"python", OPT_PYTHON, "NAME", 0, "A python executable, by its name in PATH or its file, a virtual environment's, or a libpython "
+	 "(default: python3 in PATH)", 1},
 	{"repeat", OPT_REPEAT, "N", 0, "Run the program N times, with fresh interpreters each time", 1},
 	{"label", OPT_LABEL, NULL, 0, "Put \"[i] \" before each line of output", 1},
-	{"verbose", OPT_VERBOSE, NULL, 0, "At the end, print on stderr what was loaded, private or shared, and why", 1},
+	{"verbose", OPT_VERBOSE, NULL, 0, "Print on stderr which CPython was taken and why, and at the end what was loaded, private or shared, and why", 1},
 	{"timing", OPT_TIMING, NULL, 0, "Print on stderr where the time went, for each interpreter", 1},
 	{"json", OPT_JSON, NULL, 0, "Print the figures of --timing as JSON on stderr", 1},
 	{"share", OPT_SHARE, "GLOB", 0, "Take matching libraries from the system (repeatable)", 1},
@@ -420,14 +421,17 @@ static int parse_and_run(struct run *run, int argc, char **argv)
 	static const struct argp argp = {.options = options, .parser = parse_option,
 					 .args_doc = "[-c CODE | -m MODULE | FILE] [ARG...]", .doc = about};
 	int status = tool_parse(&argp, ARGP_IN_ORDER, argc, argv, run);
+	struct chosen chosen = {0};
 
-	status = status ?: run_check(run);
+	status = status ?: run_check(run) ?: python_take(run->program.python, run->program.verbose, &chosen);
+	run->program.python = chosen.path;
 	run->program.argv = run->python_argv;
 	run->program.ns.share = run->share;
 	run->program.ns.keep_private = run->keep_private;
 	run->program.ns.extensions = *run->extensions ? run->extensions : NULL;
 	for (unsigned i = 0; i < run->repeat && !status; i++)
 		status = run_once(run, i + 1 == run->repeat);
+	python_deinit(&chosen);
 	return status;
 }
 

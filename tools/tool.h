@@ -21,6 +21,9 @@ int tool_info(int argc, char **argv);
 int tool_doctor(int argc, char **argv);
 int tool_cache(int argc, char **argv);
 
+/* cache.c: the folder of the files that are kept for debuggers, malloc()ed; NULL when there is no home. */
+char *cache_folder(void);
+
 /* text.c: add a text to a JSON object; NULL becomes null. Names in files may have any
  * bytes: bytes that are no printable UTF-8 become \xNN. */
 struct json_object;
@@ -43,10 +46,26 @@ bool tool_has_colours(int fd);
 /* Directory of the debugger scripts: beside the build, or installed. malloc()ed or NULL. */
 char *tool_script_dir(void);
 
+/* python.c: the CPython that the command takes. */
+struct chosen {
+	char *path; /* for gorgon_python_find() and struct gorgon_interp_opts; NULL: the system's newest */
+	char *why;
+	char *problem; /* why there is none; then the rest is undefined */
+	bool gave_way; /* PATH's python3 has no libpython, and another one is taken */
+	struct gorgon_python python;
+};
+
+/* @name: of --python, or NULL: python3. Returns false if there is a problem. Release it with python_deinit(). */
+bool python_choose(const char *name, struct chosen *ret);
+void python_deinit(struct chosen *chosen);
+/* The same, but print on stderr what is taken if the user's python3 gave way to another one or with @verbose, or that there
+ * is none: then nothing is to be released, and the status is TOOL_FAILED. */
+int python_take(const char *name, bool verbose, struct chosen *ret);
+
 /* deps.c: a question what loading a file would bring. */
 struct deps {
 	const char *file;
-	const char *python; /* or NULL */
+	const char *libpython;
 	struct gorgon_ns_opts ns;
 	bool names, json;
 };

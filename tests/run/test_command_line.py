@@ -14,7 +14,7 @@ import termios
 import unittest
 
 import pythons
-from harness import BUILD, GDB, GORGON, LIBPYTHON, PYTHON3, ROOT, SANITIZED, SANITIZER_ENV, TIMEOUT, run
+from harness import BUILD, GDB, GORGON, LIBPYTHON, PYTHON3, ROOT, SANITIZED, SANITIZER_ENV, TIMEOUT, VENV_PYTHON, run
 
 COMMANDS = ["run", "info", "doctor", "cache", "demo"]
 
@@ -186,8 +186,9 @@ class Options(unittest.TestCase):
         result = gorgon("run", "-n", "2", "--verbose", "-c", "import _sqlite3; print(_sqlite3.__file__)")
         lines = result.stderr.splitlines()
         module = result.stdout.splitlines()[0]
-        self.assertRegex(lines[0], r"^gorgon: interpreter [01] has loaded:$")
-        self.assertEqual(lines[1], f"private  {LIBPYTHON} (private by default)")
+        self.assertEqual(lines[0], f"gorgon: {LIBPYTHON} is taken: python3 in PATH")
+        self.assertRegex(lines[1], r"^gorgon: interpreter [01] has loaded:$")
+        self.assertEqual(lines[2], f"private  {LIBPYTHON} (private by default)")
         self.assertIn(f"private  {module} (private by default)", lines)
         self.assertRegex(result.stderr, r"\nprivate  \S*/libsqlite3\.so\.0 \(private by default\)\n")
         self.assertRegex(result.stderr, r"\nshared   \S*/libc\.so\.6 \(libc\.so\.6: owns malloc")
@@ -250,6 +251,20 @@ class Doctor(unittest.TestCase):
         self.assertEqual((rows["CPython"]["state"], rows["gdb"]["state"], rows["lldb"]["state"]), ("PROBLEM", "note", "note"))
         self.assertIn("/nonexistent", rows["CPython"]["found"])
         self.assertIn("apt install gdb", rows["gdb"]["advice"])
+
+    def test_cache_and_virtual_environment(self):
+        with tempfile.TemporaryDirectory() as home:
+            folder = os.path.dirname(os.path.dirname(VENV_PYTHON))
+            path = f"{folder}/bin:{os.environ['PATH']}"
+            rows = self.rows(HOME=home, XDG_CACHE_HOME=None, VIRTUAL_ENV=folder, PATH=path)
+            self.assertEqual((rows["cache"]["state"], rows["cache"]["found"].split()[0]), ("ok", f"{home}/.cache/gorgon"))
+            self.assertEqual((rows["virtual environment"]["state"], rows["virtual environment"]["found"]), ("ok", f"{folder} is used"))
+            self.assertNotIn("virtual environment", self.rows(HOME=home, VIRTUAL_ENV=None))
+            row = self.rows(HOME=home, VIRTUAL_ENV=folder)["virtual environment"]
+            self.assertEqual(row["state"], "note")
+            self.assertRegex(row["found"], f"^{re.escape(folder)} is active .*not used: programs run with .*python3")
+        self.assertEqual(self.rows(HOME=None, XDG_CACHE_HOME=None)["cache"]["state"], "note")
+        self.assertEqual(self.rows(XDG_CACHE_HOME="/proc/1")["cache"]["state"], "note")
 
     def test_library_without_debug_information(self):
         with tempfile.TemporaryDirectory() as folder:
