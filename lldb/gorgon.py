@@ -6,18 +6,26 @@
 
 import inspect
 import os
+import re
 import sys
+
+import lldb
 
 _here = os.path.dirname(os.path.realpath(__file__))
 if _here not in sys.path:
     sys.path.insert(0, _here)
 
-from gorgon_lldb import auto, labels, registration, summaries  # noqa: E402
-from gorgon_lldb.auto import Watch  # noqa: E402,F401
-from gorgon_lldb.breaks import Resolver  # noqa: E402,F401
-from gorgon_lldb.commands import (  # noqa: E402,F401
-    Apply, Break, Bt, Check, Gorgon, Here, Label, List, Modules, Print, Symbols, Tbreak, Tls, Whose)
-from gorgon_lldb.symbols import StopHook  # noqa: E402,F401
+OLDEST = 16  # older versions find no private code, and lack functions that the scripts call
+_version = re.search(r"version (\d+)", lldb.SBDebugger.GetVersionString())
+_is_old = bool(_version) and int(_version[1]) < OLDEST
+
+if not _is_old:
+    from gorgon_lldb import auto, labels, registration, summaries  # noqa: E402
+    from gorgon_lldb.auto import Watch  # noqa: E402,F401
+    from gorgon_lldb.breaks import Resolver  # noqa: E402,F401
+    from gorgon_lldb.commands import (  # noqa: E402,F401
+        Apply, Break, Bt, Check, Gorgon, Here, Label, List, Modules, Print, Symbols, Tbreak, Tls, Whose)
+    from gorgon_lldb.symbols import StopHook  # noqa: E402,F401
 
 
 def frame_label(frame, _dict):
@@ -50,4 +58,7 @@ object_summary.__signature__ = inspect.signature(object_summary)
 
 
 def __lldb_init_module(debugger, _dict):
-    registration.register(debugger)
+    if _is_old:
+        print(f"gorgon: this is lldb {_version[1]}, expected {OLDEST} or newer (on Debian: apt install lldb-19)", file=sys.stderr)
+    else:
+        registration.register(debugger)

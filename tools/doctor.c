@@ -224,7 +224,7 @@ struct debugger {
 
 static const struct debugger debuggers[] = {
 	{"gdb", "gdb/gorgon.py", "source", {".gdbinit", ".config/gdb/gdbinit"}, {"gdb"}, 13, "gdb"},
-	{"lldb", "lldb/gorgon.py", "command script import", {".lldbinit"}, {"lldb", "lldb-21", "lldb-19", "lldb-16"}, 16, "lldb"},
+	{"lldb", "lldb/gorgon.py", "command script import", {".lldbinit"}, {"lldb", "lldb-21", "lldb-19", "lldb-16"}, 16, "lldb-19"},
 };
 
 static int parse_version(const char *line)
@@ -264,24 +264,32 @@ static void check_debugger(struct json_object *list, const struct debugger *debu
 {
 	char *line = NULL, *command, *advice;
 
-	for (size_t i = 0; i < 4 && debugger->commands[i] && !line; i++) {
+	// The one without a version in its name may be older than the others.
+	for (size_t i = 0; i < 4 && debugger->commands[i] && (!line || parse_version(line) < debugger->oldest); i++) {
+		char *next;
+
 		if (asprintf(&command, "%s --version 2>/dev/null", debugger->commands[i]) < 0)
 			abort();
-		line = read_command(command);
+		next = read_command(command);
 		free(command);
+		if (next) {
+			free(line);
+			line = next;
+		}
 	}
+	if (asprintf(&advice, "on Debian: apt install %s", debugger->package) < 0)
+		abort();
 	if (!line) {
-		if (asprintf(&advice, "on Debian: apt install %s", debugger->package) < 0)
-			abort();
 		say(list, STATE_NOTE, debugger->name, advice, "is not installed");
 		free(advice);
 		return;
 	}
 	if (parse_version(line) < debugger->oldest)
-		say(list, STATE_NOTE, debugger->name, "take a newer one", "%s: older than what Gorgon is tested with (%d)", line,
+		say(list, STATE_NOTE, debugger->name, advice, "%s: older than what Gorgon is tested with (%d)", line,
 		    debugger->oldest);
 	else
 		say(list, STATE_OK, debugger->name, NULL, "%s", line);
+	free(advice);
 	if (folder)
 		check_scripts(list, debugger, folder);
 	free(line);

@@ -31,6 +31,7 @@ class Watch:
         self.breakpoint = breakpoint
         self.hidden = False
         self.core = False
+        self.done = False  # with an ELF core, which does not change
 
     def __get_depth__(self):
         return lldb.eSearchDepthModule
@@ -43,6 +44,8 @@ class Watch:
         if not self.hidden:
             hide(target, self.breakpoint)
             self.hidden = True
+        if self.done:
+            return  # lldb goes on to modules that follow() has removed, and crashes when it is asked about them
         module = context.GetModule()
         # lldb 19 must not be asked for the folder of the kernel's own module in a core. And a search in a module of ours would
         # have lldb read all its symbols, so modules of ours are known by their folders.
@@ -62,6 +65,7 @@ class Watch:
             self.breakpoint.AddLocation(symbol.GetStartAddress())
         # Without a load address the program was not started yet.
         if symbol.GetStartAddress().GetLoadAddress(target) != lldb.LLDB_INVALID_ADDRESS:
+            self.done = target.GetProcess().GetPluginName() == "elf-core"
             follow(target)
 
 

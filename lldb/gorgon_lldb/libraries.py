@@ -14,10 +14,15 @@ import functools
 import mmap
 import os
 import shutil
+import struct
 
-from . import dwarf_index, files, root, split_functions
+from . import dwarf_index, elf, files, root, split_functions
 from .debug_files import DebugFile
 
+PHDR = struct.Struct("<IIQQQQQQ")
+NOTE = struct.Struct("<III")
+PT_NOTE, NT_GNU_BUILD_ID = 4, 3
+NOTES_MAX = 1 << 16  # bytes
 SIZE_MAX = 64 << 20  # bytes; of larger libraries nothing is made
 TYPE_AT, ET_CORE, ENTRY_AT = 0x10, b"\4\0", 0x18
 
@@ -36,6 +41,44 @@ def link_to(debugger, o):
     os.makedirs(os.path.dirname(link), mode=0o700, exist_ok=True)
     files.replace(link, lambda unfinished: os.symlink(path, unfinished))
     return link
+
+
+def is_replaced(o):
+    """Whether the file of an object is no longer the one that the process has mapped: its build-id is another. Raises OSError."""
+    status = os.stat(o.path)
+    return bool(o.build_id) and build_id(o.path, status.st_size, status.st_mtime_ns) != o.build_id
+
+
+def build_id_of_notes(notes, align):
+    at = 0
+    while at + NOTE.size <= len(notes):
+        name_size, size, kind = NOTE.unpack_from(notes, at)
+        name = at + NOTE.size
+        start = at + -(-(NOTE.size + name_size) // align) * align
+        if kind == NT_GNU_BUILD_ID and notes[name:name + name_size] == b"GNU\0":
+            return notes[start:start + size]
+        at = start + -(-size // align) * align
+    return b""
+
+
+@functools.lru_cache(maxsize=1024)
+def build_id(path, _size, _time_ns):
+    """Of a file; b"" if it has none. Only a few pages of the file are read."""
+    with open(path, "rb") as file:
+        head = file.read(elf.EHDR.size)
+        if head[:6] != elf.IDENT or len(head) < elf.EHDR.size:
+            return b""
+        header = elf.EHDR.unpack(head)
+        file.seek(header[5])
+        segments = file.read(header[10] * PHDR.size)
+        for kind, _, at, _, _, size, _, align in PHDR.iter_unpack(segments[:len(segments) // PHDR.size * PHDR.size]):
+            if kind != PT_NOTE:
+                continue
+            file.seek(at)
+            found = build_id_of_notes(file.read(min(size, NOTES_MAX)), max(align, 4))
+            if found:
+                return found
+    return b""
 
 
 @functools.cache

@@ -75,7 +75,8 @@ def moment(target):
     state = process.GetState() if process.IsValid() else lldb.eStateInvalid
     if state in (lldb.eStateRunning, lldb.eStateStepping):
         raise root.RootError('the program is running; "process interrupt" stops it')
-    if state in (lldb.eStateInvalid, lldb.eStateUnloaded, lldb.eStateConnected, lldb.eStateDetached, lldb.eStateExited):
+    # "Unloaded" is also what lldb says of a process behind gdb-remote while it reads that process's list of libraries.
+    if state in (lldb.eStateInvalid, lldb.eStateConnected, lldb.eStateDetached, lldb.eStateExited):
         raise root.RootError("the program is not running, and there is no core file")
     which, stop = key(process), process.GetStopID(True)
     known = _moments.get(which)

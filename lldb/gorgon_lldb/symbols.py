@@ -86,6 +86,8 @@ def open_file(target, o, forget):
     if not os.path.isfile(o.path):
         return None, f"{o.path} is not there"
     try:
+        if libraries.is_replaced(o):
+            return None, f"{o.path} was replaced: its build-id is not that of the file that the process has loaded"
         link = libraries.link_to(target.GetDebugger(), o)
     except OSError as error:
         return None, f"no link to it can be made: {error}"

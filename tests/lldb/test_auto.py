@@ -3,8 +3,12 @@
 
 import os
 import re
+import shutil
+import socket
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import harness
@@ -13,6 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lldb_session as session  # noqa: E402
 
 AUTO = "gorgon symbols auto"
+SERVER = harness.LLDB and shutil.which(os.path.basename(harness.LLDB).replace("lldb", "lldb-server", 1))
 PROGRAM = ("import sys; sys.path.insert(0, {folder!r}); import gorgon, time; me = gorgon.interpreter; import work; "
            "work.count(10 * me + 2, 'of %d' % me); time.sleep(0.01)")
 
@@ -23,6 +28,12 @@ CODE_MAX = 64  # bytes, to the first line of a function
 def modules(listing, place):
     """Of the locations of the breakpoint that is set on a place, with a line each."""
     return sorted(re.findall(r"^  \d+\.\d+: where = ([^`\n]+)`\S+(?: \+ \d+)? at \S+?:\d+\S*, address = ", session.listed(listing, place), re.M))
+
+
+def is_listening(place):
+    """Without connecting: the server would take that for its debugger."""
+    with open("/proc/net/tcp") as file:
+        return any(line.split()[1].endswith(":%04X" % int(place.partition(":")[2])) and line.split()[3] == "0A" for line in list(file)[1:])
 
 
 class Session(session.Case):
@@ -149,6 +160,58 @@ class Attached(session.Case):
         self.assert_clean(output)
         self.assertEqual(modules(output, "time_sleep"), [harness.SONAME] * 2)
 
+    def test_a_core_has_the_frames_that_it_has_without_scripts(self):
+        code = "import time; print('ready', flush=True); time.sleep(1000)"
+        with tempfile.TemporaryDirectory() as folder:
+            with harness.Background(harness.HOST, "-n", "3", code, until=r"(?s)(ready.*){3}", asleep=3) as host:
+                harness.run("gcore", "-o", f"{folder}/core", host.pid).check_returncode()
+                load = f"target create {harness.HOST} --core {folder}/core.{host.pid}"
+            show = [harness.select_thread(3), "bt 8"]
+            plain = harness.lldb([load, *show]).count("frame #")
+            for commands in [AUTO, load], [load, AUTO]:
+                with self.subTest(commands):
+                    output = harness.lldb([*commands, *show], script=True)
+                    self.assert_clean(output)
+                    self.assertEqual(output.count("frame #"), plain, output[-2000:])
+                    self.assertRegex(output, r"frame #\d+: .* \[interp 1\]`time_sleep\(")
+
+    @unittest.skipUnless(SERVER, "lldb has no lldb-server beside it")
+    def test_through_gdb_remote(self):
+        code = "import time; print('ready', flush=True); time.sleep(1000)"
+        with harness.Background(harness.HOST, "-n", "3", code, until=r"(?s)(ready.*){3}", asleep=3) as host:
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                place = "127.0.0.1:%d" % free.getsockname()[1]
+            # The server answers one connection, and ends with it.
+            with subprocess.Popen([SERVER, "gdbserver", "--attach", str(host.pid), place],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+                while server.poll() is None and not is_listening(place):
+                    time.sleep(0.01)
+                output = harness.lldb([AUTO, f"target create {harness.HOST}", f"gdb-remote {place}",
+                                       "breakpoint set -n time_sleep", "breakpoint list", "detach"], script=True)
+                server.terminate()
+        self.assert_clean(output)
+        self.assertEqual(modules(output, "time_sleep"), [harness.SONAME] * 3, output[-2000:])
+
+    def test_a_file_that_was_replaced_is_not_added(self):
+        """lldb keeps what the process has registered: names at their right addresses."""
+        with tempfile.TemporaryDirectory() as folder:
+            session.build_extensions(folder)
+            code = f"import sys; sys.path.insert(0, {folder!r}); import time, work; print('ready', flush=True); time.sleep(1000)"
+            with harness.Background(harness.HOST, "-n", "2", code, until=r"(?s)(ready.*){2}", asleep=2) as host:
+                known = harness.lldb([f"process attach -p {host.pid}", "breakpoint set -n work_count", "breakpoint list", "detach"])
+                os.mkdir(f"{folder}/new")
+                session.build_extension(session.WORK, f"{folder}/new", "gcc", "-g", "-O2", "-DNEW")
+                for name in os.listdir(f"{folder}/new"):
+                    os.replace(f"{folder}/new/{name}", f"{folder}/{name}")
+                output = harness.lldb([AUTO, f"process attach -p {host.pid}", "breakpoint set -n work_count", "breakpoint list",
+                                       "gorgon symbols 0 work", "detach"], script=True)
+        self.assert_clean(output)
+        self.assertIn("was replaced: its build-id is not that of the file that the process has loaded", output)
+        places = [session.addresses_listed(text, "work_count") for text in (known, output)]
+        self.assertEqual([len(found) for found in places], [2, 2], output[-3000:])
+        self.assertEqual(*map(sorted, places))
+
     @unittest.skipIf(harness.LLDB and harness.lldb_version() <= 16, "lldb 16 ends such a command by itself, and shows nothing of it")
     def test_ctrl_c_is_for_all_interpreters_of_a_command(self):
         code = "import time; print('ready', flush=True); time.sleep(1000)"
@@ -157,6 +220,17 @@ class Attached(session.Case):
             output = harness.lldb([f"process attach -p {host.pid}", f"gorgon apply all {interrupt}"], script=True)
         self.assertNotRegex(output, session.TRACEBACK)
         self.assertEqual(re.findall(r"^(interp \d), thread \d+ .*:$", output, re.M), ["interp 0"], output[-2000:])
+
+
+class Old(unittest.TestCase):
+    def test_lldb_that_is_too_old_is_told_in_a_line(self):
+        """lldb 14 lacks more than this one has."""
+        code = ("import sys, types; sys.path.insert(0, sys.argv[1]); lldb = sys.modules['lldb'] = types.ModuleType('lldb')\n"
+                "lldb.SBDebugger = types.SimpleNamespace(GetVersionString=lambda: 'lldb version 14.0.6')\n"
+                "import gorgon; gorgon.__lldb_init_module(None, {})")
+        result = harness.run(harness.PYTHON3, "-c", code, os.path.dirname(harness.LLDB_SCRIPT))
+        self.assertEqual((result.stdout, result.stderr, result.returncode),
+                         ("", "gorgon: this is lldb 14, expected 16 or newer (on Debian: apt install lldb-19)\n", 0))
 
 
 @harness.needs_lldb

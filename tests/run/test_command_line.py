@@ -266,6 +266,20 @@ class Doctor(unittest.TestCase):
         self.assertEqual(self.rows(HOME=None, XDG_CACHE_HOME=None)["cache"]["state"], "note")
         self.assertEqual(self.rows(XDG_CACHE_HOME="/proc/1")["cache"]["state"], "note")
 
+    def test_an_old_lldb_does_not_hide_a_newer_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def install(name, version):
+                with open(f"{folder}/{name}", "w") as file:
+                    file.write(f"#!/bin/sh\necho lldb version {version}\n")
+                os.chmod(file.name, 0o755)
+
+            install("lldb", "14.0.6")
+            row = self.rows("--python", PYTHON3, PATH=folder)["lldb"]
+            self.assertEqual((row["state"], row["advice"]), ("note", "on Debian: apt install lldb-19"))
+            install("lldb-19", "19.1.7")
+            row = self.rows("--python", PYTHON3, PATH=folder)["lldb"]
+            self.assertEqual((row["state"], row["found"]), ("ok", "lldb version 19.1.7"))
+
     def test_library_without_debug_information(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, os.path.basename(LIBPYTHON))
