@@ -44,7 +44,8 @@ void gorgon_block_release(struct gorgon_block *block);
  * there is no memory, and @block is as it was. Otherwise the caller holds the result and no longer @block. */
 struct gorgon_block *gorgon_block_resize(struct gorgon_block *block, size_t size);
 
-/* Ask the system for huge pages where they fit. */
+/* Ask the system for huge pages where they fit. From this size on numpy's own handler does so, too. */
+#define GORGON_BLOCK_HUGE_PAGES_MIN (4u << 20) /* bytes */
 void gorgon_block_use_huge_pages(struct gorgon_block *block);
 
 /* Find the block whose data begin at @data. Bytes in front of @data are read, so it must be the beginning of some

@@ -16,8 +16,10 @@
 // code_generators/numpy_api.py, __multiarray_api.h).
 
 #define _GNU_SOURCE
+#include "array.h"
 #include "charges.h"
 #include "raise.h"
+#include "received.h"
 #include "share.h"
 #include "base/error.h"
 #include "ns/ns.h"
@@ -30,8 +32,7 @@
 #define CLASS_SIZE   64	// bytes; a block of the cache has room for a multiple of it
 #define CLASS_COUNT  32
 
-#define CAPSULE	       "mem_handler"
-#define HUGE_PAGES_MIN (4u << 20) // bytes; from here on numpy's own handler asks for them, too
+#define CAPSULE "mem_handler"
 
 // Indexes in the table, and the version of it (NPY_1_22_API_VERSION) that brought handlers.
 enum { GET_FEATURE_VERSION = 211, SET_HANDLER = 304 };
@@ -63,6 +64,8 @@ struct data_handler {
 	struct gorgon_interp *interp;
 	struct gorgon_placement placement;
 	struct cache cache;
+	struct gorgon_block *adopted; // that the next array is to have; see gorgon_data_handler_adopt()
+	PyObject *(*set)(PyObject *); // numpy's PyDataMem_SetHandler(), once an array has adopted a block
 	struct data_handler *next;
 };
 
@@ -119,12 +122,12 @@ static struct gorgon_block *new_block(const struct data_handler *own, size_t siz
 	struct gorgon_block *ret = NULL;
 
 	if (is_placed(&placement)) {
-		placement.huge_pages |= size >= HUGE_PAGES_MIN;
+		placement.huge_pages |= size >= GORGON_BLOCK_HUGE_PAGES_MIN;
 		gorgon_error_destroy(gorgon_block_create_placed(size, &placement, &ret));
 		return ret;
 	}
 	ret = gorgon_block_create(size, zeroed);
-	if (ret && size >= HUGE_PAGES_MIN)
+	if (ret && size >= GORGON_BLOCK_HUGE_PAGES_MIN)
 		gorgon_block_use_huge_pages(ret);
 	return ret;
 }
@@ -137,11 +140,28 @@ static void count_block(const struct data_handler *own, struct gorgon_block *blo
 		__atomic_add_fetch(&own->interp->ns->usage.block_bytes, block->capacity, __ATOMIC_RELAXED);
 }
 
+// Of a Python that is the host, to which no limit applies.
+static void *take_adopted(struct data_handler *own, size_t size)
+{
+	struct gorgon_block *block = own->adopted;
+
+	own->adopted = NULL;
+	if (block->size != size)
+		return NULL;
+	gorgon_block_hold(block);
+	block->counted = false;
+	gorgon_shared_refs_add(&own->interp->shared_refs, &own->interp->shared_refs.blocks, &block->link);
+	return block->data;
+}
+
 static void *create(struct data_handler *own, size_t size, bool zeroed)
 {
 	size_t class = class_of(size);
-	struct gorgon_block *block = class <= CLASS_COUNT ? take_cached(&own->cache, class) : NULL;
+	struct gorgon_block *block;
 
+	if (own->adopted)
+		return take_adopted(own, size);
+	block = class <= CLASS_COUNT ? take_cached(&own->cache, class) : NULL;
 	if (block) {
 		block->size = size;
 		return zeroed ? memset(block->data, 0, size) : block->data;
@@ -377,6 +397,68 @@ PyObject *gorgon_data_handler_use(PyObject *self, PyObject *args, PyObject *kwar
 	ret = capsule ? set(capsule) : NULL;
 	API(interp, Py_DecRef)(capsule);
 	return ret;
+}
+
+// --- from a block to an array -------------------------------------------------------------
+
+// The block that is all of a received array, if nobody else holds it.
+static struct gorgon_block *find_adoptable(struct gorgon_interp *interp, PyObject *object)
+{
+	struct gorgon_array *array;
+	struct gorgon_block *block;
+	bool writable;
+
+	if ((void *)Py_TYPE(object) != interp->array_type)
+		return NULL;
+	array = gorgon_received_array(object, &writable);
+	block = array->block;
+	return writable && block->offset && !block->mapped && !block->charges && block->data == array->data &&
+			       __atomic_load_n(&block->count, __ATOMIC_ACQUIRE) == 1
+		       ? block
+		       : NULL;
+}
+
+// numpy.empty() of these arguments, which runs no code of Python, in the memory of a block; None: numpy wants other memory.
+static PyObject *make_in(struct gorgon_interp *interp, struct gorgon_block *block, PyObject *empty, PyObject *args)
+{
+	struct data_handler *own = find_handler(interp, &(struct gorgon_placement){0});
+	PyObject *capsule, *before, *ret = NULL;
+
+	if (!own)
+		return API(interp, PyErr_NoMemory)();
+	if (!own->set) {
+		void **table = import_table(interp);
+
+		if (!table)
+			return NULL;
+		own->set = (PyObject * (*)(PyObject *)) table[SET_HANDLER];
+	}
+	capsule = API(interp, PyCapsule_New)(&own->handler, CAPSULE, NULL);
+	before = capsule ? own->set(capsule) : NULL;
+	if (before) {
+		own->adopted = block;
+		ret = API(interp, PyObject_Call)(empty, args, NULL);
+		own->adopted = NULL;
+		API(interp, Py_DecRef)(own->set(before));
+	}
+	API(interp, Py_DecRef)(before);
+	API(interp, Py_DecRef)(capsule);
+	if (ret || !API(interp, PyErr_ExceptionMatches)(*API(interp, PyExc_MemoryError)))
+		return ret;
+	API(interp, PyErr_Clear)();
+	return gorgon_none(interp);
+}
+
+PyObject *gorgon_data_handler_adopt(PyObject *self, PyObject *args, struct gorgon_interp *interp)
+{
+	PyObject *received, *empty, *arguments;
+	struct gorgon_block *block;
+
+	(void)self;
+	if (!API(interp, PyArg_ParseTuple)(args, "OOO:_adopt", &received, &empty, &arguments))
+		return NULL;
+	block = find_adoptable(interp, received);
+	return block ? make_in(interp, block, empty, arguments) : gorgon_none(interp);
 }
 
 // --- from an array to its block -----------------------------------------------------------

@@ -16,6 +16,7 @@
 #include "module.h"
 #include "pin.h"
 #include "raise.h"
+#include "share.h"
 #include "thunks.h"
 #include "value.h"
 #include "base/error.h"
@@ -335,6 +336,7 @@ static struct gorgon_error *create_host_ns(struct gorgon_interp *own)
 	thunks[GORGON_THUNK_OWN_INTERRUPT] = (struct gorgon_thunk){own_interrupt, 2, own};
 	thunks[GORGON_THUNK_OWN_STOP] = (struct gorgon_thunk){own_stop, 2, own};
 	thunks[GORGON_THUNK_OWN_DESTROY] = (struct gorgon_thunk){own_destroy, 2, own};
+	thunks[GORGON_THUNK_OWN_ADOPT] = (struct gorgon_thunk){gorgon_data_handler_adopt, 2, own};
 	if ((err = gorgon_thunks_create(thunks, GORGON_MODULE_THUNKS, &ns->thunks))) {
 		free(ns);
 		return err;

@@ -162,8 +162,8 @@ struct gorgon_interp {
 	bool (*progress)(void *ctx, const struct gorgon_value *value);
 	void *progress_ctx;
 
-	/* of a python3 that is the host: answers what the package asks it from inside. The answer is the caller's; on false
-	 * it is none, and whoever asks gets a RuntimeError */
+	/* of an executor's worker: the host's Python answers what the package asks it from inside. The answer is the
+	 * caller's; on false it is none, and whoever asks gets a RuntimeError. NULL: it is no executor's */
 	bool (*ask)(void *ctx, const struct gorgon_value *question, struct gorgon_value *answer);
 
 	/* of struct gorgon_interp_opts */

@@ -115,6 +115,9 @@ static const struct method {
 	 "_stop(interpreter, milliseconds)\n--\n\nStop it within that time. Error with code 13 if it is abandoned.", HOST},
 	{"_destroy", GORGON_THUNK_OWN_DESTROY, METH_O,
 	 "_destroy(interpreter)\n--\n\nEnd it. Error with code 9 while it is busy.", HOST},
+	{"_adopt", GORGON_THUNK_OWN_ADOPT, METH_VARARGS,
+	 "_adopt(received, numpy.empty, arguments)\n--\n\nWhat that makes, in the memory of an array that was received. None if\n"
+	 "somebody else has that memory.", HOST},
 };
 
 enum { METHOD_COUNT = sizeof(methods) / sizeof(*methods) };

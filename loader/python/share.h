@@ -31,6 +31,14 @@ bool gorgon_share_is_array(struct gorgon_interp *interp, PyObject *object);
 /* The object that gorgon.receive() returns for an array. Takes over the caller's hold of the array. */
 PyObject *gorgon_share_object_of(struct gorgon_interp *interp, struct gorgon_array *array,
 				 bool writable);
+/* --- given.c ----------------------------------------------------------------------- */
+
+/* Whether an object is memory that an executor's worker gives away: a pickle.PickleBuffer. */
+bool gorgon_share_is_given(struct gorgon_interp *interp, PyObject *object);
+/* An array of its bytes, held once, which nothing of the interpreter refers to any more once @buffer is gone. NULL: a
+ * Python exception is set. */
+struct gorgon_array *gorgon_share_given(struct gorgon_interp *interp, PyObject *buffer);
+
 /* --- dlpack.c ---------------------------------------------------------------------- */
 
 bool gorgon_dlpack_is_offered(struct gorgon_interp *interp, PyObject *object);
@@ -45,6 +53,10 @@ void gorgon_dlpack_free(PyObject *capsule, struct gorgon_interp *interp);
 /* --- data_handler.c ---------------------------------------------------------------- */
 
 PyObject *gorgon_data_handler_use(PyObject *self, PyObject *args, PyObject *kwargs, struct gorgon_interp *interp);
+
+/* _adopt(received, numpy.empty, arguments), behind a thunk: an array that owns the memory of an array that was received, and
+ * that nobody else has; None: somebody has it. */
+PyObject *gorgon_data_handler_adopt(PyObject *self, PyObject *args, struct gorgon_interp *interp);
 
 /* The block of an ndarray that owns memory of our handler; NULL for all other objects, or with
  * an exception. */

@@ -402,8 +402,13 @@ static struct gorgon_error *tree_from_python(struct crossing *crossing, PyObject
 static struct gorgon_error *array_from_python(struct crossing *crossing, PyObject *object,
 					      struct gorgon_value *ret)
 {
-	struct gorgon_array *array = gorgon_share_array_of(crossing->interp, object, NULL);
+	// What an executor's worker tells of its progress it may go on to write to.
+	static const struct gorgon_share_opts copies = {.copy = true, .writable = true};
+	struct gorgon_interp *interp = crossing->interp;
+	struct gorgon_array *array;
 
+	array = gorgon_share_is_given(interp, object) ? gorgon_share_given(interp, object)
+						      : gorgon_share_array_of(interp, object, interp->ask ? &copies : NULL);
 	if (!array)
 		return gorgon_call_fail(crossing->interp);
 	ret->kind = GORGON_VALUE_ARRAY;

@@ -198,6 +198,27 @@ def reduce_imported(cls):
 # --- what other modules have ----------------------------------------------------------------------------------------
 
 
+def over(buffer, dtype, shape, order, axes=None):
+    """An array over memory that has come beside a pickle, as numpy's own function for that makes it."""
+    import numpy  # for pickles that have arrays
+    array = numpy.frombuffer(buffer, dtype)
+    return array.reshape(shape, order=order) if axes is None else array.reshape(shape).transpose(axes)
+
+
+def own(buffer, dtype, shape, order, axes=None):
+    """An array that owns its memory: it can be written to and resized, and is nobody else's."""
+    made = None
+    if adopt and axes is None:
+        import numpy
+        made = adopt(buffer, numpy.empty, (shape, dtype, order))
+    if made is None:
+        made = over(buffer, dtype, shape, order, axes).copy("K")
+    return made
+
+
+adopt = None  # in the host: what makes an array of received memory, without a copy
+
+
 def view_buffer(buffer, form, shape):
     return memoryview(buffer).cast("B").cast(form, shape)
 
@@ -210,6 +231,7 @@ class Writable:
     """An array whose memory a call may write to: the caller's own."""
 
     def __init__(self, array):
+        self.array = array
         self.reduced = reduce_view(array) if isinstance(array, memoryview) else array.__reduce_ex__(5)
         arguments = self.reduced[1] if isinstance(self.reduced, tuple) else ()
         self.buffers = [each for each in arguments if isinstance(each, pickle.PickleBuffer)]
@@ -272,13 +294,14 @@ class Pieces(io.RawIOBase):
 class Pickler(pickle.Pickler):
     """globals: names that functions of __main__ which were pickled look up, with the dict they look into. None: the
     values go along with each function, as from a worker to the host. whole: a global function or class that goes as what
-    it is made of. lent: None, or a dict for what calls may add to. roots: what is pickled."""
+    it is made of. lent: None, or a dict for what calls may add to. roots: what is pickled. is_own: whoever unpickles
+    it has arrays for itself."""
 
-    def __init__(self, sink, buffer_callback, roots, globals=None, whole=None, lent=None):
-        self.roots, self.globals, self.whole, self.lent = roots, globals, whole, lent
+    def __init__(self, sink, buffer_callback, roots, globals=None, whole=None, lent=None, is_own=False):
+        self.roots, self.globals, self.whole, self.lent, self.is_own = roots, globals, whole, lent, is_own
         self.objects = []  # of threads
         self.is_plain = True  # to unpickle it runs no code of others
-        self.writable = []  # buffers
+        self.writable, self.arrays = [], []  # buffers
         self.ends = []  # of pipes
         super().__init__(sink, 5, buffer_callback=buffer_callback)
 
@@ -297,15 +320,24 @@ class Pickler(pickle.Pickler):
                 return self.by_name(value) or (remake_cache, (value.__wrapped__, value.cache_parameters()))
         elif isinstance(value, memoryview):
             return reduce_view(value)
+        elif is_ndarray(value):
+            return self.reduce_array(value)
         elif isinstance(value, io.TextIOBase):
             name = next((name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is value), None)
             # One within another object, as a thread has, is no reason to copy that.
             return (getattr, (sys, name)) if name and id(value) in _threads.found_in(self.roots) else NotImplemented
         elif isinstance(value, Writable):
             self.writable += value.buffers
-            return value.reduced
+            return value.reduced if isinstance(value.array, memoryview) else (over, value.reduced[1])
         return (_processes.reduce_shared(value, self) or _threads.reduce_object(value, self) or
                 _classes.reduce_part(value))
+
+    def reduce_array(self, array):
+        reduced = array.__reduce_ex__(5)
+        if not isinstance(reduced[1][0], pickle.PickleBuffer):
+            return reduced  # its items are in the pickle
+        self.arrays.append(reduced[1][0])
+        return own if self.is_own else over, reduced[1]
 
     def by_name(self, value):
         """A function or class."""
@@ -341,10 +373,14 @@ class Pickler(pickle.Pickler):
 
 
 class Packed:
-    """A pickle, in pieces, and the buffers beside it. Receivers may write to them if that is said, of all or of one by
-    Writable, and the owner may."""
+    """A pickle, in pieces, and the buffers beside it.
 
-    def __init__(self, value, writable=False, **options):
+    Of the host's they are its memory: receivers may write to it if that is said by Writable, and the owner may. With
+    is_own receivers have copies: of arrays they make them themselves (own()). Of a worker's they cross to be the receiver's
+    own (given.c), without a copy if nothing else refers to the memory once the value is gone: the last reference to it
+    is to be this one's."""
+
+    def __init__(self, value, **options):
         if type(value) in ATOMS:
             self.is_plain, self.ends, self.objects, self.lent = True, [], [], {}
             self.values = [[pickle.dumps(value, 5)], []]
@@ -353,11 +389,15 @@ class Packed:
         pickler = Pickler(sink, buffers.append, [value], **options)
         with _processes.spawning():
             pickler.dump(value)
-        allowed = set(map(id, buffers if writable else pickler.writable))
         self.is_plain, self.ends, self.objects = pickler.is_plain, pickler.ends, pickler.objects
         self.lent = pickler.lent or {}
-        self.values = [sink.pieces(), [buffer.raw() if id(buffer) in allowed else buffer.raw().toreadonly()
-                                       for buffer in buffers]]
+        if not is_worker:
+            lent, copied = set(map(id, pickler.writable)), set()
+            if pickler.is_own:
+                copied = set(map(id, buffers)).difference(map(id, pickler.arrays), lent)
+            buffers = [memoryview(bytearray(buffer.raw())) if id(buffer) in copied else
+                       buffer.raw() if id(buffer) in lent else buffer.raw().toreadonly() for buffer in buffers]
+        self.values = [sink.pieces(), buffers]
 
     def is_same(self, other):
         """Bytes that are pickled anew are others; memory beside them is where it was."""
@@ -365,6 +405,12 @@ class Packed:
             return [(id(buffer.obj), buffer.nbytes) for buffer in buffers]
         pieces, buffers = self.values
         return place(buffers) == place(other.values[1]) and pieces == other.values[0]
+
+
+def is_ndarray(value):
+    """Exactly one of numpy's: others pickle what they are made of."""
+    kind = type(value)
+    return kind.__name__ == "ndarray" and kind.__module__ == "numpy"
 
 
 def load(pieces, buffers):
@@ -380,7 +426,7 @@ def dump_error(error):
     trace = error.__traceback__.tb_next or error.__traceback__
     text = "".join(traceback.format_exception(type(error), error, trace))
     try:
-        values = Packed((error.with_traceback(None), text), writable=True).values
+        values = Packed((error.with_traceback(None), text), is_own=True).values
         load(*values)
         return values
     except Exception:
@@ -403,17 +449,6 @@ def use_data_handler():
         import gorgon
         gorgon.use_data_handler()
         handled = True
-
-
-copied = False  # arguments are
-
-
-def copy_buffer(buffer):
-    """For a call to write to, unless it may write to the caller's; with numpy's memory, which results need not copy."""
-    view = memoryview(buffer)
-    if not view.readonly:
-        return buffer
-    return sys.modules["numpy"].array(view) if handled else bytearray(view)
 
 
 def take_paths(paths):
@@ -474,7 +509,7 @@ def run(news, function, arguments):
     try:
         answer = call(function, arguments, loans)
         added = _outer.additions(loans)
-        return [*answer, *Packed(added, writable=True).values] if added else answer
+        return [*answer, *Packed(added, is_own=True).values] if added else answer
     except BaseException as error:
         return failed(error)
 
@@ -484,15 +519,13 @@ def call(function, arguments, loans):
     try:
         use_data_handler()
         try:
-            function, (pieces, buffers) = load(*function), arguments
-            args, kwargs = load(pieces, list(map(copy_buffer, buffers)) if copied else buffers)
+            function, (args, kwargs) = load(*function), load(*arguments)
             loans += _outer.begin()
         except Exception as error:
             return failed(error, UNLOADED)
-        del pieces, buffers
         arguments.clear()
         use_data_handler()
-        result = Packed(function(*args, **kwargs), writable=True)
+        result = Packed(function(*args, **kwargs), is_own=True)
         return [PLAIN if result.is_plain else DONE, *result.values]
     except BaseException as error:
         return failed(error)
@@ -513,7 +546,7 @@ def find_name(name):
 def ask(*question):
     """What an object of the host's returns or raises."""
     import gorgon
-    packed = Packed(question)
+    packed = Packed(question, is_own=True)
     failed, *answer = gorgon._ask([packed.is_plain, *packed.values])
     value = load(*answer)
     if not failed:
@@ -524,13 +557,13 @@ def ask(*question):
         del value  # which would hold this frame
 
 
-def set_up(copy_arguments, package, number):
+def set_up(package, number):
     """The module gorgon of an interpreter gets what programs import of the package, as they do when they run here again."""
-    global is_worker, copied
+    global is_worker
     import gorgon
     is_worker = _processes.is_worker = _threads.is_worker = True
     _threads.ask = ask
-    copied, _processes.worker = copy_arguments, number
+    _processes.worker = number
     gorgon.__path__ = [package]
     gorgon.RemoteError, gorgon.RemoteTraceback, gorgon.writable = RemoteError, RemoteTraceback, writable
     gorgon.__getattr__ = find_name

@@ -48,6 +48,7 @@ module.set_up(**options)
 """
 FILES = [[each.__name__.partition(".")[2], each.__file__] for each in (_classes, _processes, _threads, _outer, _crossing)]
 
+_crossing.adopt = _gorgon._adopt
 staying = []  # interpreters that could not be ended
 MOST_STAYING = 32  # before no further one is made
 
@@ -171,8 +172,7 @@ class Worker:
         self.calls = 0
         try:
             _gorgon._call(self.handle, "builtins", "exec", [START, {"files": FILES, "options": {
-                "copy_arguments": self.options["copy_arguments"], "package": os.path.dirname(__file__),
-                "number": self.number}}])
+                "package": os.path.dirname(__file__), "number": self.number}}])
             if self.options["initializer"]:
                 self.initialize(*self.options["initializer"])
         except BaseException as error:
@@ -220,7 +220,8 @@ class Worker:
         try:
             question = _crossing.load(*question) if is_plain else self.desk.call(_crossing.load, *question)
             value = _threads.answer(*question)
-            packed = _crossing.Packed(value) if type(value) in _crossing.ATOMS else self.desk.call(_crossing.Packed, value)
+            pack = functools.partial(_crossing.Packed, value, is_own=True)
+            packed = pack() if type(value) in _crossing.ATOMS else self.desk.call(pack)
             return [False, *packed.values]
         except BaseException as error:
             return [True, *self.desk.call(_crossing.dump_error, error)]
@@ -267,9 +268,10 @@ class Worker:
             self.end()
             self.put_back_files()
         if answer and answer[0] == _crossing.PLAIN:
-            work.future.desk = self.desk
+            future = work.future
+            future.desk = self.desk
             deliver(work, answer, failure)
-            work.future.desk = None
+            future.desk = None
         else:
             self.desk.call(deliver, work, answer, failure)
 
@@ -333,7 +335,7 @@ def deliver(work, answer, failure):
     # A callback that raised has stopped the call: its exception says why.
     tell = work.future.set_result if done and not work.progress_error else work.future.set_exception
     outcome = [work.progress_error or value]
-    del value
+    work.future = value = None
     tell(outcome.pop())  # whoever waits has it alone
 
 
@@ -670,9 +672,9 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
 
     Functions, arguments and results are pickled; functions of __main__, lambdas and functions within others go as their
     code, with the globals that they use; what a call adds to lists and sets of an outer function is added to the program's.
-    Contiguous arrays, memoryviews, and all else that pickles its memory out of band are not copied: a call sees the caller's
-    memory, read-only unless gorgon.writable() says otherwise; a result is memory that its interpreter had from the host,
-    writable."""
+    Arguments are not copied if they are contiguous arrays, memoryviews, or anything else that pickles its memory out of band:
+    a call sees the caller's memory, read-only unless gorgon.writable() says otherwise. Results are the caller's alone: arrays
+    that nothing else in the interpreter refers to are not copied, others are."""
 
     # asyncio wants an executor of threads for its default one, which 3.14's own of interpreters is, too. Nothing but the
     # type comes from that class.
@@ -694,16 +696,16 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
             raise TypeError("initializer must be a callable")
         if not (python or sys.executable):
             raise ValueError("sys.executable does not say which CPython this is: name one with python=")
-        self._globals = Globals()
+        self._globals, self._copies = Globals(), bool(copy_arguments)
         if initializer:
             used = {}
-            packs = [_crossing.Packed(each, globals=used, lent={}) for each in (initializer, (tuple(initargs), {}))]
+            packs = [_crossing.Packed(initializer, globals=used, lent={}),
+                     _crossing.Packed((tuple(initargs), {}), globals=used, lent={}, is_own=bool(copy_arguments))]
             initializer = packs, self._globals.needed(used)
         self._crew = Crew(max_workers, thread_name_prefix or f"{type(self).__name__}-{next(self._numbers)}", {
             "python": python or sys.executable, "flags": subprocess._args_from_interpreter_flags(),
             "initializer": initializer, "max_tasks_per_child": max_tasks_per_child, "progress": progress,
-            "share_files": share_files, "share_environment": bool(share_environment),
-            "copy_arguments": bool(copy_arguments), "time_limit": time_limit,
+            "share_files": share_files, "share_environment": bool(share_environment), "time_limit": time_limit,
             "memory_limit": memory_limit})
         # Threads end when nobody can submit any more.
         weakref.finalize(self, self._crew.tasks.put, None).atexit = False
@@ -720,7 +722,9 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
         try:
             pack, shipments = function.packed
             used = {}
-            packs = pack, _crossing.Packed((args, kwargs), globals=used, lent={}) if args or kwargs else NO_ARGUMENTS
+            packs = pack, NO_ARGUMENTS
+            if args or kwargs:
+                packs = pack, _crossing.Packed((args, kwargs), globals=used, lent={}, is_own=self._copies)
             if used:
                 both = *shipments, *self._globals.needed(used)
                 shipments = tuple({each.name: each for each in both}.values())

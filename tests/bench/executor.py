@@ -47,6 +47,11 @@ def give():
     return sys.held
 
 
+def make(size):
+    import numpy
+    return numpy.ones(size // 8)
+
+
 def start_with_numpy(i):
     import numpy
     time.sleep(0.2)  # so that each worker gets a call
@@ -149,8 +154,9 @@ def measure_calls(pools):
         for kind, thing in things(size):
             rounds = ROUNDS if count > 1 else 3
             yield from take_turns(f"{kind}, {name}, as an argument", pools, times(count, nothing, thing), count, rounds=rounds)
-            yield from take_turns(f"{kind}, {name}, as a result", pools, times(count, give), count,
-                                  lambda pool: pool.submit(hold, thing).result(), rounds)
+            what = f"{kind}, {name}, as a result" + (" that the worker keeps" if kind == "an array" else "")
+            yield from take_turns(what, pools, times(count, give), count, lambda pool: pool.submit(hold, thing).result(), rounds)
+        yield from take_turns(f"an array, {name}, made and a result", pools, times(count, make, size), count, rounds=ROUNDS if count > 1 else 3)
 
 
 def measure_start():

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// What an executor's worker gives away: the memory beside the pickles of its results and questions (../../python/gorgon/_crossing.py),
+// which come as objects of pickle.PickleBuffer.
+//
+// Who gets it has it alone, as with processes. So memory crosses without a copy only if it is a whole block, of one
+// of numpy's arrays, and nothing refers to the array but the buffer. A global, a cache, a closure, a cycle and a view
+// all count as references of the array, or of the array that it is a view of. Everything else is copied.
+
+#define _GNU_SOURCE
+#include "share.h"
+#include "array.h"
+#include "raise.h"
+
+#include <string.h>
+
+static Py_ssize_t references(struct gorgon_interp *interp, PyObject *object)
+{
+	// A function from 3.14 on, where the number is no longer the whole word.
+	__typeof__(&Py_REFCNT) count = API(interp, Py_REFCNT);
+
+	return count ? count(object) : Py_REFCNT(object);
+}
+
+// Exactly numpy's type: code of another one could keep the memory without a reference.
+static bool is_ndarray(struct gorgon_interp *interp, PyObject *object)
+{
+	PyObject *name = API(interp, PyUnicode_FromString)("numpy"), *module, *type;
+	bool ret;
+
+	module = name ? API(interp, PyImport_GetModule)(name) : NULL;
+	type = module ? gorgon_find_attribute(interp, module, "ndarray") : NULL;
+	ret = (PyObject *)Py_TYPE(object) == type;
+	API(interp, Py_DecRef)(name);
+	API(interp, Py_DecRef)(module);
+	API(interp, Py_DecRef)(type);
+	return ret;
+}
+
+// The array that owns the memory, to be released, if this one is all that refers to it: a view has one step to its owner.
+static PyObject *sole_owner(struct gorgon_interp *interp, PyObject *array)
+{
+	PyObject *base = gorgon_find_attribute(interp, array, "base");
+
+	if (base == API(interp, _Py_NoneStruct)) {
+		API(interp, Py_DecRef)(base);
+		API(interp, Py_IncRef)(array);
+		return array;
+	}
+	// The view refers to it, and this function.
+	if (base && references(interp, base) == 2 && is_ndarray(interp, base))
+		return base;
+	API(interp, Py_DecRef)(base);
+	return NULL;
+}
+
+// The block that is all of the view's memory, if the buffer has it alone; it lives as long as the view.
+static struct gorgon_block *find_sole_block(struct gorgon_interp *interp, PyObject *buffer, const Py_buffer *view)
+{
+	struct gorgon_block *ret = NULL;
+	PyObject *owner;
+
+	// The list of buffers refers to the buffer; the buffer and the view refer to the array.
+	if (references(interp, buffer) != 1 || references(interp, view->obj) != 2 || !is_ndarray(interp, view->obj))
+		return NULL;
+	owner = sole_owner(interp, view->obj);
+	if (owner)
+		ret = gorgon_data_handler_block(interp, owner);
+	API(interp, Py_DecRef)(owner);
+	// A name holds the block, too (share.c).
+	return ret && ret->data == view->buf && ret->size == (size_t)view->len &&
+			       __atomic_load_n(&ret->count, __ATOMIC_ACQUIRE) == 1
+		       ? ret
+		       : NULL;
+}
+
+// The receiver's: it does not count for the interpreter.
+static struct gorgon_block *copy_given(const Py_buffer *view)
+{
+	struct gorgon_block *ret = gorgon_block_create((size_t)view->len, false);
+
+	if (!ret)
+		return NULL;
+	if (ret->size >= GORGON_BLOCK_HUGE_PAGES_MIN)
+		gorgon_block_use_huge_pages(ret);
+	memcpy(ret->data, view->buf, (size_t)view->len);
+	return ret;
+}
+
+static struct gorgon_array *array_given(struct gorgon_interp *interp, PyObject *buffer, const Py_buffer *view)
+{
+	struct gorgon_array_layout layout = {.format = "B", .item_size = 1, .ndim = 1, .shape = &(ptrdiff_t){view->len}};
+	struct gorgon_block *sole = find_sole_block(interp, buffer, view), *block = sole;
+	struct gorgon_array *ret = NULL;
+	struct gorgon_error *err;
+
+	if (API(interp, PyErr_Occurred)())
+		return NULL;
+	if (!sole && !(block = copy_given(view)))
+		return (void *)API(interp, PyErr_NoMemory)();
+	err = gorgon_array_create_in(block, block->data, &layout, true, interp, &ret);
+	if (err)
+		gorgon_raise(interp, err);
+	if (!sole)
+		gorgon_block_release(block);
+	return ret;
+}
+
+bool gorgon_share_is_given(struct gorgon_interp *interp, PyObject *object)
+{
+	return interp->ask && (void *)Py_TYPE(object) == gorgon_interp_find_symbol(interp, "PyPickleBuffer_Type");
+}
+
+struct gorgon_array *gorgon_share_given(struct gorgon_interp *interp, PyObject *buffer)
+{
+	struct gorgon_array *ret;
+	Py_buffer view;
+
+	// What has gaps is a BufferError.
+	if (API(interp, PyObject_GetBuffer)(buffer, &view, PyBUF_ANY_CONTIGUOUS | PyBUF_FORMAT))
+		return NULL;
+	ret = array_given(interp, buffer, &view);
+	API(interp, PyBuffer_Release)(&view);
+	return ret;
+}

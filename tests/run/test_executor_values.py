@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: MIT
+"""Values of calls beside those of a process pool: what comes back belongs to the caller alone."""
+
+import os
+import sys
+import tempfile
+import textwrap
+
+sys.path.insert(0, os.path.dirname(__file__))
+from harness import PYTHON3, VENV_PYTHON, run  # noqa: E402
+from test_executor import Package  # noqa: E402
+
+
+class Beside(Package):
+    def run_beside(self, code, kinds, *options, python=PYTHON3):
+        """What a program prints whose Pool() is ours or a process pool."""
+        prelude = """
+import multiprocessing, os, sys
+from concurrent.futures import ProcessPoolExecutor
+def Pool(count, **options):
+    if sys.argv[1] == "gorgon":
+        from gorgon import InterpreterPoolExecutor
+        return InterpreterPoolExecutor(count, **options)
+    return ProcessPoolExecutor(count, mp_context=multiprocessing.get_context(sys.argv[1]), **options)
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "program.py")
+            with open(path, "w") as file:
+                file.write(prelude + textwrap.dedent(code))
+            results = {kind: run(python, path, kind, *options, env={"PYTHONPATH": self.site}) for kind in kinds}
+        for kind, result in results.items():
+            self.assertEqual((kind, result.stderr, result.returncode), (kind, "", 0))
+        return {kind: result.stdout for kind, result in results.items()}
+
+    def check_beside(self, code, *options, python=PYTHON3, peers=("fork", "spawn")):
+        """The program prints the same with each. Its lines."""
+        outputs = self.run_beside(code, ("gorgon", *peers), *options, python=python)
+        for kind, output in outputs.items():
+            self.assertEqual((kind, outputs["gorgon"]), (kind, output))
+        return outputs["gorgon"].splitlines()
+
+
+# Expressions and functions of a worker that return an array, and what else of the worker refers to it.
+HOLDERS = """
+import functools, numpy, threading, weakref
+N = int(sys.argv[2])
+kept = {}
+def new(i):
+    return numpy.full(N, float(i))
+def buffer(i):
+    if "buffer" not in kept:
+        kept["buffer"] = numpy.zeros(N)
+    kept["buffer"][:] = i
+    return kept["buffer"]
+def view(i):
+    return buffer(i)[:]
+def reshaped(i):
+    return buffer(i).reshape(2, -1)
+def transposed(i):
+    return buffer(i).reshape(2, -1).T
+def viewed(i):
+    made = new(i)
+    kept["view"] = made[1:]
+    return made
+@functools.lru_cache
+def cached(i=0):
+    return numpy.arange(float(N))
+def closure():
+    held = numpy.zeros(N)
+    def fill(i):
+        held[:] = i
+        return held
+    return fill
+def filled(i):
+    if "closure" not in kept:
+        kept["closure"] = closure()
+    return kept["closure"](i)
+def cycle(i):
+    made = [new(i)]
+    made.append(made)
+    kept.setdefault("cycles", []).append(made)
+    return made[0]
+def lone_cycle(i):
+    made = [new(i)]
+    made.append(made)
+    return made[0]
+def memory(i):
+    made = new(i)
+    kept["memory"] = memoryview(made)
+    return made
+def through_memory(i):
+    return numpy.frombuffer(memoryview(buffer(i)))
+def weak(i):
+    made = new(i)
+    kept["weak"] = weakref.ref(made)
+    return made
+class Box:
+    def __init__(self, data):
+        self.data = data
+def boxed(i):
+    kept["box"] = Box(new(i))
+    return kept["box"]
+def two_views(i):
+    made = new(i)
+    return [made[:4], made[2:]]
+def twice(i):
+    made = new(i)
+    return [made, made]
+def threaded(i):
+    got = []
+    thread = threading.Thread(target=lambda: got.append(new(i)))
+    thread.start()
+    thread.join()
+    return got[0]
+def failing(i):
+    raise ValueError(buffer(i))
+def readonly(i):
+    made = new(i)
+    made.flags.writeable = False
+    return made
+def structured(i):
+    return numpy.full(N, i, dtype=[("a", "i4"), ("b", "f8")])
+def fortran(i):
+    return numpy.asfortranarray(new(i).reshape(2, -1))
+def part(i):
+    return new(i)[: N // 2]
+def dates(i):
+    return numpy.arange(N).astype("M8[s]")
+def strange(i):
+    return numpy.arange(24.).reshape(2, 3, 4).transpose(1, 0, 2)
+def empty(i):
+    return numpy.empty((0, 3))
+def scalar(i):
+    return numpy.array(float(i))
+def change():
+    for each in kept.values():
+        if isinstance(each, numpy.ndarray) and each.flags.writeable:
+            each[...] = -1
+    for each in kept.get("cycles", ()):
+        each[0][...] = -1
+    if "closure" in kept:
+        kept["closure"](-1)
+    if "box" in kept:
+        kept["box"].data[...] = -1
+    if "memory" in kept:
+        kept["memory"][0] = -1.0
+    cached()[...] = -1
+    return [float(cached().sum())]
+def forget():
+    kept.clear()
+    cached.cache_clear()
+FUNCTIONS = [new, buffer, view, reshaped, transposed, viewed, cached, filled, cycle, lone_cycle, memory, through_memory,
+             weak, boxed, two_views, twice, threaded, failing, readonly, structured, fortran, part, dates, strange, empty, scalar]
+def arrays_of(value):
+    if isinstance(value, Box):
+        return [value.data]
+    return value if isinstance(value, list) else [value]
+def outcome(future):
+    return future.result() if not future.exception() else future.exception().args[0]
+def show(name, results):
+    for arrays in map(arrays_of, results):
+        for a in arrays:
+            print(name, a.dtype, a.shape, a.ravel()[:2].tolist(), a.ravel()[-2:].tolist(), a.flags.writeable, end=" ")
+            print(sum(a is b for b in arrays))
+if __name__ == "__main__":
+    with Pool(1) as pool:
+        for function in FUNCTIONS:
+            results = [outcome(pool.submit(function, i)) for i in range(3)]
+            print(pool.submit(change).result())
+            show(function.__name__, results)
+            for each in results:
+                for a in arrays_of(each):
+                    if a.dtype == float:
+                        a += 1000
+            print(pool.submit(change).result())
+            show(function.__name__, results)
+            pool.submit(forget).result()
+"""
+
+
+class Results(Beside):
+    def test_they_are_the_callers_alone(self):
+        """Whatever of the worker holds the array: a few items, and as many as cross beside the pickle."""
+        for python in (PYTHON3, VENV_PYTHON):
+            for count in "6", "60000":
+                with self.subTest(python=python, count=count):
+                    lines = self.check_beside(HOLDERS, count, python=python, peers=("fork",))
+                    self.assertGreater(len(lines), 200)
+
+    def test_they_can_be_resized(self):
+        """Also where processes have memory that an array does not own."""
+        self.check_both("""
+import numpy
+HELD = {}
+def make(n):
+    return numpy.ones(n)
+def held(n):
+    HELD[n] = numpy.ones(n)
+    return HELD[n]
+def same(a):
+    return a
+with Pool(1) as pool:
+    for n in 5, 100000:
+        for result in pool.submit(make, n).result(), pool.submit(held, n).result(), pool.submit(same, numpy.ones(n)).result():
+            result.resize(2 * n, refcheck=False)
+            print(result.sum() == n, result.shape == (2 * n,), end=" ")
+            result.resize(3, refcheck=False)
+            print(result.tolist())
+""", *["True True [1.0, 1.0, 1.0]"] * 6)
+
+    def test_what_nothing_holds_is_not_copied(self):
+        self.check_both("""
+import numpy
+def where(array):
+    return array.ctypes.data
+def make(kind):
+    made = numpy.ones((1000, 100))
+    kept[:] = [where(made)]
+    if kind == "frame":
+        return {"a": made.T, "b": numpy.zeros(5)}
+    return made.reshape(-1) if kind == "view" else numpy.asfortranarray(made) if kind == "fortran" else made
+def last():
+    return kept[0]
+kept = []
+with Pool(1) as pool:
+    for kind in "array", "view", "frame":
+        made = pool.submit(make, kind).result()
+        array = made["a"] if kind == "frame" else made
+        print(where(array) == pool.submit(last).result(), array.flags.owndata, array.flags.writeable, array.sum())
+""", "True True True 100000.0", "True True True 100000.0", "True True True 100000.0")
+
+    def test_shared_names_hold_their_memory(self):
+        self.check_both("""
+import numpy
+def make():
+    import gorgon
+    made = numpy.arange(5.)
+    gorgon.share(made, "made", writable=True)
+    return made
+def named():
+    import gorgon
+    return gorgon.receive("made", writable=True)
+with Pool(1) as pool:
+    mine, other = pool.submit(make).result(), pool.submit(named).result()
+    there = gorgon.receive("made", writable=True)
+    there += 10
+    print(mine.tolist(), other.tolist(), there.tolist())
+""", "[0.0, 1.0, 2.0, 3.0, 4.0] [0.0, 1.0, 2.0, 3.0, 4.0] [10.0, 11.0, 12.0, 13.0, 14.0]")
+
+    def test_arguments_that_come_back_are_copies(self):
+        lines = self.check_beside("""
+            import numpy
+            def same(*values): return values
+            def keep(a):
+                sys.kept = a
+            def kept():
+                return sys.kept
+            GLOBAL = numpy.arange(3.)
+            def from_global():
+                return GLOBAL
+            if __name__ == "__main__":
+                mine, view, text = numpy.arange(6.), numpy.arange(8.)[2:], bytearray(b"abcdef")
+                with Pool(1) as pool:
+                    back = [*pool.submit(same, mine, view, text, mine).result(), pool.submit(from_global).result()]
+                    pool.submit(keep, mine).result()
+                    back.append(pool.submit(kept).result())
+                    for each in mine, view, text, GLOBAL:
+                        each[0] = 99
+                    print([list(each) for each in back], [each.flags.writeable for each in back if not isinstance(each, bytearray)])
+                    for each in back:
+                        each[1] = 77
+                    print([list(each) for each in (mine, view, text, GLOBAL)], back[0] is back[3])
+            """, peers=("fork", "spawn"))
+        self.assertEqual(len(lines), 2)
+
+    def test_what_goes_through_queues_and_progress_is_a_copy(self):
+        self.check_both("""
+import numpy, queue
+def fill(out, back):
+    import gorgon
+    buffer, view = numpy.zeros(3), bytearray(3)
+    for i in range(3):
+        buffer[:] = view[:] = [i] * 3
+        out.put((buffer, memoryview(view)))
+        gorgon.progress(buffer)
+    got = back.get()
+    got += 1
+    return got.tolist()
+told = []
+with Pool(1, progress=lambda future, value: told.append(value)) as pool:
+    out, back, mine = queue.Queue(), queue.Queue(), numpy.arange(3.)
+    back.put(mine)
+    print(pool.submit(fill, out, back).result(), mine.tolist())
+    got = [out.get() for _ in range(3)]
+    print([(a.tolist(), b.tolist(), a.flags.writeable) for a, b in got], [a.tolist() for a in told])
+""", "[1.0, 2.0, 3.0] [0.0, 1.0, 2.0]",
+                        "[([0.0, 0.0, 0.0], [0, 0, 0], True), ([1.0, 1.0, 1.0], [1, 1, 1], True), "
+                        "([2.0, 2.0, 2.0], [2, 2, 2], True)] [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]")
