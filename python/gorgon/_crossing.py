@@ -48,10 +48,22 @@ class RemoteTraceback(Exception):
 is_worker = False
 
 
+space_numbers = itertools.count()
+spaces = {}  # by number: in the host those of other programs, as of what is unpickled from them; in a worker what stands for them
+
+
+def number_of_space(space):
+    number = next((number for number, other in spaces.items() if other is space), None)
+    if number is None:
+        number = next(space_numbers)
+        spaces[number] = space
+    return number
+
+
 def make_function(magic, code, name, qualname, module, cells):
     if magic != importlib.util.MAGIC_NUMBER:
         raise ImportError(f"{qualname}: is code of another version of Python, put it into a module")
-    space = vars(importlib.import_module(module))
+    space = spaces.setdefault(module, {"__name__": MAIN}) if isinstance(module, int) else vars(importlib.import_module(module))
     function = types.FunctionType(marshal.loads(code), space, name, None,
                                   tuple(types.CellType() for _ in range(cells)))
     function.__qualname__ = qualname
@@ -64,7 +76,8 @@ def fill_function(function, state):
         importlib.import_module(name)
     mine = function.__globals__
     for name, value in space.items():
-        mine.setdefault(name, value)
+        if name not in mine or mine is not vars(sys.modules[MAIN]):
+            mine[name] = value
     for cell, contents in zip(function.__closure__ or (), cells):
         if contents:
             cell.cell_contents, *number = contents
@@ -111,12 +124,12 @@ def cell_contents(cell):
         return ()  # not filled yet
 
 
-def reduce_function(function, used, cells, modules):
+def reduce_function(function, used, cells, modules, space=MAIN):
     code, is_main = function.__code__, function.__module__ in (MAIN, WORKER_MAIN)
     attributes = {"__defaults__": function.__defaults__, "__kwdefaults__": function.__kwdefaults__,
                   **function.__dict__}
     made = (importlib.util.MAGIC_NUMBER, marshal.dumps(code), function.__name__, function.__qualname__,
-            MAIN if is_main else function.__module__, len(cells))
+            space if is_main else function.__module__, len(cells))
     # The contents come after the function is known, which may be among them.
     return make_function, made, (used, cells, attributes, modules), None, None, fill_function
 
@@ -139,6 +152,8 @@ def remake_cache(function, parameters):
 
 
 program = None  # the host's, once it has run in this worker
+made = {}  # what its file has bound there: by name the value, and a digest of it
+came = {}  # the host's values that a worker has bound, by name
 
 
 def main_program():
@@ -174,9 +189,33 @@ def run_program(name, path):
         space.clear()
         space.update(before)
         raise
-    space.update((key, value) for key, value in before.items() if not key.startswith("__"))
+    made.update((key, (value, digest(value))) for key, value in space.items())
+    # What is the host's and no other than the file's may be compared by identity with what else the file has made.
+    space.update((key, value) for key, value in before.items() if not key.startswith("__") and
+                 not (key in made and came.get(key, made) is value and is_equal(value, made[key][0])))
     program = name, path
     return main
+
+
+def digest(value):
+    """Of a container of plain values; None of others."""
+    try:
+        return hash(marshal.dumps(value, 2))
+    except ValueError:
+        return None
+
+
+def is_equal(value, other):
+    """Whether a value of the host's is what the file has made, as far as a pickle tells."""
+    if type(value) is not type(other) or isinstance(value, (types.FunctionType, types.ModuleType, type)):
+        return False
+    if type(value) in ATOMS or isinstance(value, (str, bytes)):
+        return value == other
+    try:
+        one, two = Packed(value), Packed(other)
+    except Exception:
+        return False
+    return [*map(bytes, one.values[0])] == [*map(bytes, two.values[0])] and not one.values[1]
 
 
 def find_in_main(name, path, qualname):
@@ -187,7 +226,10 @@ def find_in_main(name, path, qualname):
 
 
 def reduce_imported(cls):
-    """A class of the program's file; None of one that is not there, as what was typed after the file had run."""
+    """A class of the program's file; None of one that is not there, as what was typed after the file had run, and one of
+    another program's __main__, which a library has made here."""
+    if functools.reduce(lambda at, part: getattr(at, part, None), cls.__qualname__.split("."), sys.modules[MAIN]) is not cls:
+        return None
     name, path = main_program()
     is_there = path and (is_worker or name not in (None, MAIN) or os.path.isfile(path))
     if not is_there or "<locals>" in cls.__qualname__ or hasattr(sys, "ps1"):
@@ -366,8 +408,10 @@ class Pickler(pickle.Pickler):
             cells = tuple(_outer.lend(contents, self.lent) for contents in cells)
         if function.__module__ in (MAIN, WORKER_MAIN):
             names, modules = sorted(names_in(function.__code__)), submodules_of(function)
-        if self.globals is None:
-            return reduce_function(function, {name: space[name] for name in names if name in space}, cells, modules)
+        is_other = not is_worker and names and space is not vars(sys.modules[MAIN])  # of another program's __main__
+        if self.globals is None or is_other:
+            values = {name: space[name] for name in names if name in space}
+            return reduce_function(function, values, cells, modules, number_of_space(space) if is_other else MAIN)
         self.globals.update(dict.fromkeys(names, space))
         return reduce_function(function, {}, cells, modules)
 
@@ -472,9 +516,17 @@ def take_global(name):
     mine = vars(sys.modules[MAIN])
     if name in TAKE:
         TAKE[name](value)
-    # What an initializer has put there stays until the host's changes.
-    elif not is_new or name not in mine or isinstance(value, (types.FunctionType, types.ModuleType, type)):
-        mine[name] = value
+    elif not is_new or name not in mine or is_to_replace(name, mine[name], value):
+        mine[name] = came[name] = value
+
+
+def is_to_replace(name, mine, value):
+    """Whether the host's value, which comes for the first time, has the place of this worker's. What an initializer or a call
+    has put there stays until the host's changes; what the file has put there stays if the host's is no other."""
+    if isinstance(value, (types.FunctionType, types.ModuleType, type)):
+        return True
+    first, content = made.get(name, (made, None))
+    return first is mine and digest(mine) == content and not is_equal(value, mine)
 
 
 def find_global(name):

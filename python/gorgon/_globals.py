@@ -7,12 +7,11 @@ classes by the identity of their attributes; lists, dicts and other containers o
 which takes a tenth of the time of a pickle; all else is pickled again and compared.
 The memory of arrays is not looked at: workers see it where it is."""
 
-import marshal
 import sys
 import threading
 import types
 
-from ._crossing import Packed, submodules_of
+from ._crossing import Packed, digest, submodules_of
 
 FIXED = (type(None), bool, int, float, complex, str, bytes)
 
@@ -24,14 +23,6 @@ def is_bare(function):
 def is_same_dict(mine, other):
     """The same objects under the same names."""
     return mine.keys() == other.keys() and all(mine[name] is value for name, value in other.items())
-
-
-def digest(value):
-    """Of a container of plain values; None of others."""
-    try:
-        return hash(marshal.dumps(value, 2))
-    except ValueError:
-        return None
 
 
 class Shipment:

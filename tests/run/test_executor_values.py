@@ -296,3 +296,26 @@ with Pool(1, progress=lambda future, value: told.append(value)) as pool:
 """, "[1.0, 2.0, 3.0] [0.0, 1.0, 2.0]",
                         "[([0.0, 0.0, 0.0], [0, 0, 0], True), ([1.0, 1.0, 1.0], [1, 1, 1], True), "
                         "([2.0, 2.0, 2.0], [2, 2, 2], True)] [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]")
+
+
+class Others(Package):
+    def test_classes_of_another_programs_main(self):
+        """They are named as this one's, and see their own globals."""
+        self.assertEqual(self.run_file("""
+            SCALE = 1
+            class Point:
+                pass
+            def scale():
+                return SCALE
+            def other(code):
+                space = {"__name__": "__main__"}
+                exec(code, space)
+                return space
+            one = other("SCALE = 10\\nclass Point:\\n  def __init__(self, x): self.x = x\\n  def scaled(self): return self.x * SCALE")
+            two = other("SCALE = 100\\nclass Point:\\n  def scaled(self): return SCALE\\ndef scale(): return SCALE")
+            if __name__ == "__main__":
+                with Pool(1) as pool:
+                    call = lambda function, *args: pool.submit(function, *args).result()
+                    print(call(one["Point"], 5).x, call(one["Point"](3).scaled), call(two["Point"]().scaled), call(two["scale"]), call(scale))
+                    print([type(call(each)) is each for each in (Point, two["Point"])], type(call(one["Point"], 1)) is one["Point"])
+            """).stdout.splitlines(), ["5 30 100 100 1", "[True, True] True"])
