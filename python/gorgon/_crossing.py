@@ -158,9 +158,11 @@ came = {}  # the host's values that a worker has bound, by name
 
 def main_program():
     """How a worker finds this process's program: the name of its module, if it was started by that, and its file."""
+    if is_worker:
+        return program or (None, None)
     main = sys.modules[MAIN]
     path, spec = getattr(main, "__file__", None), getattr(main, "__spec__", None)
-    return program or (spec and spec.name, path and os.path.abspath(path))
+    return (spec and spec.name, path and os.path.abspath(path))
 
 
 def read_program(name, path):
@@ -583,6 +585,31 @@ def call(function, arguments, loans):
         return failed(error)
 
 
+class InterpreterPoolExecutor:
+    """What a module that has an executor beside its functions has in a worker, which imports it for these: it does no work."""
+
+    def __init__(self, *args, **kwargs):
+        pass
+
+    def submit(self, *args, **kwargs):
+        import gorgon
+        raise RuntimeError(f"InterpreterPoolExecutor: this is interpreter {gorgon.interpreter}, pools are made in the host "
+                           "(in a program: under if __name__ == '__main__')")
+
+    map = submit
+
+    def shutdown(self, *args, **kwargs):
+        pass
+
+    interrupt = shutdown
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return False
+
+
 def find_name(name):
     """Names of the package that only a program which runs here again asks for."""
     import gorgon
@@ -609,7 +636,17 @@ def ask(*question):
         del value  # which would hold this frame
 
 
-def set_up(package, number):
+def tell_main(name, path):
+    """Processes that multiprocessing spawns for this worker find the host's program as it finds it itself."""
+    main = sys.modules[MAIN]
+    if path:
+        main.__file__ = path
+    if name:
+        import importlib.machinery
+        main.__spec__ = importlib.machinery.ModuleSpec(name, None, origin=path)
+
+
+def set_up(package, number, main):
     """The module gorgon of an interpreter gets what programs import of the package, as they do when they run here again."""
     global is_worker
     import gorgon
@@ -617,7 +654,9 @@ def set_up(package, number):
     _threads.ask = ask
     _processes.worker = number
     gorgon.__path__ = [package]
+    tell_main(*main)
     gorgon.RemoteError, gorgon.RemoteTraceback, gorgon.writable = RemoteError, RemoteTraceback, writable
+    gorgon.InterpreterPoolExecutor = InterpreterPoolExecutor
     gorgon.__getattr__ = find_name
 
 

@@ -172,7 +172,7 @@ class Worker:
         self.calls = 0
         try:
             _gorgon._call(self.handle, "builtins", "exec", [START, {"files": FILES, "options": {
-                "package": os.path.dirname(__file__), "number": self.number}}])
+                "package": os.path.dirname(__file__), "number": self.number, "main": _crossing.main_program()}}])
             if self.options["initializer"]:
                 self.initialize(*self.options["initializer"])
         except BaseException as error:

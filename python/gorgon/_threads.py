@@ -43,8 +43,13 @@ def kind_of(value):
     return "Queue" if isinstance(value, tuple(filter(None, classes))) else None
 
 
+def is_made_of_locks(value):
+    """Whether it is an object that acquires and releases others, as tqdm's."""
+    return hasattr(type(value), "acquire") and hasattr(type(value), "release") and hasattr(value, "__dict__")
+
+
 def found_in(roots):
-    """Identities of what is among these, or in plain containers that are."""
+    """Identities of what is among these, or in plain containers that are, or in locks that are made of others."""
     seen, rest = set(), list(roots)
     while rest:
         value = rest.pop()
@@ -57,6 +62,8 @@ def found_in(roots):
             rest.extend(value.values())
         elif isinstance(value, functools.partial):
             rest += value.args, value.keywords
+        elif is_made_of_locks(value):
+            rest.extend(vars(value).values())
     return seen
 
 

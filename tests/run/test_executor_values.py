@@ -319,3 +319,71 @@ class Others(Package):
                     print(call(one["Point"], 5).x, call(one["Point"](3).scaled), call(two["Point"]().scaled), call(two["scale"]), call(scale))
                     print([type(call(each)) is each for each in (Point, two["Point"])], type(call(one["Point"], 1)) is one["Point"])
             """).stdout.splitlines(), ["5 30 100 100 1", "[True, True] True"])
+
+    def test_pool_at_module_level(self):
+        """A worker that imports the module has it, too, which does no work there."""
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "service.py"), "w") as file:
+                file.write(textwrap.dedent("""
+                    import gorgon
+                    POOL = gorgon.InterpreterPoolExecutor(1)
+                    class Counting(gorgon.InterpreterPoolExecutor):
+                        pass
+                    def task(x):
+                        return 2 * x
+                    def nested():
+                        with POOL as pool:
+                            return pool.submit(task, 1).result()
+                    """))
+            self.check(f"""
+                sys.path.insert(0, {folder!r})
+                import service
+                print(service.POOL.submit(service.task, 4).result(), list(service.POOL.map(service.task, range(3))))
+                print(fails(service.POOL.submit(service.nested).result))
+                """, "8 [0, 2, 4]", "RuntimeError: InterpreterPoolExecutor: this is interpreter 0, pools are made in the host "
+                                    "(in a program: under if __name__ == '__main__')")
+
+    def test_locks_that_are_made_of_locks(self):
+        self.check("""
+            import multiprocessing, threading
+            class Both:  # as tqdm's
+                def __init__(self):
+                    self.locks = [multiprocessing.RLock(), threading.RLock()]
+                def acquire(self):
+                    for each in self.locks: each.acquire()
+                def release(self):
+                    for each in self.locks[::-1]: each.release()
+            def init(given):
+                global lock
+                lock = given
+            def count():
+                lock.acquire()
+                lock.release()
+                return len(lock.locks)
+            both = Both()
+            with Pool(1, initializer=init, initargs=(both,)) as pool:
+                print(pool.submit(count).result())
+                both.acquire()
+                future = pool.submit(count)
+                time.sleep(0.2)
+                print(future.done())
+                both.release()
+                print(future.result())
+            """, "2", "False", "2")
+
+    def test_processes_that_workers_start(self):
+        """By every way of multiprocessing's, with functions of the program, and whether or not its file has run in the worker."""
+        self.assertEqual(self.run_file("""
+            import multiprocessing, concurrent.futures
+            class P: pass
+            def square(x):
+                return x * x
+            def work(method, *args):
+                context = multiprocessing.get_context(method)
+                with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as pool:
+                    return list(pool.map(square, range(3)))
+            if __name__ == "__main__":
+                for args in (), (P(),):
+                    with Pool(1) as pool:
+                        print([pool.submit(work, method, *args).result() for method in ("fork", "spawn", "forkserver")])
+            """).stdout, "[[0, 1, 4], [0, 1, 4], [0, 1, 4]]\n" * 2)
