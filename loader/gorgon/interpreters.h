@@ -234,7 +234,7 @@ struct gorgon_start_opts {
  *
  * The calling thread is Python's main thread as long as the interpreter is started: there
  * signal handlers run, and blocking calls can be interrupted. It does not hold the GIL on
- * return. It must not block SIGINT if it is to be interrupted.
+ * return.
  *
  * Signals that Python handles reach a started interpreter as they reach a program. A Ctrl-C that
  * comes while the main thread is in no call is a KeyboardInterrupt in its next call. A host that

@@ -29,6 +29,7 @@ struct gorgon_signals {
 	int ended_by;	 // the timer's signal that has interrupted the program, or 0; atomic
 	int missed;	 // the timer's signal that could not interrupt it, or 0; atomic
 	bool has_thread; // atomic
+	bool interrupted; // its handler of SIGINT is to run; atomic
 	bool deliver;
 	bool denied; // it gets no handlers
 	gorgon_signals_filter *concerns; // whether a SIGCHLD is for the view; NULL: each is

@@ -122,8 +122,8 @@ static __attribute__((noinline)) pthread_t interruption_answer(struct gorgon_int
 
 	if (looks)
 		return state->python.main;
-	// Making the signal known asks which thread this is, too.
-	if (asked || ignores || !thread || request_of(thread) != state->ns || !state->python.trip ||
+	// Making the signal known asks which thread this is, too. The main thread finds it by itself.
+	if (asked || pthread_self() == state->python.main || ignores || !thread || request_of(thread) != state->ns || !state->python.trip ||
 	    !is_look_for_signals(state))
 		return pretends && !asked ? state->python.main : pthread_self();
 	// Python is about to handle all signals that wait. A SIGINT is for the call on the main thread.
@@ -151,6 +151,16 @@ bool gorgon_interruption_pretend(struct gorgon_interruption *state, bool begin_i
 	if (begin_it)
 		__atomic_store_n(&state->wanted, true, __ATOMIC_RELEASE);
 	return before;
+}
+
+void gorgon_interruption_trip(struct gorgon_interruption *state)
+{
+	// CPython tells its main thread of a signal only if that, as it believes, makes it known.
+	bool before = gorgon_interruption_pretend(state, true);
+
+	if (state->python.trip)
+		state->python.trip(GORGON_SIGNAL_RESERVED);
+	gorgon_interruption_pretend(state, before);
 }
 
 void gorgon_interruption_ignore(void)
@@ -243,8 +253,9 @@ static bool interruption_request(struct gorgon_interruption *state, struct gorgo
 {
 	struct gorgon_ns *nobody = NULL;
 
-	if (!thread || !__atomic_compare_exchange_n(&thread->interrupt, &nobody, state->ns, false, __ATOMIC_ACQ_REL,
-						    __ATOMIC_ACQUIRE))
+	if (!thread || (!__atomic_compare_exchange_n(&thread->interrupt, &nobody, state->ns, false, __ATOMIC_ACQ_REL,
+						     __ATOMIC_ACQUIRE) &&
+			nobody != state->ns))
 		return false;
 	__atomic_store_n(&state->wanted, true, __ATOMIC_RELEASE);
 	begin_to_wake();
@@ -259,6 +270,11 @@ bool gorgon_interruption_request(struct gorgon_interruption *state, pthread_t th
 	ret = interruption_request(state, find_thread(thread));
 	gorgon_threads_unlock();
 	return ret;
+}
+
+bool gorgon_interruption_request_main(struct gorgon_interruption *state)
+{
+	return gorgon_interruption_request(state, state->python.main);
 }
 
 bool gorgon_interruption_take(struct gorgon_interruption *state)

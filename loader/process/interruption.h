@@ -37,10 +37,17 @@ bool gorgon_interruption_pretend(struct gorgon_interruption *state, bool begin);
  * request can be taken all the same. */
 void gorgon_interruption_ignore(void);
 
+/* Let the main thread look for signals before its next bytecode: it finds GORGON_SIGNAL_RESERVED. Any thread, without
+ * the GIL, as long as Python is up. */
+void gorgon_interruption_trip(struct gorgon_interruption *state);
+
 /* Ask a thread of the process to take the request of this namespace: its blocking calls end with EINTR again and
  * again until it has, and on this thread functions that look for signals find GORGON_SIGNAL_RESERVED. False: there is
- * no such thread, or it has a request already. */
+ * no such thread, or it has a request of another namespace. */
 bool gorgon_interruption_request(struct gorgon_interruption *state, pthread_t thread);
+
+/* The same for the thread that Python takes for its main thread. */
+bool gorgon_interruption_request_main(struct gorgon_interruption *state);
 
 /* Take the request of the calling thread. False: it has none of this namespace. Safe in signal handlers. */
 bool gorgon_interruption_take(struct gorgon_interruption *state);

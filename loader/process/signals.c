@@ -24,8 +24,8 @@
 //   of the right copy answers;
 // - a signal to one thread (raise(), pthread_kill()) goes to the view of that thread,
 //   or to the host if the view has no function for it;
-// - a signal of the library to an interpreter (gorgon_signals_send()) goes to its view only,
-//   also while its main thread is in a call into another interpreter;
+// - an interrupt of the library (gorgon_signals_interrupt()) is a SIGINT to one view, also while its main
+//   thread is in a call into another interpreter. Nothing is sent as SIGINT, which the host may handle, ignore or block;
 // - the signal of a timer that a view has made (timers.c) goes to that view only; the kernel
 //   says which timer has sent it. While a view has timers the dispatcher is installed for
 //   their signals. If the view has no function for the signal, and the signal would end a process,
@@ -305,6 +305,12 @@ static void give_to_thread(int number, siginfo_t *info, void *context,
 		call_host(action_of_host(number), number, info, context);
 }
 
+static bool is_on_this_thread(const struct gorgon_signals *view)
+{
+	return __atomic_load_n(&view->has_thread, __ATOMIC_ACQUIRE) &&
+	       pthread_equal(view->thread, pthread_self());
+}
+
 // Take one pending signal of a view of this thread; @ret is the view's action. False: there is none.
 static bool take_pending(int number, brief *ret)
 {
@@ -314,8 +320,7 @@ static bool take_pending(int number, brief *ret)
 	begin_look();
 	view = __atomic_load_n(&gorgon_dispositions.views, __ATOMIC_ACQUIRE);
 	for (; view && !found; view = __atomic_load_n(&view->next, __ATOMIC_ACQUIRE)) {
-		found = __atomic_load_n(&view->has_thread, __ATOMIC_ACQUIRE) &&
-			pthread_equal(view->thread, pthread_self()) &&
+		found = is_on_this_thread(view) &&
 			__atomic_fetch_and(&view->pending, ~bit(number), __ATOMIC_ACQ_REL) & bit(number);
 		if (found)
 			*ret = action_of(view, number);
@@ -384,6 +389,51 @@ static bool give_timer(int number, siginfo_t *info, void *context)
 	return known;
 }
 
+bool gorgon_signals_handles_interrupts(const struct gorgon_signals *view)
+{
+	return is_function(action_of(view, SIGINT));
+}
+
+static bool take_interrupt(struct gorgon_signals *view)
+{
+	return __atomic_exchange_n(&view->interrupted, false, __ATOMIC_ACQ_REL);
+}
+
+// An interrupt that a view of this thread has a handler for. SIG_DFL: there is none.
+static brief take_interrupt_here(void)
+{
+	brief ret = (brief)SIG_DFL;
+	struct gorgon_signals *view;
+
+	begin_look();
+	view = __atomic_load_n(&gorgon_dispositions.views, __ATOMIC_ACQUIRE);
+	for (; view && !is_function(ret); view = __atomic_load_n(&view->next, __ATOMIC_ACQUIRE))
+		if (is_on_this_thread(view) && gorgon_signals_handles_interrupts(view) && take_interrupt(view))
+			ret = action_of(view, SIGINT);
+	end_look();
+	return ret;
+}
+
+// As if the kernel had sent it to this thread.
+static void call_for_interrupt(brief action, void *context)
+{
+	siginfo_t info = {.si_signo = SIGINT, .si_code = SI_TKILL};
+
+	info.si_pid = getpid();
+	info.si_uid = getuid();
+	signals_call(action, SIGINT, &info, context);
+}
+
+static void give_interrupts(void *context)
+{
+	brief action;
+
+	while (mine && is_function(action = take_interrupt_here())) {
+		call_for_interrupt(action, context);
+		signals_end_call(GORGON_SIGNAL_WAKE, context);
+	}
+}
+
 // Whether gorgon_signals_wake() has sent the signal.
 static bool is_wake(int number, const siginfo_t *info)
 {
@@ -399,6 +449,9 @@ static void signals_dispatch(int number, siginfo_t *info, void *context)
 		return;
 	if (is_fault(number, info))
 		gorgon_fault_recover();
+	// The kernel keeps one signal of a number for a thread: a signal of the host's may stand for ours.
+	if (number == GORGON_SIGNAL_WAKE)
+		give_interrupts(context);
 	if (is_wake(number, info)) {
 		// That a call was interrupted is what is wanted, unless somebody asks where the thread is.
 		void (*answer)(const void *) = __atomic_load_n(&on_wake, __ATOMIC_ACQUIRE);
@@ -615,22 +668,31 @@ void gorgon_signals_silence(struct gorgon_signals *view)
 	__atomic_store_n(&view->deliver, false, __ATOMIC_RELEASE);
 }
 
-bool gorgon_signals_send(struct gorgon_signals *view, int number)
-{
-	struct sigaction now;
-	sigset_t saved;
-	bool ret;
+// --- interrupts -----------------------------------------------------------------------------
 
-	gorgon_masked_lock(&lock, &saved);
-	// If the host has put its own disposition in place of the dispatcher, the signal could end the process.
-	ret = is_function(action_of(view, number)) && !sigaction(number, NULL, &now) &&
-	      now.sa_sigaction == signals_dispatch;
-	if (ret) {
-		__atomic_or_fetch(&view->pending, bit(number), __ATOMIC_ACQ_REL);
-		pthread_kill(view->thread, number);
-	}
-	gorgon_masked_unlock(&lock, &saved);
-	return ret;
+bool gorgon_signals_interrupt(struct gorgon_signals *view)
+{
+	__atomic_store_n(&view->interrupted, true, __ATOMIC_RELEASE);
+	return gorgon_signals_wake(gorgon_signals_tid(view));
+}
+
+enum gorgon_signals_interrupt gorgon_signals_take_interrupt(struct gorgon_signals *view)
+{
+	brief action = action_of(view, SIGINT);
+	ucontext_t context; // a handler that looks at it finds a thread that runs nowhere
+
+	if (!take_interrupt(view))
+		return GORGON_INTERRUPT_NONE;
+	if (!is_function(action))
+		return GORGON_INTERRUPT_TAKEN;
+	memset(&context, 0, sizeof(context));
+	call_for_interrupt(action, &context);
+	return GORGON_INTERRUPT_HANDLED;
+}
+
+void gorgon_signals_drop_interrupt(struct gorgon_signals *view)
+{
+	take_interrupt(view);
 }
 
 bool gorgon_signals_wake(pid_t tid)

@@ -29,9 +29,22 @@ void gorgon_signals_leave(struct gorgon_signals *signals, struct gorgon_signals 
 /* No handler of the view runs any more for a signal that is not a fault. */
 void gorgon_signals_silence(struct gorgon_signals *signals);
 
-/* Let the view's thread, which it must have, run its handler of a signal. False: there is
- * no such handler, or the host has put its own in place of our dispatcher. */
-bool gorgon_signals_send(struct gorgon_signals *signals, int number);
+/* An interrupt, which is SIGINT to the view and nothing to the process. Let the view's thread, which it
+ * must have, run the view's handler of SIGINT, and end its blocking call: GORGON_SIGNAL_WAKE tells it. Without a
+ * handler the interrupt waits to be taken. False: the thread was not told, and has it all the same. */
+bool gorgon_signals_interrupt(struct gorgon_signals *signals);
+bool gorgon_signals_handles_interrupts(const struct gorgon_signals *signals);
+
+/* What has become of the interrupt that a view waits for. */
+enum gorgon_signals_interrupt {
+	GORGON_INTERRUPT_NONE,	  /* there is none, or its handler has run before */
+	GORGON_INTERRUPT_HANDLED, /* its handler has run now */
+	GORGON_INTERRUPT_TAKEN,	  /* there is no handler: the interrupt is the caller's matter now */
+};
+/* Take it, on the view's thread. */
+enum gorgon_signals_interrupt gorgon_signals_take_interrupt(struct gorgon_signals *signals);
+/* Take it back. */
+void gorgon_signals_drop_interrupt(struct gorgon_signals *signals);
 
 /* Send a signal from the process to itself: the calling thread takes it before this returns, and spreads it.
  * False: nothing was done, because the thread is not the view's, or blocks the signal. */
@@ -40,8 +53,8 @@ bool gorgon_signals_queue_self(struct gorgon_signals *signals, int number);
 /* The signal that ends blocking calls, which debuggers pass on without a word. */
 #define GORGON_SIGNAL_WAKE SIGURG
 
-/* End the blocking call that a thread of this process is in, with EINTR; the signal does nothing else. False: the
- * thread has ended, or the host has put its own handler in place of our dispatcher. */
+/* End the blocking call that a thread of this process is in, with EINTR; the signal does nothing else, unless the
+ * thread has an interrupt. False: the thread has ended. */
 bool gorgon_signals_wake(pid_t tid);
 
 /* Call @fn in the handler of that signal, with the third argument of the handler. */

@@ -12,9 +12,9 @@
 // CPython had called; the interpreter has ended then. On a thread without an entry exit()
 // ends the thread.
 //
-// Interrupts. An entry on Python's main thread gets SIGINT, which this interpreter alone sees: the
-// signal ends system calls (EINTR), and Python, which looks for signals in blocking calls, too, makes
-// a KeyboardInterrupt of it. Entries on other threads, and threads that Python has started, are reached
+// Interrupts. An entry on Python's main thread gets what this interpreter takes for SIGINT: a signal
+// ends system calls (EINTR), and Python, which looks for signals in blocking calls, too, makes
+// a KeyboardInterrupt of it. The host may block that signal: it does not while a thread is in an entry. Entries on other threads, and threads that Python has started, are reached
 // as interrupt.c says. An interrupt is meant for an entry and not for its thread: an interrupt that would
 // arrive after the end of the entry is taken back, see gorgon_call_close().
 //
@@ -175,13 +175,6 @@ bool gorgon_call_is_inside(const struct gorgon_interp *interp)
 	return find_own_call(interp);
 }
 
-bool gorgon_call_is_main(const struct gorgon_interp *interp)
-{
-	uint64_t thread = gorgon_thread_serial();
-
-	return thread && interp->calls.main_thread == thread;
-}
-
 unsigned gorgon_call_state(struct gorgon_interp *interp)
 {
 	enum gorgon_interp_state ret;
@@ -264,6 +257,7 @@ static struct gorgon_error *push_call(struct gorgon_interp *interp, struct gorgo
 				      const struct gorgon_transition *states)
 {
 	uint64_t thread = gorgon_thread_serial(); // may take the loader's lock
+	const struct gorgon_thread *record = gorgon_thread_peek();
 
 	lock_calls(interp);
 	if (interp->calls.state != states->from) {
@@ -283,7 +277,7 @@ static struct gorgon_error *push_call(struct gorgon_interp *interp, struct gorgo
 		.interp = interp,
 		.thread = pthread_self(),
 		.cpu_ns = gorgon_clock_ns(CLOCK_THREAD_CPUTIME_ID),
-		.tid = gettid(),
+		.tid = record ? (pid_t)record->tid : gettid(),
 		.on_main_thread = thread && interp->calls.main_thread == thread,
 		.first = !find_own_call(interp),
 		.closed = states->during == GORGON_INTERP_STOPPING ||
@@ -375,6 +369,35 @@ static void skip_call_entries(struct gorgon_call *call)
 	release_calls_gil(call->interp);
 }
 
+static sigset_t wake_set(void)
+{
+	sigset_t ret;
+
+	sigemptyset(&ret);
+	sigaddset(&ret, GORGON_SIGNAL_WAKE);
+	return ret;
+}
+
+// Returns whether the thread blocked the signal that ends blocking calls.
+static bool unblock_wake(void)
+{
+	const sigset_t wake = wake_set();
+	sigset_t before;
+
+	return !pthread_sigmask(SIG_UNBLOCK, &wake, &before) && sigismember(&before, GORGON_SIGNAL_WAKE);
+}
+
+// Nobody asks for a signal to the thread any more. One that was being sent comes here, not to a sigwait() of the host's.
+static void block_wake(void)
+{
+	const sigset_t wake = wake_set();
+
+	gorgon_threads_lock();
+	gorgon_threads_unlock();
+	sched_yield(); // any system call delivers it
+	pthread_sigmask(SIG_BLOCK, &wake, NULL);
+}
+
 static void enter_call(struct gorgon_call *call, struct gorgon_signals **outer)
 {
 	if (!call->on_main_thread)
@@ -421,13 +444,14 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 	struct gorgon_error *err;
 	struct gorgon_call call;
 	void *outer_locale;
+	bool exempt, blocked;
 	enum way way;
-	bool exempt;
 
 	if ((err = push_call(interp, &call, states)))
 		return err;
 	if (states->from == GORGON_INTERP_CREATED)
 		gorgon_interrupt_set_main(interp);
+	blocked = unblock_wake();
 	enter_call(&call, &outer_signals);
 	gorgon_altstack_provide(gorgon_thread_peek());
 	outer_locale = gorgon_locale_enter(interp->ns->locale);
@@ -443,6 +467,8 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 		gorgon_usage_exempt(exempt);
 	gorgon_locale_leave(outer_locale);
 	leave_call(&call, outer_signals);
+	if (blocked)
+		block_wake();
 	__atomic_add_fetch(&interp->calls.count, 1, __ATOMIC_RELAXED);
 	// After pop_call() another thread may destroy the interpreter.
 	if (way == ABANDONED)
@@ -751,7 +777,8 @@ static struct gorgon_error *throw_into_all(struct gorgon_interp *interp, void *c
 static struct gorgon_error *interrupt_call_entries(struct gorgon_interp *interp, bool or_next,
 						   bool *others)
 {
-	bool on_main = false, sent = true;
+	struct gorgon_error *err = NULL;
+	bool on_main = false;
 
 	lock_calls(interp);
 	if (interp->calls.state == GORGON_INTERP_STARTING) { // Python has no handlers yet
@@ -770,18 +797,13 @@ static struct gorgon_error *interrupt_call_entries(struct gorgon_interp *interp,
 	interp->calls.senders += on_main;
 	unlock_calls(interp);
 	if (on_main) {
-		sent = gorgon_signals_send(interp->ns->signals, SIGINT);
+		err = gorgon_interrupt_main(interp);
 		lock_calls(interp);
 		interp->calls.senders--;
 		pthread_cond_broadcast(&interp->calls.ended);
 		unlock_calls(interp);
 	}
-	if (!sent)
-		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-					   "interpreter %u: cannot be interrupted: it has no handler "
-					   "for SIGINT, or the host has set one over it",
-					   interp->number);
-	return NULL;
+	return err;
 }
 
 static bool is_started(struct gorgon_interp *interp)

@@ -21,6 +21,7 @@
 #include "home.h"
 #include "pyfiles.h"
 #include "imports.h"
+#include "interrupt.h"
 #include "interp.h"
 #include "limits.h"
 #include "module.h"
@@ -251,7 +252,8 @@ static struct gorgon_error *run_python(struct gorgon_interp *interp, int argc, i
 		return err;
 	if (status.type)
 		exit_with(status); // does not return: prints Python's own message and calls exit()
-	if ((err = gorgon_ending_prepare(interp)))
+	if ((err = gorgon_ending_prepare(interp)) ||
+	    (interp->isolation->counts_memory && (err = gorgon_interrupt_prepare(interp))))
 		return err;
 	gorgon_imports_begin(interp);
 	if (hidden)

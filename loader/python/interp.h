@@ -3,6 +3,7 @@
 #ifndef GORGON_PYTHON_INTERP_H
 #define GORGON_PYTHON_INTERP_H
 
+#include "ns/thread.h"
 #include "gorgon.h"
 #include "isolate/isolate.h"
 #include "block.h"
@@ -74,6 +75,7 @@ struct gorgon_calls {
 	unsigned finishers;	    /* threads of ours that stop it; see stop.c */
 	unsigned abandoning;	    /* threads of ours that are about it; see abandon.c */
 	bool interrupt_next;	    /* the next entry begins interrupted */
+	bool interruptible;	    /* Python is up and prepared for interrupts of its main thread; see interrupt.c */
 	unsigned senders;	    /* threads that are sending a signal to the main thread's entries */
 	uint64_t main_thread;	    /* serial of the thread that has started Python; 0: none */
 	pid_t pid;		    /* process that has started it */
@@ -255,7 +257,13 @@ void gorgon_call_give_up(void);
 /* Whether the calling thread is in the interpreter. */
 bool gorgon_call_is_inside(const struct gorgon_interp *interp);
 /* Whether the calling thread is the one that has started Python, not a later one with its pthread_t. */
-bool gorgon_call_is_main(const struct gorgon_interp *interp);
+static inline bool gorgon_call_is_main(const struct gorgon_interp *interp)
+{
+	uint64_t thread = gorgon_thread_serial();
+
+	return thread && interp->calls.main_thread == thread;
+}
+
 /* Whether this process is a forked child of the one that has started Python. */
 bool gorgon_call_is_forked(const struct gorgon_interp *interp);
 /* What the interpreter is; and processor time of entries, those that have ended and those that run. */

@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: MIT
 // An exception on a thread of an interpreter, wherever the thread is.
 //
-// Two ways lead to a thread, and the first that arrives closes the other. In bytecode an asynchronous exception
-// (PyThreadState_SetAsyncExc()) arrives. Its type is ours: Python calls it to make the exception, which shows that
-// it has arrived, and gets a plain KeyboardInterrupt. In a blocking call a signal arrives that no program can have
-// (../process/interruption.c); its handler, a function of ours in Python's table of handlers, raises
-// KeyboardInterrupt on a thread that has a request, and does nothing on others. The program's own handler of SIGINT
-// plays no part.
+// An interrupt of the main thread is a SIGINT to its interpreter, and to nobody else in the
+// process, whatever the host does with SIGINT (../process/signals.c). SIGURG tells the thread. In
+// that signal's handler it runs what its interpreter has set for SIGINT, which is CPython's
+// function, and CPython calls the program's. In case SIGURG is blocked, or ends a system call that
+// has not begun yet, there are two more ways: SIGURG is sent again until Python has looked for
+// signals, and Python is told that a signal has come which no program can have
+// (../process/interruption.c). Its handler looks for the interrupt, and raises KeyboardInterrupt if
+// the program has no handler of SIGINT.
 //
-// Python calls both functions, and they find their interpreter by the address to which they return. If the system's linker
-// has loaded libpython, none of this is possible: then an asynchronous KeyboardInterrupt reaches bytecode only.
+// Two ways lead to another thread, and the first that arrives closes the other. In bytecode an
+// asynchronous exception (PyThreadState_SetAsyncExc()) arrives. Its type is ours: Python calls it
+// to make the exception, which shows that it has arrived, and gets a plain KeyboardInterrupt. In a
+// blocking call a signal arrives that no program can have (../process/interruption.c); its handler,
+// a function of ours in Python's table of handlers, raises KeyboardInterrupt on a thread that has a
+// request, and does nothing on others. The program's own handler of SIGINT plays no part.
+//
+// Python calls both functions, and they find their interpreter by the address to which they return.
+// If the system's linker has loaded libpython, none of this is possible: then an asynchronous
+// KeyboardInterrupt reaches bytecode only.
 
 #define _GNU_SOURCE
 #include "interrupt.h"
@@ -50,7 +60,8 @@ void gorgon_interrupt_set_main(struct gorgon_interp *interp)
 {
 	struct gorgon_interruption_python python = {
 		.main = pthread_self(),
-		// From 3.12 on Py_MakePendingCalls() ends with a jump to another function, which asks again.
+		// From 3.12 on Py_MakePendingCalls() ends with a jump to another function, which
+		// asks again.
 		.checks = {interruptible_range_of(interp, "PyErr_CheckSignals"),
 			   interruptible_range_of(interp, "Py_MakePendingCalls"),
 			   interruptible_range_of(interp, "_PyEval_MakePendingCalls")},
@@ -73,6 +84,15 @@ static PyObject *make_interrupt(PyTypeObject *type, PyObject *args, PyObject *kw
 	return interp->api->PyObject_Call(*interp->api->PyExc_KeyboardInterrupt, args, kwargs);
 }
 
+static bool is_interrupt_to_raise(struct gorgon_interp *interp)
+{
+	bool taken = gorgon_interruption_take(interruption_of(interp));
+
+	if (!gorgon_call_is_main(interp))
+		return taken;
+	return gorgon_signals_take_interrupt(interp->ns->signals) == GORGON_INTERRUPT_TAKEN;
+}
+
 // The handler: the signal has arrived, on whichever thread.
 static PyObject *handle_interrupt(PyObject *none, PyObject *args)
 {
@@ -80,11 +100,15 @@ static PyObject *handle_interrupt(PyObject *none, PyObject *args)
 	const struct gorgon_api *api = interp->api;
 
 	(void)args;
-	if (gorgon_interruption_take(interruption_of(interp))) {
+	if (is_interrupt_to_raise(interp)) {
 		api->PyThreadState_SetAsyncExc((unsigned long)pthread_self(), NULL);
 		api->PyErr_SetNone(*api->PyExc_KeyboardInterrupt);
 		return NULL;
 	}
+	// A handler of the program's that is due now is called here: what blocks would go on before
+	// it is called elsewhere.
+	if (gorgon_call_is_main(interp) && api->PyErr_CheckSignals())
+		return NULL;
 	api->Py_IncRef(none);
 	return none;
 }
@@ -124,18 +148,76 @@ static bool set_interrupt_handler(struct gorgon_interp *interp)
 	return result;
 }
 
+static void set_interruptible(struct gorgon_interp *interp, bool value)
+{
+	pthread_mutex_lock(&interp->calls.lock);
+	interp->calls.interruptible = value;
+	pthread_mutex_unlock(&interp->calls.lock);
+}
+
+// Python frees the capsule when no Python code will run any more: its structures are about to go.
+static void close_interrupts(PyObject *capsule)
+{
+	struct gorgon_interp *interp = interp_at(__builtin_return_address(0));
+
+	(void)capsule;
+	set_interruptible(interp, false);
+}
+
+// Objects in the interpreter's dict are the last that Python frees.
+static bool prepare_close_interrupts(struct gorgon_interp *interp)
+{
+	PyObject *dict = API(interp, PyInterpreterState_GetDict)(API(interp, PyInterpreterState_Get)());
+	PyObject *capsule = API(interp, PyCapsule_New)(interp, NULL, close_interrupts);
+	bool ret = dict && capsule && !API(interp, PyDict_SetItemString)(dict, "gorgon.interrupt", capsule);
+
+	interp->api->Py_DecRef(capsule);
+	return ret;
+}
+
 struct gorgon_error *gorgon_interrupt_prepare(struct gorgon_interp *interp)
 {
 	PyObject *type = make_interrupt_type(interp);
 
-	if (type && set_interrupt_handler(interp)) {
+	if (type && set_interrupt_handler(interp) && prepare_close_interrupts(interp)) {
 		interp->interrupt_type = type;
+		set_interruptible(interp, true);
 		return NULL;
 	}
 	interp->api->Py_DecRef(type);
 	interp->api->PyErr_Clear();
 	return gorgon_error_create(GORGON_ERROR_PYTHON, "interpreter %u: Python refuses what its threads are interrupted with",
 				   interp->number);
+}
+
+// The thread is told first, which is fast. The request repeats that until Python has looked for
+// signals. What is made known to Python comes last, so that Python takes the request in any case.
+struct gorgon_error *gorgon_interrupt_main(struct gorgon_interp *interp)
+{
+	struct gorgon_interruption *state = interruption_of(interp);
+	struct gorgon_signals *signals = interp->ns->signals;
+	bool interruptible;
+
+	pthread_mutex_lock(&interp->calls.lock);
+	interruptible = interp->calls.interruptible;
+	pthread_mutex_unlock(&interp->calls.lock);
+	if (!interruptible && !gorgon_signals_handles_interrupts(signals))
+		return interp->isolation->counts_memory
+			       ? gorgon_error_create(GORGON_ERROR_BUSY,
+						     "interpreter %u: cannot be interrupted: Python is starting or ending",
+						     interp->number)
+			       : gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+						     "interpreter %u: cannot be interrupted: it has no handler for SIGINT",
+						     interp->number);
+	gorgon_signals_interrupt(signals);
+	if (!interruptible)
+		return NULL;
+	gorgon_interruption_request_main(state);
+	pthread_mutex_lock(&interp->calls.lock);
+	if (interp->calls.interruptible)
+		gorgon_interruption_trip(state);
+	pthread_mutex_unlock(&interp->calls.lock);
+	return NULL;
 }
 
 void gorgon_interrupt_thread(struct gorgon_interp *interp, pthread_t thread)
@@ -171,5 +253,7 @@ struct gorgon_error *gorgon_interrupt_own_threads(struct gorgon_interp *interp)
 void gorgon_interrupt_take_back(struct gorgon_interp *interp)
 {
 	gorgon_interruption_take(interruption_of(interp));
+	if (gorgon_call_is_main(interp))
+		gorgon_signals_drop_interrupt(interp->ns->signals);
 	interp->api->PyThreadState_SetAsyncExc((unsigned long)pthread_self(), NULL);
 }

@@ -8,6 +8,10 @@
 /* The calling thread has started Python, which takes it for the main thread from now on. */
 void gorgon_interrupt_set_main(struct gorgon_interp *interp);
 
+/* Interrupt the main thread, which is in the interpreter and stays there meanwhile: its handler of SIGINT is called, or it
+ * gets KeyboardInterrupt if there is none. Any thread, without the GIL. GORGON_ERROR_BUSY: Python is starting or ending. */
+struct gorgon_error *gorgon_interrupt_main(struct gorgon_interp *interp);
+
 /* The caller of the functions below holds the GIL. */
 
 /* Give Python the exception type and the signal handler that interrupt threads. On the main thread: setting a handler makes Python

@@ -29,7 +29,6 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -400,12 +399,7 @@ static void *work_in_pool(void *arg)
 	struct worker *worker = arg;
 	struct gorgon_pool *pool = worker->pool;
 	struct gorgon_job *job;
-	sigset_t interrupt;
 
-	// SIGINT interrupts the interpreter.
-	sigemptyset(&interrupt);
-	sigaddset(&interrupt, SIGINT);
-	pthread_sigmask(SIG_UNBLOCK, &interrupt, NULL);
 	worker->err = has_pool_own_files(pool) ? take_pool_files(worker) : NULL;
 	if (!worker->err)
 		worker->err = make_pool_interp(pool, &worker->interp);

@@ -277,23 +277,39 @@ static void signals_kept_from_interpreters_are_the_hosts(void **state)
 	assert_int_equal(test_in_child(send_ctrl_c, ""), 7);
 }
 
-static void interrupt_without_a_handler_is_refused(void **state)
+// A program that ignores SIGINT, or has its default, gets KeyboardInterrupt; one with a handler gets that called, once.
+static void interrupt_of_a_program_that_does_not_handle_it(void **state)
 {
-	struct gorgon_interp *interp = test_interp_create(NULL);
-	struct thread thread = {
-		.interp = interp,
-		.source = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" WAIT,
+	static const char *const sources[] = {
+		"import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" REACHED TEST_LOOP,
+		"import signal; signal.signal(signal.SIGINT, signal.SIG_DFL)\n" REACHED "import time; time.sleep(1000)\n",
 	};
+	struct gorgon_interp *interp = start();
 
 	(void)state;
+	alarm(120);
 	init_waiting();
-	pthread_create(&thread.thread, NULL, time_loop, &thread);
-	sem_wait(&reached);
-	assert_error(gorgon_interp_interrupt(interp), GORGON_ERROR_UNSUPPORTED,
-		     "cannot be interrupted: it has no handler for SIGINT");
-	sem_post(&go_on);
-	assert_ok(join(&thread));
+	for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++)
+		interrupt_main(interp, sources[i]);
+	run(interp, "import signal, time\n"
+		    "seen = []\n"
+		    "def late(*args):\n"
+		    "  seen.append(args[0])\n"
+		    "  raise TimeoutError(len(seen))\n"
+		    "signal.signal(signal.SIGINT, late)\n");
+	for (int i = 0; i < 2; i++) {
+		struct interrupter interrupter = {.interp = interp};
+		pthread_t thread;
+
+		pthread_create(&thread, NULL, interrupt_when_reached, &interrupter);
+		assert_raised(gorgon_interp_run_string(interp, i ? REACHED TEST_LOOP : REACHED "time.sleep(1000)\n", NULL),
+			      "TimeoutError", i ? "2" : "1");
+		pthread_join(thread, NULL);
+		assert_ok(interrupter.err);
+	}
+	run(interp, "assert seen == [signal.SIGINT] * 2, seen");
 	destroy(interp);
+	alarm(0);
 }
 
 int main(void)
@@ -307,7 +323,7 @@ int main(void)
 		cmocka_unit_test(interrupt_while_an_error_is_made_comes_too_late),
 		cmocka_unit_test(interrupt_while_in_another_interpreter_comes_afterwards),
 		cmocka_unit_test(signals_kept_from_interpreters_are_the_hosts),
-		cmocka_unit_test(interrupt_without_a_handler_is_refused),
+		cmocka_unit_test(interrupt_of_a_program_that_does_not_handle_it),
 	};
 
 	return cmocka_run_group_tests_name("interrupt", tests, test_warm_up, NULL);
