@@ -15,6 +15,10 @@
 //
 // A reference whose version names a shared library is looked up outside first: a private libunwind
 // must not define the _Unwind_* that libgcc_s is to define. All others are looked up inside first.
+//
+// Memory has one allocator. A private library may define malloc() (tcmalloc, jemalloc, mimalloc), but blocks come from and go to
+// the C library and libstdc++, too, which use the process's. In a process the global scope has the C library, so its malloc()
+// comes first there as well. The operators of C++ that such a library defines would mix with libstdc++'s in the same way.
 
 #define _GNU_SOURCE
 #include "scope.h"
@@ -155,12 +159,39 @@ struct gorgon_binding gorgon_scope_find_outside(struct gorgon_ns *ns,
 	return ret;
 }
 
+// malloc()'s family, and operator new and delete.
+static bool is_allocation(const char *name)
+{
+	static const char *const functions[] = {"malloc", "calloc", "realloc", "free", "cfree", "memalign", "aligned_alloc",
+						"posix_memalign", "valloc", "pvalloc", "reallocarray", "malloc_usable_size"};
+	static const char *const operators[] = {"_Znw", "_Zna", "_Zdl", "_Zda"};
+
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
+		if (!strcmp(name, functions[i]))
+			return true;
+	for (size_t i = 0; i < sizeof(operators) / sizeof(*operators); i++)
+		if (!strncmp(name, operators[i], strlen(operators[i])))
+			return true;
+	return false;
+}
+
+// Whether @definer has an allocator of its own that @object's reference to @name is not to get.
+static bool is_second_allocator(const struct gorgon_object *definer, const struct gorgon_object *object, const char *name)
+{
+	struct gorgon_symbol_query query;
+
+	if (!is_allocation(name) || (object && (object->deepbind || (object == definer && object->image->symbolic))))
+		return false;
+	query = gorgon_symbol_query("malloc", NULL);
+	return gorgon_symbol_find(definer->image, &query);
+}
+
 struct gorgon_binding gorgon_scope_find(struct gorgon_ns *ns, struct gorgon_object *object,
 					const struct gorgon_scope *scope,
 					const struct gorgon_symbol_query *query)
 {
 	bool outside_first = query->file && gorgon_ns_has_system(ns, query->file);
-	struct gorgon_binding ret;
+	struct gorgon_binding ret, outside;
 	void *replaced;
 
 	if (outside_first) {
@@ -169,6 +200,11 @@ struct gorgon_binding gorgon_scope_find(struct gorgon_ns *ns, struct gorgon_obje
 			return ret;
 	}
 	ret = find_inside(ns, object, scope, query);
+	if (ret.found && is_second_allocator(ret.object, object, query->name)) {
+		outside = gorgon_scope_find_outside(ns, object, scope->provider, query);
+		if (outside.found)
+			return outside;
+	}
 	if (ret.found && (replaced = gorgon_interpose_find_defined(ns, ret.object, query->name)))
 		return (struct gorgon_binding){.found = true,
 					       .source = GORGON_BOUND_REPLACED,
