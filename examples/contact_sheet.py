@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Small pictures of all pictures in a folder, on one sheet: a batch for as many processors as there are.
 
-    pip install pillow numpy gorgon
+    pip install pillow numpy gorgon-interpreters
     python3 contact_sheet.py FOLDER SHEET.png
 
 Pillow decodes under its interpreter's GIL in large part, and what is done with each pixel in Python is under it

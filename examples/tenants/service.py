@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A web service with a model for each tenant, in one process.
 
-    pip install uvicorn numpy gorgon
+    pip install uvicorn numpy gorgon-interpreters
     python3 service.py 8000 &
     curl --data '[1, 2, 3]' http://127.0.0.1:8000/alpha
 

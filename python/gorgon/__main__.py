@@ -10,7 +10,7 @@ import gorgon
 
 PACKAGE = gorgon.__path__[0]
 USAGE = """usage: python3 -m gorgon [info]
-       python3 -m gorgon --version
+       python3 -m gorgon --help | --version
        python3 -m gorgon gdb|lldb PID | PROGRAM.py [ARG...] | OPTION...
        python3 -m gorgon symdump PID|CORE [OPTION...]"""
 LLDBS = ["lldb", *(f"lldb-{number}" for number in range(40, 15, -1))]  # Debian's names have numbers
@@ -58,6 +58,8 @@ def main(words):
         print(f"gorgon {gorgon.__version__}, {PACKAGE}")
         if words != ["--version"]:
             info()
+    elif words in (["--help"], ["-h"]):
+        print(USAGE)
     elif words[0] in ("gdb", "lldb") and not scripts():
         raise SystemExit("the scripts of gdb and lldb are not here: install gorgon-tools, or the wheel")
     elif words[0] == "gdb":

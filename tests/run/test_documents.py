@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Documents lead to what is there, and the README stays short."""
 
+import glob
 import os
 import re
 import tempfile
@@ -69,6 +70,18 @@ class Documents(unittest.TestCase):
                               ("examples/gorgon.wrap", rf"directory = gorgon-{version}\nsource_filename = gorgon-{version}\.tar\.gz\n"),
                               ("python/gorgon/__init__.py", rf'__version__ = "{version.replace("-", "")}"')):
             self.assertRegex(read(name), re.compile(pattern, re.S), name)
+
+    def test_one_place_has_the_address_of_the_maintainers(self):
+        """debian/changelog cannot be without it."""
+        with open(os.path.join(ROOT, "debian", "control")) as file:
+            address = re.search(r"^Maintainer: .*<(.*)>$", file.read(), re.M)[1]
+        files = []
+        for path in glob.glob(f"{ROOT}/debian/*") + glob.glob(f"{ROOT}/rpm/*") + glob.glob(f"{ROOT}/*.*") + glob.glob(f"{ROOT}/python/*.*"):
+            if os.path.isfile(path):
+                with open(path, errors="replace") as file:
+                    files += [os.path.relpath(path, ROOT)] if address in file.read() else []
+        files.sort()
+        self.assertEqual(files, ["debian/changelog", "debian/control"])
 
     def test_the_comparison_has_the_figures_of_the_results(self):
         with tempfile.NamedTemporaryFile("w+", suffix=".md") as file:

@@ -25,7 +25,7 @@ class Distribution(Package):
                 run(PYTHON3, SETUP, "-q", "sdist", "-d", folder, cwd=package, env=env).check_returncode()
             with tarfile.open(glob.glob(f"{folder}/*.tar.gz")[0]) as archive:
                 archive.extractall(folder)
-            source = glob.glob(f"{folder}/gorgon-*/")[0]
+            source = glob.glob(f"{folder}/gorgon[-_]interpreters-*/")[0]
             subprocess.run([PYTHON3, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "--no-index",
                             "--root-user-action=ignore", "--target", f"{folder}/site", source], check=True)
             result = run(PYTHON3, "-m", "gorgon", cwd=folder, env={"PYTHONPATH": f"{folder}/site"})
@@ -79,6 +79,9 @@ class Distribution(Package):
                                  (("lldb", "--version"), f"{tools}/lldb-19|{lldb}--version|"),
                                  (("symdump", "12", "--stacks"), f"{tools}/gorgon-symdump|12|--stacks|")):
                 self.assertEqual(module(*given, PATH=tools).stdout, begun)
+            for word in "--help", "-h":
+                asked = module(word)
+                self.assertEqual((asked.returncode, asked.stderr, asked.stdout.splitlines()[0]), (0, "", "usage: python3 -m gorgon [info]"))
             wrong = module("nothing")
             self.assertEqual((wrong.returncode, wrong.stderr.splitlines()[0]), (1, "usage: python3 -m gorgon [info]"))
 
@@ -87,7 +90,7 @@ class Distribution(Package):
             version = re.search(r"^VERSION := (.*)$", file.read(), re.M)[1].replace("-rc", "rc")  # as Python's packages spell it
         self.check("""
             import importlib.metadata
-            print(gorgon.__version__, importlib.metadata.version("gorgon"))
+            print(gorgon.__version__, importlib.metadata.version("gorgon-interpreters"))
             """, f"{version} {version}")
 
     def test_types_are_those_of_the_module(self):
