@@ -101,7 +101,7 @@ def record(debugger):
     """[(typed or None, line with colours)]."""
     program = shutil.which("gdb") if debugger == "gdb" else next(filter(None, map(shutil.which, ("lldb-19", *(f"lldb-{n}" for n in range(20, 30)), "lldb"))))
     options = ["-nx", "-q", "--args"] if debugger == "gdb" else ["--no-lldbinit", "--"]
-    environment = dict(os.environ, TERM="xterm-256color", PATH=f"{BUILD}:{os.environ['PATH']}", COLUMNS="500", PYTHONWARNINGS="ignore")
+    environment = dict(os.environ, TERM="xterm-256color", PATH=f"{BUILD}:/usr/bin:{os.environ['PATH']}", COLUMNS="500", PYTHONWARNINGS="ignore")
     environment.pop("DEBUGINFOD_URLS", None)
     session = Session(debugger, [program, *options, shutil.which("gorgon", path=BUILD) or sys.exit("picture: make all"), *PROGRAM[1:]], environment)
     session.read()
