@@ -87,7 +87,7 @@ static const struct gorgon_bound always[] = {
 	{"secure_getenv", gorgon_process_secure_getenv, 1, 0, GORGON_OWN, "as getenv"},
 	{"kill", gorgon_process_kill, 2, 0, GORGON_OWN,
 	 "after an unhandled Ctrl-C CPython ends by sending its process SIGINT, which must not end the host; a fault is raised on "
-	 "the calling thread"},
+	 "the calling thread; what the program handles, ignores or waits for no other program gets"},
 	{"exit", gorgon_process_exit, 1, 0, GORGON_OWN, "ends the interpreter, never the host"},
 };
 

@@ -18,8 +18,9 @@ extern "C" {
 struct gorgon_pool_opts {
 	size_t size; /**< sizeof(struct gorgon_pool_opts) */
 	/** Options of each interpreter; NULL for defaults. The structures are copied; the strings and
-	 * lists in them are not, and must live as long as the pool. Signals of the process do not
-	 * reach a pool: @c no_signals in struct gorgon_ns_opts is always set. */
+	 * lists in them are not, and must live as long as the pool. Jobs have signals as programs
+	 * have: handlers, alarms, what they send to themselves, SIGCHLD of their children; unless
+	 * @c no_signals in struct gorgon_ns_opts is set. A SIGINT to the process is the host's. */
 	const struct gorgon_interp_opts *interp;
 	const struct gorgon_start_opts *start;
 	unsigned count;	     /**< interpreters; 0 for as many as there are processors */

@@ -50,6 +50,7 @@ static void add_wish(const struct sigaction *action, struct wishes *ret)
 	sigorset(&ret->mask, &ret->mask, &action->sa_mask);
 }
 
+// What a worker ignores the process does not, but for what a system call sends to its own thread.
 static void ask_views(int number, struct wishes *ret)
 {
 	for (struct gorgon_signals *view = known->views; view; view = view->next) {
@@ -58,7 +59,7 @@ static void ask_views(int number, struct wishes *ret)
 		if (view->set & bit(number) && is_function((brief)wanted->sa_handler))
 			add_wish(wanted, ret);
 		else if (view->set & bit(number) && wanted->sa_handler == SIG_IGN)
-			ret->ignore = true;
+			ret->ignore |= !view->is_worker || number == SIGPIPE || number == SIGXFSZ;
 	}
 }
 

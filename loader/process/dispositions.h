@@ -31,6 +31,7 @@ struct gorgon_signals {
 	bool has_thread; // atomic
 	bool interrupted; // its handler of SIGINT is to run; atomic
 	bool deliver;
+	bool is_worker; // SIGINT is not for it, and it has nothing of the host's
 	bool denied; // it gets no handlers
 	gorgon_signals_filter *concerns; // whether a SIGCHLD is for the view; NULL: each is
 	void *concerns_ctx;
@@ -70,6 +71,12 @@ static inline brief brief_of(const struct sigaction *action)
 		ret |= (action->sa_flags & SA_SIGINFO ? TAKES_INFO : 0) |
 		       (action->sa_flags & SA_RESTART ? RESTARTS : 0);
 	return ret;
+}
+
+/* Whether a signal to the process is for a view. */
+static inline bool is_for_view(const struct gorgon_signals *view, int number)
+{
+	return view->deliver && !(view->is_worker && number == SIGINT);
 }
 
 /* Install what the views want of a signal together: the dispatcher, SIG_IGN, or the host's

@@ -55,8 +55,8 @@ void gorgon_process_leave(struct gorgon_ns *ns, int status)
 // that a shell would show; so it is when a timer's signal, for which it had no handler, has
 // interrupted it (signals.c). A fault that a program reports to itself by kill() (cysignals,
 // for errors of C libraries) is this thread's, which the kernel need not know: it takes
-// the process's main thread if it can. Any other signal to the process itself has come when
-// kill() returns.
+// the process's main thread if it can. Any other signal to the process itself is the program's alone if
+// it has something for it, and has come when kill() returns.
 int gorgon_process_kill(pid_t pid, int number, struct gorgon_ns *ns)
 {
 	struct sigaction action;
@@ -67,7 +67,7 @@ int gorgon_process_kill(pid_t pid, int number, struct gorgon_ns *ns)
 		return raise(number);
 	if (number != SIGINT || !ns->user.on_exit ||
 	    gorgon_signal_action(SIGINT, NULL, &action, ns->signals) || action.sa_handler != SIG_DFL)
-		return gorgon_signals_queue_self(ns->signals, number) ? 0 : kill(pid, number);
+		return gorgon_signals_kill_self(ns->signals, number) ? 0 : kill(pid, number);
 	gorgon_process_exit(128 + (gorgon_signals_ended_by(ns->signals) ?: SIGINT), ns);
 	return 0;
 }

@@ -9,8 +9,8 @@
 //
 // A view that has not set a disposition for a signal sees the host's, never another
 // view's: each CPython finds SIGINT at its default and installs its KeyboardInterrupt.
-// A view to which no signals are delivered sees the default, so that its CPython installs a
-// handler, by which a host with a handler of its own can interrupt it all the same.
+// A view to which no signals are delivered sees the default. The view of a worker of a pool gets all signals but SIGINT, which
+// is the host's; it sees the default where the host has a handler, and what it ignores its process does not.
 //
 // Delivery:
 // - a signal from outside (Ctrl-C, kill, the host's timers) goes to every view that has a
@@ -246,8 +246,8 @@ static void signals_spread(int number, siginfo_t *info, void *context)
 	for (; view; view = __atomic_load_n(&view->next, __ATOMIC_ACQUIRE)) {
 		brief action = action_of(view, number);
 
-		taken |= view->deliver && action == (brief)SIG_IGN;
-		if (!view->deliver || !is_function(action) || !may_concern(view, number, info))
+		taken |= view->deliver && !view->is_worker && action == (brief)SIG_IGN;
+		if (!is_for_view(view, number) || !is_function(action) || !may_concern(view, number, info))
 			continue;
 		taken = true;
 		if (view == mine) {
@@ -613,6 +613,11 @@ struct gorgon_signals *gorgon_signals_create(bool deliver)
 	return view;
 }
 
+void gorgon_signals_be_worker(struct gorgon_signals *view)
+{
+	view->is_worker = true;
+}
+
 void gorgon_signals_deny(struct gorgon_signals *view)
 {
 	view->denied = true;
@@ -728,19 +733,45 @@ sighandler_t gorgon_signals_reserve(bool begin)
 
 // When a process sends itself a signal with kill(), and no other thread can take it, the signal is
 // delivered before kill() returns (POSIX). But the kernel delivers it to the process's first thread: a
-// program in one of our interpreters would go on before its handler has run. The signal looks as if it
-// came from kill(), which a process may say of a signal to itself.
-bool gorgon_signals_queue_self(struct gorgon_signals *view, int number)
+// program in one of our interpreters would go on before its handler has run, and programs beside it would get the signal,
+// too. So it goes to the calling thread, or to the program's main thread.
+static bool queue_to_caller(int number)
 {
-	siginfo_t info = {.si_signo = number, .si_code = SI_USER};
-	sigset_t blocked;
+	siginfo_t info = {.si_signo = number, .si_code = SI_TKILL};
 
-	if (!view || mine != view || number < 1 || number >= NSIG ||
-	    pthread_sigmask(SIG_BLOCK, NULL, &blocked) || sigismember(&blocked, number))
-		return false;
 	info.si_pid = getpid();
 	info.si_uid = getuid();
 	return !syscall(SYS_rt_tgsigqueueinfo, info.si_pid, gettid(), number, &info);
+}
+
+static bool send_to_main_thread(struct gorgon_signals *view, int number, bool handled)
+{
+	bool ret;
+
+	begin_look(); // the thread does not leave meanwhile
+	ret = __atomic_load_n(&view->has_thread, __ATOMIC_ACQUIRE);
+	if (ret && handled)
+		__atomic_or_fetch(&view->pending, bit(number), __ATOMIC_ACQ_REL);
+	if (ret)
+		pthread_kill(view->thread, number);
+	end_look();
+	return ret;
+}
+
+bool gorgon_signals_kill_self(struct gorgon_signals *view, int number)
+{
+	sigset_t mask;
+	bool handled, waited;
+
+	if (!view || number < 1 || number >= NSIG || getpid() != __atomic_load_n(&process, __ATOMIC_RELAXED))
+		return false;
+	handled = is_function(action_of(view, number));
+	waited = !pthread_sigmask(SIG_BLOCK, NULL, &mask) && sigismember(&mask, number);
+	if (ignores(view, number) && !waited)
+		return true;
+	if (!handled && !waited)
+		return false;
+	return mine == view ? queue_to_caller(number) : send_to_main_thread(view, number, handled);
 }
 
 void gorgon_signals_before_fork(void)
@@ -821,6 +852,10 @@ int gorgon_signal_action(int number, const struct sigaction *action, struct siga
 		before = gorgon_dispositions.host[number];
 	else
 		sigaction(number, NULL, &before);
+	// As in a process that was made by exec(): handlers are gone, what was ignored still is.
+	if (view->is_worker && !(view->set & bit(number)) &&
+	    (number == SIGINT || is_function((brief)before.sa_handler)))
+		before = (struct sigaction){.sa_handler = SIG_DFL};
 	if (action) {
 		view->actions[number] = *action;
 		view->set |= bit(number);

@@ -14,6 +14,9 @@ struct gorgon_signals;
 /* Create the view of a namespace; @deliver false: its handlers are recorded and never run. NULL: no
  * memory. */
 struct gorgon_signals *gorgon_signals_create(bool deliver);
+/* The view is that of a worker: a SIGINT to the process is the host's, everything else the view gets as that of a program
+ * does. It sees nothing of handlers that the host has set. Before its code runs. */
+void gorgon_signals_be_worker(struct gorgon_signals *signals);
 /* No handlers may be set any more, but for SIGINT. Defaults may. */
 void gorgon_signals_deny(struct gorgon_signals *signals);
 /* Withdraw the view's handlers, wait until no dispatcher on another thread is looking at it, and free it. No
@@ -46,9 +49,10 @@ enum gorgon_signals_interrupt gorgon_signals_take_interrupt(struct gorgon_signal
 /* Take it back. */
 void gorgon_signals_drop_interrupt(struct gorgon_signals *signals);
 
-/* Send a signal from the process to itself: the calling thread takes it before this returns, and spreads it.
- * False: nothing was done, because the thread is not the view's, or blocks the signal. */
-bool gorgon_signals_queue_self(struct gorgon_signals *signals, int number);
+/* A program sends its own process a signal: it is for the view's program alone, which has a handler for it, ignores it, or waits
+ * for it with the signal blocked. On the view's thread its handler has run when this returns. False: nothing was done; the
+ * signal is the process's. */
+bool gorgon_signals_kill_self(struct gorgon_signals *signals, int number);
 
 /* The signal that ends blocking calls, which debuggers pass on without a word. */
 #define GORGON_SIGNAL_WAKE SIGURG

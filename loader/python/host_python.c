@@ -26,6 +26,7 @@
 #include "base/thunk.h"
 #include "process/files.h"
 #include "process/process_variables.h"
+#include "process/signals.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -170,6 +171,7 @@ static struct gorgon_error *start_for_host(const struct gorgon_interp_opts *opts
 	// Its environment is a copy of the process's.
 	gorgon_interp_hide_home(*ret);
 	(*ret)->ask = answer_host;
+	gorgon_signals_be_worker((*ret)->ns->signals); // Ctrl-C is this CPython's matter
 	err = gorgon_interp_start(*ret, start_opts);
 	// Nothing has run in it that could keep it.
 	if (err)
@@ -191,8 +193,7 @@ static PyObject *own_files(PyObject *self, PyObject *unused, struct gorgon_inter
 
 static PyObject *own_create(PyObject *self, PyObject *args, struct gorgon_interp *own)
 {
-	// Signals are this CPython's matter.
-	struct gorgon_ns_opts ns_opts = {.size = sizeof(ns_opts), .no_signals = true, .large_arenas = true};
+	struct gorgon_ns_opts ns_opts = {.size = sizeof(ns_opts), .large_arenas = true};
 	// A pool's workers end as those of multiprocessing do, without a last collection.
 	struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = &ns_opts, .end = GORGON_END_QUICK};
 	struct gorgon_start_opts start_opts = {.size = sizeof(start_opts),

@@ -26,6 +26,7 @@
 #include "base/sized.h"
 #include "process/files.h"
 #include "process/parking.h"
+#include "process/signals.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -123,6 +124,7 @@ static struct gorgon_error *make_pool_interp(struct gorgon_pool *pool, struct go
 
 	if (err)
 		return err;
+	gorgon_signals_be_worker(interp->ns->signals);
 	err = gorgon_interp_start(interp, &pool->start);
 	if (!err && pool->warm_up)
 		err = gorgon_interp_run_string(interp, pool->warm_up, "<warm-up>");
@@ -633,7 +635,6 @@ static struct gorgon_error *read_pool_options(struct gorgon_pool *pool,
 		err = gorgon_sized_read("gorgon_start_opts", opts->start, &pool->start,
 					sizeof(pool->start));
 	pool->interp.ns = &pool->ns;
-	pool->ns.no_signals = true;
 	return err;
 }
 

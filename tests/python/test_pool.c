@@ -43,6 +43,15 @@ static const char warm_up[] =
 	"def sleep():\n"
 	"    host.test_pool_reached()\n"
 	"    time.sleep(1000)\n"
+	"import signal\n"
+	"def late(*args): raise TimeoutError(args[0])\n"
+	"def alarm():\n"
+	"    signal.signal(signal.SIGALRM, late)\n"
+	"    signal.setitimer(signal.ITIMER_REAL, 0.05)\n"
+	"    time.sleep(1000)\n"
+	"def send():\n"
+	"    signal.signal(signal.SIGUSR1, late)\n"
+	"    os.kill(os.getpid(), signal.SIGUSR1)\n"
 	"def leave(): host.exit(4)\n"
 	"def fill():\n"
 	"    global x\n"
@@ -219,6 +228,23 @@ static void pool_runaway_is_interrupted_and_replaced(void **state)
 		assert_true(call(pool, "number") > before);
 		assert_int_equal(gorgon_pool_replaced_count(pool), i + 1);
 	}
+	assert_false(gorgon_job_wait(other, 0));
+	sem_post(&go_on);
+	assert_ok(gorgon_job_finish(other, NULL));
+	destroy(pool);
+}
+
+// A job has alarms, and signals that it sends itself; another job at the same time does not notice, nor does the host.
+static void pool_jobs_have_signals(void **state)
+{
+	static const char *const functions[] = {"alarm", "send"};
+	struct gorgon_pool *pool = create(2, 0);
+	struct gorgon_job *other = submit(pool, "wait");
+
+	(void)state;
+	sem_wait(&reached);
+	for (size_t i = 0; i < 2; i++)
+		assert_raised(gorgon_job_finish(submit(pool, functions[i]), NULL), "TimeoutError");
 	assert_false(gorgon_job_wait(other, 0));
 	sem_post(&go_on);
 	assert_ok(gorgon_job_finish(other, NULL));
@@ -455,6 +481,7 @@ int main(void)
 		cmocka_unit_test(pool_full_queue_pushes_back),
 		cmocka_unit_test(pool_cancelled_while_it_waits_never_runs),
 		cmocka_unit_test(pool_runaway_is_interrupted_and_replaced),
+		cmocka_unit_test(pool_jobs_have_signals),
 		cmocka_unit_test(pool_cancel_at_any_time_ends_the_job),
 		cmocka_unit_test(pool_dead_interpreter_is_replaced),
 		cmocka_unit_test(pool_interpreter_without_processor_time_is_replaced),
