@@ -150,8 +150,18 @@ static int open_folder(char **path, struct open_file *ret)
 }
 
 /*
- * Hold the file at @path, if it still is the file with this identity and size. NULL: it is another file, or gone. Its age counts
- * from its last use.
+ * Its age counts from its last use. That is the time of its last access: when its time of modification is another than before,
+ * gdb reads the file again at each `attach` or `run`, and gdb 13 then loses what it knows of the copies.
+ */
+static void note_use(const struct open_file *file)
+{
+	const struct timespec times[] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}};
+
+	futimens(file->fd, times);
+}
+
+/*
+ * Hold the file at @path, if it still is the file with this identity and size. NULL: it is another file, or gone.
  */
 static void *hold_path(const char *path, dev_t dev, ino_t ino, off_t size)
 {
@@ -161,7 +171,7 @@ static void *hold_path(const char *path, dev_t dev, ino_t ino, off_t size)
 	if (note_file(&file, open(path, OPEN_FLAGS)) && !flock(file.fd, LOCK_SH | LOCK_NB) &&
 	    !fstat(file.fd, &file.st) && file.st.st_nlink && file.st.st_dev == dev &&
 	    file.st.st_ino == ino && file.st.st_size == size) {
-		futimens(file.fd, NULL);
+		note_use(&file);
 		hold = hold_file(&file);
 	}
 	close_file(&file);
@@ -354,7 +364,7 @@ static void remove_oldest(int folder)
 	while (count < 2 * FILES_MAX && (entry = readdir(dir))) {
 		if (!is_kept_here(entry->d_name) || fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW))
 			continue;
-		files[count].when = st.st_mtim;
+		files[count].when = st.st_atim;
 		files[count].size = (uint64_t)st.st_size;
 		bytes += files[count].size;
 		strcpy(files[count++].name, entry->d_name);
@@ -428,7 +438,7 @@ static int find_in(struct search *c, int folder, const char *folder_path, char *
 			return -ENOMEM;
 		found = read_file(c, *path);
 		if (found == FOUND_WANTED) {
-			futimens(c->open.fd, NULL); // its age counts from its last use
+			note_use(&c->open);
 			return 0;
 		}
 		forget_file(c);

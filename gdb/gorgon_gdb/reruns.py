@@ -11,12 +11,13 @@ import contextlib
 
 import gdb
 
-from . import process
+from . import objfiles, process
 
 KINDS = (gdb.BP_BREAKPOINT, gdb.BP_HARDWARE_BREAKPOINT)
 
 _left = set()     # enabled breakpoints with places in private code of a process that has ended
 _asked = False    # gdb is looking for places because quietly() has it do so
+_heard = []       # (start, end) of the private code that gdb has heard of since breakpoints wait
 _waiting = {}     # breakpoint that was disabled here -> whether gdb has found other places for it since
 
 
@@ -80,16 +81,28 @@ def quietly(breakpoints):
         _left.update(breakpoint for breakpoint in placed if breakpoint.pending)
 
 
-def on_new_objfile(_event):
+def is_placed(breakpoint, snapshot):
+    """Whether gdb has found a place of it. After `detach` and `attach` places may be those of before, of which gdb knows nothing yet."""
+    return any(start <= place.address < end and snapshot.find_object(place.address)
+               for place in breakpoint.locations for start, end in _heard)
+
+
+def on_new_objfile(event):
     if _asked:
         return
-    snapshot = process.try_snapshot() if _waiting else None
+    if not _waiting:
+        _heard.clear()
+        return
+    extent = objfiles.covered(event.new_objfile)
+    if extent:
+        _heard.append(extent)
+    snapshot = process.try_snapshot()
     for breakpoint, other in list(_waiting.items()):
         if not breakpoint.is_valid():
             del _waiting[breakpoint]
         elif breakpoint.pending:
             _waiting[breakpoint] = True
-        elif other or snapshot and in_private_code(breakpoint, [snapshot]):
+        elif other or snapshot and is_placed(breakpoint, snapshot):
             breakpoint.enabled = True
 
 

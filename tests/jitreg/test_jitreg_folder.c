@@ -356,7 +356,9 @@ static void pack_again_takes_the_file_that_is_there(void **state)
 	assert_int_equal(stat(name, &after), 0);
 	assert_int_equal(after.st_ino, before.st_ino);
 	// The file is not the oldest any more.
-	assert_true(after.st_mtim.tv_sec > before.st_mtim.tv_sec);
+	assert_true(after.st_atim.tv_sec > 1000);
+	// gdb reads a file again that was modified, and loses what it knows of the copies.
+	assert_int_equal(after.st_mtim.tv_sec, 1000);
 	assert_int_equal(count_companions(folder), WORLD_COMPANIONS);
 	leave(&w);
 }
@@ -382,7 +384,7 @@ static void pack_kept_in_memory_makes_its_file_younger(void **state)
 		strcpy(name, companion_of(&w.images[0].info));
 		assert_int_equal(stat(name, &st), 0);
 		if (i)
-			assert_true(st.st_mtim.tv_sec > 1000);
+			assert_true(st.st_atim.tv_sec > 1000);
 		assert_int_equal(utimensat(AT_FDCWD, name, old, 0), 0);
 		world_leave(&w);
 		jitreg_kept(&count);
