@@ -133,6 +133,32 @@ print(locale.bindtextdomain("never", None), locale.gettext("hello"), locale.dget
 print(who, hashlib.sha256(repr(said).encode()).hexdigest())
 """
 
+# Threads that were there before a change follow it, and so does what C code sees on them.
+LOCALE = WHO + r"""
+import ctypes, locale, threading
+turns = [threading.Semaphore(0) for _ in range(4)]
+done = threading.Semaphore(0)
+c = ctypes.CDLL(None)
+def follow(turn):
+    for _ in range(20):
+        turn.acquire()
+        print(who, locale.setlocale(locale.LC_ALL), locale.nl_langinfo(locale.CODESET), C and c.mblen("\u00e4".encode(), 2))
+        done.release()
+threads = [threading.Thread(target=follow, args=(turn,)) for turn in turns]
+[thread.start() for thread in threads]
+def change(number):
+    locale.setlocale(locale.LC_ALL, "C.UTF-8" if (number + who) % 3 else "C")
+for number in range(20):
+    changer = threading.Thread(target=change, args=(number,)) if number % 2 else None
+    changer.start() if changer else change(number)
+    changer and changer.join()
+    for turn in turns:
+        turn.release()
+        done.acquire()
+print(who, locale.setlocale(locale.LC_ALL))
+[thread.join() for thread in threads]
+"""
+
 
 def mo_file(path, messages):
     """A catalogue as msgfmt writes it."""
@@ -167,6 +193,9 @@ class AtOnce(unittest.TestCase):
             output = self.outputs(GORGON, "run", "-n", COUNT, "--isolate", isolate, "-c", text, env=env)
             # Lines of several programs may alternate.
             self.assertEqual(sorted(output.splitlines()), sorted("".join(processes).splitlines()), isolate)
+
+    def test_each_has_its_locale_on_all_of_its_threads(self):
+        self.compare(LOCALE)
 
     def test_each_has_its_time_zone(self):
         self.compare(ZONE, env={"TZ": "Asia/Tokyo"})
