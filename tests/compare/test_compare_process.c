@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,7 +28,8 @@ static void data(const struct linker *linker)
 	char *text = FIND(linker, handle, char *(*)(double), "system_format")(2.5);
 
 	say("%d", FIND(linker, handle, FILE *(*)(void), "system_stdout")() == stdout);
-	say("%d", FIND(linker, handle, char ***(*)(void), "system_environ")() == &environ);
+	// Our namespace has a copy of the list.
+	say("%d", !strcmp((*FIND(linker, handle, char ***(*)(void), "system_environ")())[0], environ[0]));
 	say("%d", FIND(linker, handle, get_fn *, "system_errno")() == EBADF);
 	say("%s", text);
 	free(text); // both sides have the same heap
