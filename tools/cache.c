@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define OPEN_FILES_MAX 16 // of nftw(3)
@@ -61,6 +62,41 @@ char *cache_folder(void)
 	if (cache && *cache == '/' ? asprintf(&ret, "%s/gorgon", cache) < 0
 				   : !home || *home != '/' || asprintf(&ret, "%s/.cache/gorgon", home) < 0)
 		return NULL;
+	return ret;
+}
+
+// The folder is made with the first file in it, and so is the folder above it.
+static const char *find_problem(char *folder)
+{
+	struct statvfs fs;
+	struct stat st;
+
+	for (unsigned level = 0; stat(folder, &st); level++) {
+		char *slash = strrchr(folder, '/');
+
+		if (errno != ENOENT || level == 2 || slash == folder)
+			return "there is no such folder, and it cannot be made";
+		*slash = 0;
+	}
+	if (!S_ISDIR(st.st_mode) || access(folder, W_OK | X_OK))
+		return "you cannot write there";
+	if (st.st_uid != geteuid() && st.st_uid)
+		return "it is another user's";
+	if (st.st_mode & (st.st_gid == getegid() ? S_IWOTH : S_IWOTH | S_IWGRP) && !(st.st_mode & S_ISVTX))
+		return "others can write there";
+	return statvfs(folder, &fs) || fs.f_bavail ? NULL : "the disk is full";
+}
+
+char *cache_problem(void)
+{
+	char *folder = cache_folder(), *copy = folder ? strdup(folder) : NULL, *ret = NULL;
+	const char *why = copy ? find_problem(copy) : "neither HOME nor XDG_CACHE_HOME is a folder's full name";
+
+	if (why && asprintf(&ret, "%s%s%s: above eight interpreters gdb shows names and no lines", folder ?: "",
+			    folder ? ": " : "", why) < 0)
+		abort();
+	free(folder);
+	free(copy);
 	return ret;
 }
 

@@ -145,33 +145,15 @@ static void check_python(struct json_object *list, const char *name)
 	python_deinit(&chosen);
 }
 
-// The folder, or the nearest one above it that exists, in which it would be made.
-static bool is_writable_somewhere(const char *folder)
-{
-	char *path = strdup(folder);
-	bool ret;
-
-	if (!path)
-		abort();
-	while (access(path, F_OK) && errno == ENOENT && strrchr(path, '/') != path)
-		*strrchr(path, '/') = 0;
-	ret = !access(path, W_OK | X_OK);
-	free(path);
-	return ret;
-}
-
 static void check_cache(struct json_object *list)
 {
-	char *folder = cache_folder();
+	char *folder = cache_folder(), *problem = cache_problem();
 
-	if (!folder)
-		say(list, STATE_NOTE, "cache", "set HOME or XDG_CACHE_HOME",
-		    "there is no folder for files that debuggers need: neither HOME nor XDG_CACHE_HOME is a folder's full name");
-	else if (is_writable_somewhere(folder))
-		say(list, STATE_OK, "cache", NULL, "%s (`gorgon cache` says what is in it)", folder);
+	if (problem)
+		say(list, STATE_NOTE, "cache", "set XDG_CACHE_HOME to a folder of your own", "%s", problem);
 	else
-		say(list, STATE_NOTE, "cache", "set XDG_CACHE_HOME to a folder that you may write to",
-		    "%s, for files that debuggers need, cannot be written: %s", folder, strerror(errno));
+		say(list, STATE_OK, "cache", NULL, "%s (`gorgon cache` says what is in it)", folder);
+	free(problem);
 	free(folder);
 }
 

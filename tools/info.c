@@ -59,6 +59,16 @@ static void add_scripts(struct json_object *to)
 	free(dir);
 }
 
+static void add_cache(struct json_object *to)
+{
+	char *folder = cache_folder(), *problem = cache_problem();
+
+	tool_add_text(to, "cache", folder);
+	tool_add_text(to, "cache_problem", problem);
+	free(problem);
+	free(folder);
+}
+
 static void add_pattern(void *ctx, const char *pattern, const char *reason)
 {
 	struct json_object *row = json_object_new_object();
@@ -95,6 +105,7 @@ static struct json_object *info_collect(const struct chosen *chosen)
 	tool_add_text(ret, "version", version);
 	add_debug(ret, python->libpython);
 	add_scripts(ret);
+	add_cache(ret);
 	add_mappings(ret);
 	gorgon_policy_for_each(add_pattern, shared);
 	json_object_object_add(ret, "shared", shared);
@@ -122,6 +133,10 @@ static void info_print(struct json_object *info)
 	printf("scripts      %s\n", info_get(info, "scripts"));
 	printf("  in ~/.gdbinit, or at the prompt:   %s\n", info_get(info, "gdb"));
 	printf("  in ~/.lldbinit, or at the prompt:  %s\n", info_get(info, "lldb"));
+	if (json_object_object_get(info, "cache_problem"))
+		printf("cache        %s\n", info_get(info, "cache_problem"));
+	else
+		printf("cache        %s\n", info_get(info, "cache"));
 	printf("mappings     a process may have %s (sysctl vm.max_map_count); when three quarters "
 	       "are used\n"
 	       "             libraries give up RELRO and the separation of constants from text\n",

@@ -23,6 +23,8 @@ int tool_cache(int argc, char **argv);
 
 /* cache.c: the folder of the files that are kept for debuggers, malloc()ed; NULL when there is no home. */
 char *cache_folder(void);
+/* cache.c: why no files can be kept there and what debuggers do without, malloc()ed; NULL when files can be kept. */
+char *cache_problem(void);
 
 /* text.c: add a text to a JSON object; NULL becomes null. Names in files may have any
  * bytes: bytes that are no printable UTF-8 become \xNN. */

@@ -263,8 +263,25 @@ class Doctor(unittest.TestCase):
             row = self.rows(HOME=home, VIRTUAL_ENV=folder)["virtual environment"]
             self.assertEqual(row["state"], "note")
             self.assertRegex(row["found"], f"^{re.escape(folder)} is active .*not used: programs run with .*python3")
-        self.assertEqual(self.rows(HOME=None, XDG_CACHE_HOME=None)["cache"]["state"], "note")
-        self.assertEqual(self.rows(XDG_CACHE_HOME="/proc/1")["cache"]["state"], "note")
+
+    def test_no_place_for_files(self):
+        """What debuggers lack then is said by `info`, too."""
+        lost = "above eight interpreters gdb shows names and no lines"
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(f"{folder}/open")
+            os.chmod(f"{folder}/open", 0o777)
+            cases = [({"XDG_CACHE_HOME": folder}, "ok", f"{folder}/gorgon"),
+                     ({"XDG_CACHE_HOME": f"{folder}/missing"}, "ok", f"{folder}/missing/gorgon"),
+                     ({"XDG_CACHE_HOME": f"{folder}/far/missing"}, "note", "cannot be made"),
+                     ({"XDG_CACHE_HOME": f"{folder}/open"}, "note", "others can write there"),
+                     ({"XDG_CACHE_HOME": "/proc"}, "note", "/proc/gorgon: "),
+                     ({"XDG_CACHE_HOME": None, "HOME": None}, "note", "neither HOME nor XDG_CACHE_HOME")]
+            for env, state, words in cases:
+                with self.subTest(env):
+                    row = self.rows(**env)["cache"]
+                    self.assertEqual((row["state"], lost in row["found"]), (state, state == "note"), row)
+                    self.assertIn(words, row["found"])
+                    self.assertEqual(lost in gorgon("info", env=env).stdout, state == "note")
 
     def test_an_old_lldb_does_not_hide_a_newer_one(self):
         with tempfile.TemporaryDirectory() as folder:
