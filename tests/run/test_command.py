@@ -263,15 +263,19 @@ class Run(unittest.TestCase):
                 "if gorgon.interpreter != 2: signal.signal(signal.SIGUSR1, lambda n, f: got.append(n))\n"
                 "before = signal.getsignal(signal.SIGINT)\n"
                 "meet('ready')\n"
-                "if gorgon.interpreter == 0: os.kill(os.getpid(), signal.SIGUSR1)\n"
-                "while gorgon.interpreter != 2 and not got: time.sleep(0.01)\n"
+                "if gorgon.interpreter == 0: os.kill(os.getpid(), signal.SIGUSR1)\n"  # in a process, it is to itself
+                "meet('own')\n"
+                "own = len(got)\n"
+                "meet('seen')\n"
+                "if gorgon.interpreter == 0: os.system(f'kill -USR1 {os.getpid()}')\n"  # of another process, to this one
+                "while gorgon.interpreter != 2 and len(got) == own: time.sleep(0.01)\n"
                 "meet('done')\n"
-                "print(gorgon.interpreter, got == [signal.SIGUSR1], before is signal.default_int_handler,"
+                "print(gorgon.interpreter, own, got == [signal.SIGUSR1] * (own + 1), before is signal.default_int_handler,"
                 " signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL)\n")
         with tempfile.TemporaryDirectory() as folder:
             result = gorgon("run", "-n", "3", "-c", code, folder)
         self.assertEqual(sorted(result.stdout.splitlines()),
-                         ["0 True True False", "1 True True False", "2 False True True"], result.stderr)
+                         ["0 1 True True False", "1 0 True True False", "2 0 False True True"], result.stderr)
 
     def test_signal_raised_in_a_copy_is_its_own(self):
         code = ("import gorgon, os, signal, sys, threading, time\n"
