@@ -5,6 +5,7 @@ Debuggers run without the user's init files. A test skips only when a tool is ab
 
 import contextlib
 import fcntl
+import functools
 import glob
 import os
 import re
@@ -341,3 +342,24 @@ class Versions:
         if len(found) < 2:
             raise unittest.SkipTest("there is one version of CPython only")
         return found
+
+
+# A command that runs the command behind it. unshare(2) fails with 38 (ENOSYS) there, as a container's filter of system
+# calls may make it; everything else is allowed.
+WITHOUT_UNSHARE = [PYTHON3, "-c", """
+import ctypes, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+# load nr; if it is 272 (x86-64: unshare) return ERRNO(38), else ALLOW
+code = b"".join(struct.pack("<HBBI", *line) for line in [(0x20, 0, 0, 0), (0x15, 0, 1, 272), (6, 0, 0, 0x50026),
+                                                         (6, 0, 0, 0x7fff0000)])
+program = ctypes.create_string_buffer(code)
+header = ctypes.create_string_buffer(struct.pack("<HxxxxxxQ", 4, ctypes.addressof(program)))
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, header) == 0
+os.execv(sys.argv[1], sys.argv[1:])
+"""]
+
+
+@functools.cache
+def may_unshare():
+    """Whether unshare(2) gives a thread a directory of its own here."""
+    return run(PYTHON3, "-c", "import ctypes; raise SystemExit(ctypes.CDLL(None).unshare(0x200))").returncode == 0  # CLONE_FS

@@ -143,8 +143,11 @@ class Worker:
     def take_files(self):
         """On the worker's thread, before its first interpreter."""
         self.is_placed = True
-        if not self.options["share_files"] and _gorgon._own_files():
-            _processes.thread.is_worker = True
+        if self.options["share_files"]:
+            return
+        has_directory = _gorgon._own_files()
+        _processes.thread.is_worker = True
+        if has_directory:  # otherwise unshare(2) is refused, as in some containers: only descriptors are the worker's
             mask = os.umask(0)
             os.umask(mask)
             self.place = os.getcwd(), mask

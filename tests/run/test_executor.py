@@ -12,6 +12,7 @@ import textwrap
 import unittest
 
 import pythons
+import harness
 from harness import GORGON, PYTHON3, ROOT, SANITIZED, VENV_PYTHON, VERSION, find_python, install_package, run
 
 PRELUDE = """
@@ -50,17 +51,18 @@ class Package(unittest.TestCase):
             with self.subTest(python):
                 self.check(code, *lines, python=python)
 
-    def run_file(self, code, status=0):
+    def run_file(self, code, status=0, before=()):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "program.py")
             with open(path, "w") as file:
                 file.write(PRELUDE + textwrap.dedent(code))
-            result = run(PYTHON3, path, env={"PYTHONPATH": self.site})
+            result = run(*before, PYTHON3, path, env={"PYTHONPATH": self.site})
         self.assertEqual(result.returncode, status, result.stderr)
         return result
 
 
 class Calls(Package):
+    @unittest.skipUnless(harness.may_unshare(), "unshare(2) is refused: there is one directory and one umask")
     def test_interpreters_have_descriptors_and_a_directory_of_their_own(self):
         """Functions of the host, such as callbacks, use the host's descriptors and directory."""
         self.assertEqual(self.run_file("""

@@ -9,6 +9,7 @@ import tempfile
 import textwrap
 
 sys.path.insert(0, os.path.dirname(__file__))
+import harness  # noqa: E402
 from harness import PYTHON3, find_python, run  # noqa: E402
 from test_executor import Package  # noqa: E402
 
@@ -577,8 +578,8 @@ class Processes(Package):
             """).stdout, "7 8\n")
 
     def test_locks_values_and_queues_are_the_programs(self):
-        for method in "fork", "spawn":
-            with self.subTest(method):
+        for method, before in ("fork", ()), ("spawn", ()), ("fork", harness.WITHOUT_UNSHARE):
+            with self.subTest(method, before=before):
                 self.assertEqual(self.run_file(f"""
                     import multiprocessing
 
@@ -619,7 +620,7 @@ class Processes(Package):
                             print(mine.recv(), condition.wait(60))
                             print(fails(mine.recv))
                         print(gorgon.count())
-                    """).stdout.splitlines(),
+                    """, before=before).stdout.splitlines(),
                     ["[1000, 1001]", "[True, True] 2001 [0.0, 2001.0]", "abab True", "EOFError: ", "0"])
 
     def test_default_executor_of_asyncio(self):

@@ -8,6 +8,7 @@ import tempfile
 import textwrap
 import unittest
 
+import harness
 from harness import GORGON, run
 
 # Programs wait for each other at a named point: all of them write into a pipe that only this program reads.
@@ -20,19 +21,6 @@ def meet(name):
     while not all(os.path.exists(f"{folder}/{name}.{i}") for i in range(count)):
         assert time.monotonic() < until, name
         time.sleep(0.005)
-"""
-
-# unshare(2) fails with 38 (ENOSYS), as a container's filter of system calls may make it; everything else is allowed.
-WITHOUT_UNSHARE = """
-import ctypes, os, struct, sys
-libc = ctypes.CDLL(None, use_errno=True)
-# load nr; if it is 272 (x86-64: unshare) return ERRNO(38), else ALLOW
-code = b"".join(struct.pack("<HBBI", *line) for line in [(0x20, 0, 0, 0), (0x15, 0, 1, 272), (6, 0, 0, 0x50026),
-                                                         (6, 0, 0, 0x7fff0000)])
-program = ctypes.create_string_buffer(code)
-header = ctypes.create_string_buffer(struct.pack("<HxxxxxxQ", 4, ctypes.addressof(program)))
-assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, header) == 0
-os.execv(sys.argv[1], sys.argv[1:])
 """
 
 
@@ -69,6 +57,7 @@ class Files(unittest.TestCase):
                 for name in os.listdir(self.folder):
                     os.remove(os.path.join(self.folder, name))
 
+    @unittest.skipUnless(harness.may_unshare(), "unshare(2) is refused: there is one directory and one umask")
     def test_current_directory_and_umask_are_a_programs_own(self):
         lines = self.run_program("""
             place = f"{folder}/of-{gorgon.interpreter}"
@@ -199,9 +188,6 @@ class Files(unittest.TestCase):
 
     def test_without_unshare_descriptors_are_a_programs_own_all_the_same(self):
         """A container's filter may forbid unshare(2)."""
-        path = os.path.join(self.folder, "filter.py")
-        with open(path, "w") as file:
-            file.write(WITHOUT_UNSHARE)
         lines = self.run_program("""
             reader, writer = os.pipe()
             meet("opened")
@@ -211,7 +197,7 @@ class Files(unittest.TestCase):
             if gorgon.interpreter:
                 os.write(writer, b"x")
             print(os.getcwd() == folder)
-            """, 3, before=["/usr/bin/python3", path])
+            """, 3, before=harness.WITHOUT_UNSHARE)
         self.assertEqual(lines, ["True"] * 3)
 
     def check_database(self, path, rows):
