@@ -366,7 +366,7 @@ static void *walk_with_own_descriptors(void *of)
 	int fd = own->fd, file = open(test_temp("own"), O_RDWR | O_CREAT, 0600);
 	const char *failed = NULL;
 
-	if (unshare(CLONE_FILES) || write(file, "own:x:1:\n", 9) != 9 || dup2(file, fd) < 0 ||
+	if (close_range(~0U, ~0U, CLOSE_RANGE_UNSHARE) || write(file, "own:x:1:\n", 9) != 9 || dup2(file, fd) < 0 ||
 	    lseek(fd, 4, SEEK_SET) != 4)
 		return "cannot begin";
 	text = walk(0, &walked[0]);

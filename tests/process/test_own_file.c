@@ -118,7 +118,7 @@ static void *keep_apart(void *arg)
 	int first = keep(one, test_module(NAME), CODE), second;
 
 	gorgon_object_close(test_open(two, NAME));
-	unshare(CLONE_FILES);
+	close_range(~0U, ~0U, CLOSE_RANGE_UNSHARE);
 	close(first);
 	second = keep(two, test_module(NAME), CODE);
 	test_ns_destroy(one); // its descriptor is in the other table
