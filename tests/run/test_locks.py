@@ -52,12 +52,10 @@ class Order(unittest.TestCase):
 
     def pairs_of(self, *command, env=None):
         """What a program writes, which has to end well."""
-        path = os.path.join(self.folder, "pairs")
-        result = run(*command, env={"LD_PRELOAD": self.preload, "LOCK_ORDER_FILE": path, **(env or {})})
-        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        pairs = lock_order.read(path, command[0])
-        os.unlink(path)
-        return pairs
+        with tempfile.NamedTemporaryFile(dir=self.folder) as file:  # programs append to it
+            result = run(*command, env={"LD_PRELOAD": self.preload, "LOCK_ORDER_FILE": file.name, **(env or {})})
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+            return lock_order.read(file.name, command[0])
 
     def check(self, *command, env=None):
         problems, count = lock_order.check(self.pairs_of(*command, env=env), lock_order.read_table(), self.places)
