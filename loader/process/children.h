@@ -47,9 +47,8 @@ bool gorgon_children_are_ours(const struct gorgon_children *children);
 bool gorgon_children_list_add(struct gorgon_children *children, pid_t pid, bool *wanted);
 /* Note a child that may be noted already; its owner stays then. */
 void gorgon_children_note_unknown(struct gorgon_children *children, pid_t pid);
-/* The child has been waited for, by any code of the process. False: its owner ignored SIGCHLD when it was made, and is
- * not told how it ended: wait(2), "NOTES". */
-bool gorgon_children_forget(struct gorgon_child child);
+/* The child has been waited for, by any code of the process. */
+void gorgon_children_forget(struct gorgon_child child);
 /* The owner of a child; NULL: it is an orphan, or unknown, and then its serial is 0. */
 struct gorgon_children *gorgon_children_owner(pid_t pid, struct gorgon_child *ret);
 /* Up to @count children of @children whose serials are greater than @after, in order. */

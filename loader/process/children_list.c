@@ -165,22 +165,18 @@ void gorgon_children_note_unknown(struct gorgon_children *children, pid_t pid)
 	gorgon_masked_unlock(&lock, &saved);
 }
 
-bool gorgon_children_forget(struct gorgon_child child)
+void gorgon_children_forget(struct gorgon_child child)
 {
 	struct record *record;
-	bool ret = true;
 	sigset_t saved;
 
 	if (!child.serial)
-		return true;
+		return;
 	gorgon_masked_lock(&lock, &saved);
 	record = find_child(child);
-	if (record) {
-		ret = !record->unwanted;
+	if (record)
 		remove_record(record);
-	}
 	gorgon_masked_unlock(&lock, &saved);
-	return ret;
 }
 
 struct gorgon_children *gorgon_children_owner(pid_t pid, struct gorgon_child *ret)

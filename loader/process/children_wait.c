@@ -71,10 +71,7 @@ static pid_t ask_status(struct gorgon_child child, pid_t pid, const struct reque
 
 	saved = errno;
 	if (ret > 0 ? WIFEXITED(status) || WIFSIGNALED(status) : ret < 0 && is_gone(options))
-		if (!gorgon_children_forget(child)) {
-			saved = ECHILD;
-			ret = -1;
-		}
+		gorgon_children_forget(child);
 	if (ret > 0 && request->status)
 		*request->status = status;
 	errno = saved;
@@ -89,10 +86,7 @@ static pid_t ask_info(struct gorgon_child child, idtype_t type, id_t id, const s
 	int err = ask_id(type, id, &info, options), saved = errno;
 
 	if (err ? is_gone(options) : is_end(&info) && !(options & WNOWAIT))
-		if (!gorgon_children_forget(child)) {
-			saved = ECHILD;
-			err = -1;
-		}
+		gorgon_children_forget(child);
 	if (!err && request->info)
 		*request->info = info;
 	errno = saved;
