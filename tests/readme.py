@@ -12,15 +12,17 @@ STEPS_MIN = 6
 def pattern(line):
     """The words of a line in their order, without addresses, threads, interpreters and versions of the debug
     information."""
-    words = re.findall(r"[A-Za-z_]+", re.sub(r"0x[0-9a-f]+|\[interp \d\]|\+\d+>|<module[^>]*>", " ", line))
+    words = re.findall(r"[A-Za-z_]+", re.sub(r"0x[0-9A-Fa-f]+|\[interp \d\]|\+\d+>|<module[^>]*>", " ", line))
     return "(?m)^.*" + ".*?".join(rf"(?<![A-Za-z_]){word}(?![A-Za-z_])" for word in words)
 
 
 @unittest.skipUnless(harness.VERSION == "3.11", "the README's sessions are with CPython 3.11")
 class Session(unittest.TestCase):
+    document = "README.md"
+
     def check(self, debugger, before_host, answers):
         """@before_host: between the debugger's name and the program's. answers(commands, the program's arguments): {command: answer}."""
-        with open(f"{harness.ROOT}/README.md") as file:
+        with open(f"{harness.ROOT}/{self.document}") as file:
             block = re.search(rf"^```\n\$ {debugger} (.*?)^```", file.read(), re.M | re.S)[1]
         first, *steps = block.split(f"\n({debugger}) ")
         self.assertGreaterEqual(len(steps), STEPS_MIN)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The README's session with lldb."""
+"""The session with lldb of docs/debugging.md."""
 
 import unittest
 
@@ -8,7 +8,9 @@ import readme
 
 
 @harness.needs_lldb
-class Readme(readme.Session):
+class Page(readme.Session):
+    document = "docs/debugging.md"
+
     def test_session(self):
         def answers(commands, program):
             output = harness.lldb(commands, *program, script=True)

@@ -61,7 +61,7 @@ class Documents(unittest.TestCase):
         self.assertEqual({name for name in documents() if name.startswith("docs/")} - seen, set())
 
     def test_the_readme_is_short(self):
-        self.assertLessEqual(len(read("README.md").splitlines()), 150)
+        self.assertLessEqual(len(read("README.md").splitlines()), 120)
 
     def test_the_version_is_the_same_everywhere(self):
         version = re.search(r"^VERSION := (.*)$", read("Makefile"), re.M)[1]
