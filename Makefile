@@ -93,7 +93,7 @@ CHILDREN := $(BUILD)/share/gorgon/children/gorgon.py
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
 .PHONY: products all jitreg docs-process abi examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
-	check-gdb check-lldb check-parity coverage coverage-run parity docs-parity docs-plot docs-comparison docs-machines docs-pictures bench-debug check-roots check-arm demo-arm built-for-tests commit-results fuzzers fuzz soak demo setup venv \
+	check-gdb check-lldb check-parity coverage coverage-run parity docs-api docs-parity docs-plot docs-comparison docs-machines docs-pictures bench-debug check-roots check-arm demo-arm built-for-tests commit-results fuzzers fuzz soak demo setup venv \
 	bench wheel format lint analyze compile_commands.json install install-jitreg uninstall dist clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -233,6 +233,12 @@ docs-parity:
 $(BUILD)/man/gorgon.3: $(PUBLIC_HEADERS) tools/manual.py
 	@$(if $(Q),echo "  MAN     $(@D)")
 	$(Q)rm -rf $(@D) && $(PYTHON3) tools/manual.py loader/gorgon.h $(VERSION) $(@D)
+
+# Pages of the interfaces in C and C++, out of the headers.
+docs-api:
+	@$(if $(Q),echo "  DOXYGEN $(BUILD)/api/html")
+	$(Q)mkdir -p $(BUILD)/api && { cat docs/Doxyfile && echo "PROJECT_NUMBER=$(VERSION)" && \
+		echo "OUTPUT_DIRECTORY=$(BUILD)/api"; } | doxygen -
 
 # ---- tests --------------------------------------------------------------------
 
@@ -619,6 +625,7 @@ help:
 	@echo "bench    benchmarks, as ratios (TESTS='throws load' for some, JSON=1 for figures)"
 	@echo "bench-debug  what debuggers pay (COUNTS=1,10,100, TESTS='gdb lldb attach start feel', JSON=1)"
 	@echo "docs-process  docs/process.md, out of loader/process and loader/dl/replacements.c"
+	@echo "docs-api  pages of the C and C++ interfaces, in build/api/html"
 	@echo "docs-pictures  docs/gdb.svg and docs/lldb.svg, of real sessions, and docs/flames.svg"
 	@echo "docs-comparison  the figures of docs/comparison.md, out of tests/bench/LOAD.md and EXECUTOR.md"
 	@echo "docs-machines  the table of docs/machines.md: which files are of one machine"

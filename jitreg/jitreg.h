@@ -40,10 +40,11 @@
 extern "C" {
 #endif
 
-#define JITREG_VERSION_MAJOR 0
-#define JITREG_VERSION_MINOR 1
+#define JITREG_VERSION_MAJOR 0 /**< grows when programs have to be changed */
+#define JITREG_VERSION_MINOR 1 /**< grows when something is added */
 
 #ifndef JITREG_API
+/** What programs may use of the library. */
 #define JITREG_API __attribute__((visibility("default")))
 #endif
 
@@ -95,7 +96,7 @@ struct jitreg_image {
 	 * not call functions of this library. NULL: nothing is called.
 	 */
 	void (*symfile_changed)(void *ctx, const struct jitreg_info *info);
-	void *ctx;
+	void *ctx; /**< passed to the functions */
 };
 
 /** What a symfile describes. */
@@ -116,20 +117,20 @@ struct jitreg_info {
 	 * image: before jitreg_group_list() with JITREG_DEFER, after jitreg_group_close(). */
 	const void *symfile;
 	uint64_t symfile_size;    /**< Its size in bytes. */
-	enum jitreg_debug_kind debug_kind;
+	enum jitreg_debug_kind debug_kind; /**< where the DWARF is */
 	const char *debug_path;   /**< File with the DWARF, or NULL. Lives until unregistered. */
 	const uint8_t *build_id;  /**< NULL when the object has no build-id. Lives until unregistered. */
 	size_t build_id_size;     /**< Bytes in @c build_id. */
 	uint64_t start;           /**< First address of the image, */
 	uint64_t end;             /**< and one past the last; both are 0 when the symfile has no addresses. */
-	enum jitreg_symfile_kind symfile_kind;
+	enum jitreg_symfile_kind symfile_kind; /**< what the symfile describes */
 };
 
 /** Where the debug information of an object file is; see jitreg_find_debug(). */
 struct jitreg_debug {
-	enum jitreg_debug_kind kind;
+	enum jitreg_debug_kind kind; /**< how the file was found */
 	char *path;               /**< malloc()ed file with the DWARF, or NULL. */
-	uint8_t build_id[JITREG_BUILD_ID_MAX];
+	uint8_t build_id[JITREG_BUILD_ID_MAX]; /**< of the object, not of the file */
 	size_t build_id_size;     /**< 0 when there is no build-id. */
 	/** Why there is no DWARF when @c kind is JITREG_DEBUG_NAMES: one static line; otherwise NULL. */
 	const char *reason;
@@ -293,6 +294,9 @@ JITREG_API int jitreg_group_pack(struct jitreg_group *group)
  */
 JITREG_API int jitreg_packing_begin(struct jitreg_group *group, bool singly, struct jitreg_packing **ret)
 	__attribute__((warn_unused_result, nonnull));
+/** The second step.
+ * @retval 0 or as jitreg_group_pack()
+ */
 JITREG_API int jitreg_packing_build(struct jitreg_packing *packing)
 	__attribute__((warn_unused_result, nonnull));
 
@@ -367,7 +371,7 @@ JITREG_API void jitreg_debug_deinit(struct jitreg_debug *debug) __attribute__((n
 
 /** What is kept unless jitreg_keep() says something else. */
 #define JITREG_KEEP_BYTES   (UINT64_C(32) << 20)
-#define JITREG_KEEP_SECONDS UINT64_C(300)
+#define JITREG_KEEP_SECONDS UINT64_C(300) /**< and for how long, in seconds */
 
 /**
  * Limit what is kept of files and packs that no image needs any more, so that the next image of a file is registered as

@@ -31,13 +31,16 @@ namespace gorgon
 class error : public std::exception
 {
 public:
+	/** Takes over an error object of the C interface, which must not be NULL. */
 	explicit error(gorgon_error *err) : err_(err, gorgon_error_destroy)
 	{
 	}
+	/** The message, as gorgon_error_message() has it; it lives as long as the exception. */
 	const char *what() const noexcept override
 	{
 		return gorgon_error_message(err_.get());
 	}
+	/** What kind of failure it is. */
 	enum ::gorgon_error_code code() const noexcept
 	{
 		return ::gorgon_error_code(err_.get());
@@ -52,6 +55,7 @@ private:
 	std::shared_ptr<gorgon_error> err_;
 };
 
+/** Throw gorgon::error unless the C interface has reported success (NULL). */
 inline void check(gorgon_error *err)
 {
 	if (err)
@@ -60,7 +64,7 @@ inline void check(gorgon_error *err)
 
 /** Bytes, where a std::string is text. */
 struct bytes {
-	std::string data;
+	std::string data; /**< as they are; a zero byte has no meaning */
 };
 
 /** Memory that interpreters and the host look at; copies hold it, too. */
@@ -71,6 +75,7 @@ public:
 	explicit array(gorgon_array *held) : array_(held, gorgon_array_release)
 	{
 	}
+	/** Create an array, as gorgon_array_create() does. */
 	explicit array(const gorgon_array_opts &opts)
 	{
 		gorgon_array *made;
@@ -78,10 +83,12 @@ public:
 		check(gorgon_array_create(&opts, &made));
 		array_.reset(made, gorgon_array_release);
 	}
+	/** The array of the C interface, held as long as this object lives. */
 	gorgon_array *get() const
 	{
 		return array_.get();
 	}
+	/** Where the items are and what they mean. */
 	gorgon_array_info info() const
 	{
 		gorgon_array_info ret;
@@ -95,6 +102,7 @@ private:
 };
 
 class value;
+/** A Python list, or a tuple that has crossed. */
 using list = std::vector<value>;
 /** Entries in their order; keys may be any value. */
 using dict = std::vector<std::pair<value, value>>;
@@ -110,6 +118,7 @@ public:
 	explicit object(gorgon_pyobject *held) : object_(held, gorgon_pyobject_release)
 	{
 	}
+	/** The handle of the C interface, held as long as this object lives. */
 	gorgon_pyobject *get() const
 	{
 		return object_.get();
@@ -124,6 +133,7 @@ public:
 	{
 		return made([&](gorgon_pyobject **ret) { return gorgon_pyobject_get_attr(get(), name.c_str(), ret); });
 	}
+	/** Whether hasattr() says so. */
 	bool has_attr(const std::string &name) const
 	{
 		bool ret;
@@ -131,18 +141,24 @@ public:
 		check(gorgon_pyobject_has_attr(get(), name.c_str(), &ret));
 		return ret;
 	}
+	/** setattr() with a copy of a value. */
 	void set_attr(const std::string &name, const value &to) const;
+	/** object[key]; an exception of Python's is thrown as gorgon::error. */
 	object operator[](const value &key) const;
+	/** object[key] = value. */
 	void set_item(const value &key, const value &to) const;
 	/** Call it: object({1, "two"}). */
 	object operator()(std::initializer_list<value> args = {}, const dict &kwargs = {}) const;
+	/** Call it with positional and keyword arguments. */
 	object call(const list &args, const dict &kwargs = {}) const;
 	/** A copy as a value. */
 	value to_value() const;
+	/** type(object). */
 	object type() const
 	{
 		return made([&](gorgon_pyobject **ret) { return gorgon_pyobject_get_type(get(), ret); });
 	}
+	/** isinstance(object, type). */
 	bool is_instance(const object &type) const
 	{
 		bool ret;
@@ -199,6 +215,7 @@ public:
 	private:
 		std::shared_ptr<object> iterator_, item_;
 	};
+	/** Begin to iterate, as iter() does; one pass. */
 	iterator begin() const
 	{
 		gorgon_pyobject *made;
@@ -206,6 +223,7 @@ public:
 		check(gorgon_pyobject_iterate(get(), &made));
 		return iterator(made);
 	}
+	/** What an iterator equals that has met StopIteration. */
 	iterator end() const
 	{
 		return iterator();
@@ -229,6 +247,7 @@ private:
 class replica
 {
 public:
+	/** Copy an object of one interpreter, for gorgon::value's of any other. */
 	explicit replica(const object &from)
 	{
 		gorgon_replica *made;
@@ -240,6 +259,7 @@ public:
 	explicit replica(gorgon_replica *held) : replica_(held, gorgon_replica_release)
 	{
 	}
+	/** The replica of the C interface, held as long as this object lives. */
 	gorgon_replica *get() const
 	{
 		return replica_.get();
@@ -301,6 +321,7 @@ public:
 	value(T &&number) : variant(detail::checked_double(number))
 	{
 	}
+	/** A text in UTF-8. */
 	value(const char *text) : variant(std::string(text))
 	{
 	}
@@ -483,6 +504,7 @@ inline value object::to_value() const
 class interpreter
 {
 public:
+	/** Create an interpreter and start Python in it; destroyed with this object. */
 	explicit interpreter(const gorgon_interp_opts *opts = nullptr,
 			     const gorgon_start_opts *start_opts = nullptr)
 	{
@@ -499,18 +521,22 @@ public:
 		check(gorgon_interp_destroy(interp_.get()));
 		interp_.release();
 	}
+	/** The interpreter of the C interface; it stays this object's. */
 	gorgon_interp *get() const
 	{
 		return interp_.get();
 	}
+	/** Run statements in `__main__`. */
 	void run_string(const std::string &source, const char *name = nullptr)
 	{
 		check(gorgon_interp_run_string(get(), source.c_str(), name));
 	}
+	/** Run a file in `__main__`. */
 	void run_file(const std::string &path)
 	{
 		check(gorgon_interp_run_file(get(), path.c_str()));
 	}
+	/** Run a module as `-m` does. */
 	void run_module(const std::string &name)
 	{
 		check(gorgon_interp_run_module(get(), name.c_str()));
@@ -562,10 +588,12 @@ public:
 			return gorgon_pyobject_create(get(), &c_from.root, ret);
 		});
 	}
+	/** Raise KeyboardInterrupt in what runs, as gorgon_interp_interrupt() does. */
 	void interrupt()
 	{
 		check(gorgon_interp_interrupt(get()));
 	}
+	/** Figures of the interpreter at this moment. */
 	gorgon_interp_stats stats() const
 	{
 		gorgon_interp_stats ret{};
@@ -599,6 +627,7 @@ inline object replica::in(const interpreter &interp) const
 class library
 {
 public:
+	/** Load an object and what it needs into an interpreter's namespace. */
 	library(const interpreter &interp, const std::string &path,
 		const gorgon_open_opts *opts = nullptr)
 	{
@@ -627,6 +656,7 @@ private:
 class provider
 {
 public:
+	/** Names and addresses that private code is given; copied. */
 	provider(std::initializer_list<gorgon_table_entry> entries) : table_(entries)
 	{
 		table_.push_back({nullptr, nullptr});
@@ -648,13 +678,16 @@ private:
 class job
 {
 public:
+	/** Takes over a job of the C interface. */
 	explicit job(gorgon_job *submitted) : job_(submitted)
 	{
 	}
+	/** Wait for the end of the job. False: the time, in milliseconds, was up; -1 waits for ever. */
 	bool wait(int timeout_ms = -1)
 	{
 		return gorgon_job_wait(job_.get(), timeout_ms);
 	}
+	/** Cancel the job: a job that has not begun never does, one that runs is interrupted. */
 	void cancel()
 	{
 		check(gorgon_job_cancel(job_.get()));
@@ -683,6 +716,7 @@ private:
 class pool
 {
 public:
+	/** Create a pool, as gorgon_pool_create() does. */
 	explicit pool(const gorgon_pool_opts *opts = nullptr)
 	{
 		gorgon_pool *made;

@@ -69,7 +69,7 @@ check="$demo
 	python3-pip python3-setuptools python3-wheel $meson python3-venv python3-cffi python3-pytest python3-pytest-xdist python3-hypothesis
 	lib$python-testsuite python3-joblib libucx0 manpages-dev python3-gdbm python3-lmdb netbase
 	gdbserver libc6-dbg elfutils valgrind linux-perf
-	groff zsh fish abigail-tools
+	groff zsh fish abigail-tools doxygen
 "
 case $purpose in
 build | demo | check) packages=${!purpose} ;;

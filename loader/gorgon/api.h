@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What all headers of libgorgon need: the version, how functions are marked, the names of its types. Rules that hold for all
+/** @file
+ * What all headers of libgorgon need: the version, how functions are marked, the names of its types. Rules that hold for all
  * of them are in ../gorgon.h. */
 #ifndef GORGON_API_H
 #define GORGON_API_H
@@ -13,11 +14,13 @@
 extern "C" {
 #endif
 
-#define GORGON_VERSION_MAJOR 0
-#define GORGON_VERSION_MINOR 1
-#define GORGON_VERSION_PATCH 0
+#define GORGON_VERSION_MAJOR 0 /**< grows when programs have to be changed */
+#define GORGON_VERSION_MINOR 1 /**< grows when something is added */
+#define GORGON_VERSION_PATCH 0 /**< grows when something is mended */
 
+/** What programs may use of the library. */
 #define GORGON_API __attribute__((visibility("default")))
+/** A caller that drops the error object is warned. */
 #define GORGON_MUST_CHECK __attribute__((warn_unused_result))
 
 struct gorgon_error;

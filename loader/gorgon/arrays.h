@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A part of ../gorgon.h, which has the rules that hold for all parts. */
+/** @file
+ * A part of ../gorgon.h, which has the rules that hold for all parts. */
 #ifndef GORGON_ARRAYS_H
 #define GORGON_ARRAYS_H
 
@@ -58,7 +59,7 @@ struct gorgon_array_opts {
 	 * lock of this library, on the thread of the last holder, which may hold the GIL of an
 	 * interpreter: it must not run Python code. */
 	void (*destroy)(void *ctx, void *data);
-	void *ctx;
+	void *ctx; /**< passed to @c destroy */
 	/** For new memory: all pages are resident from the beginning, and never on a swap device
 	 * (mlock(2)). GORGON_ERROR_OS where RLIMIT_MEMLOCK forbids that, GORGON_ERROR_ARGUMENT with
 	 * @c data. */
@@ -89,8 +90,8 @@ GORGON_API void gorgon_array_release(struct gorgon_array *array);
 /** What is known of an array; it never changes. Pointers live as long as the array is held. */
 struct gorgon_array_info {
 	void *data; /**< the first item */
-	struct gorgon_array_layout layout;
-	bool writable;
+	struct gorgon_array_layout layout; /**< Lives as long as the array is held. */
+	bool writable; /**< whether this holder may write */
 };
 
 /** Describe an array. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A part of ../gorgon.h, which has the rules that hold for all parts. */
+/** @file
+ * A part of ../gorgon.h, which has the rules that hold for all parts. */
 #ifndef GORGON_CALLS_H
 #define GORGON_CALLS_H
 
@@ -65,7 +66,7 @@ enum gorgon_value_kind {
  * int).
  */
 struct gorgon_value {
-	enum gorgon_value_kind kind;
+	enum gorgon_value_kind kind; /**< which member of the union holds the value */
 	union {
 		bool boolean;
 		int64_t integer;

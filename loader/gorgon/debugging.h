@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A part of ../gorgon.h, which has the rules that hold for all parts. */
+/** @file
+ * A part of ../gorgon.h, which has the rules that hold for all parts. */
 #ifndef GORGON_DEBUGGING_H
 #define GORGON_DEBUGGING_H
 

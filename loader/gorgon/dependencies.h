@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A part of ../gorgon.h, which has the rules that hold for all parts. */
+/** @file
+ * A part of ../gorgon.h, which has the rules that hold for all parts. */
 #ifndef GORGON_DEPENDENCIES_H
 #define GORGON_DEPENDENCIES_H
 
@@ -56,9 +57,9 @@ enum gorgon_import_source {
 /** A name that is taken from outside; see gorgon_imports_for_each(). Strings live during the call. */
 struct gorgon_import {
 	const char *object;  /**< Path of the private object that refers to it. */
-	const char *name;
+	const char *name; /**< the symbol that the object asks for */
 	const char *version; /**< The version that the object asks for, or NULL. */
-	enum gorgon_import_source source;
+	enum gorgon_import_source source; /**< who defines it */
 	const char *from;    /**< SYSTEM: path of the library. REPLACED: the reason. Otherwise NULL. */
 };
 

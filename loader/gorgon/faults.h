@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A part of ../gorgon.h, which has the rules that hold for all parts. */
+/** @file
+ * A part of ../gorgon.h, which has the rules that hold for all parts. */
 #ifndef GORGON_FAULTS_H
 #define GORGON_FAULTS_H
 
@@ -48,7 +49,7 @@ struct gorgon_fault_opts {
 	 * would have happened without a report happens.
 	 */
 	void (*report)(void *ctx, const struct gorgon_fault *fault);
-	void *ctx;
+	void *ctx; /**< passed to @c report */
 	/**
 	 * At the host's own risk: survive faults of interpreters' code. After the report the interpreter is abandoned, as
 	 * gorgon_interp_stop() says, and the thread leaves its code for good: a call of the host returns

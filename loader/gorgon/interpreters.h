@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A part of ../gorgon.h, which has the rules that hold for all parts. */
+/** @file
+ * A part of ../gorgon.h, which has the rules that hold for all parts. */
 #ifndef GORGON_INTERPRETERS_H
 #define GORGON_INTERPRETERS_H
 
@@ -129,7 +130,7 @@ struct gorgon_interp_opts {
 	 * 0 for no change. NULL: nobody is asked.
 	 */
 	uint64_t (*near_memory_limit)(void *ctx, uint64_t held);
-	void *limit_ctx;
+	void *limit_ctx; /**< passed to @c near_memory_limit */
 	/**
 	 * Milliseconds of processor time that all code of the interpreter may use together: @c total_cpu_ns of struct
 	 * gorgon_interp_stats, Python's start included. 0 for no limit. When it is used up, all that runs in the
@@ -224,7 +225,7 @@ struct gorgon_start_opts {
 	 * KeyboardInterrupt. NULL: nobody listens, and progress() returns False.
 	 */
 	bool (*progress)(void *ctx, const struct gorgon_value *value);
-	void *progress_ctx;
+	void *progress_ctx; /**< passed to @c progress */
 };
 
 /**

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A part of ../gorgon.h, which has the rules that hold for all parts. */
+/** @file
+ * A part of ../gorgon.h, which has the rules that hold for all parts. */
 #ifndef GORGON_KEPT_H
 #define GORGON_KEPT_H
 
@@ -14,9 +15,9 @@ extern "C" {
 
 /** What is kept unless gorgon_keep() says something else. @{ */
 #define GORGON_KEEP_FILE_BYTES	 (UINT64_C(256) << 20)
-#define GORGON_KEEP_MEMORY_BYTES (UINT64_C(32) << 20)
-#define GORGON_KEEP_IMPORT_BYTES (UINT64_C(64) << 20)
-#define GORGON_KEEP_SECONDS	 300u
+#define GORGON_KEEP_MEMORY_BYTES (UINT64_C(32) << 20) /**< of memory */
+#define GORGON_KEEP_IMPORT_BYTES (UINT64_C(64) << 20) /**< of plans of imports */
+#define GORGON_KEEP_SECONDS	 300u /**< and for how long, in seconds */
 /** @} */
 
 /**

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A part of ../gorgon.h, which has the rules that hold for all parts. */
+/** @file
+ * A part of ../gorgon.h, which has the rules that hold for all parts. */
 #ifndef GORGON_NAMESPACES_H
 #define GORGON_NAMESPACES_H
 
@@ -58,12 +59,12 @@ struct gorgon_ns_opts {
 	 * during the call. NULL for silence. Called with locks held, the loader's or those of
 	 * private code, and by several threads at once: it must not call this library. */
 	void (*log)(void *ctx, const char *line);
-	void *log_ctx;
+	void *log_ctx; /**< passed to @c log */
 	/** Receives what private code writes to descriptors 1 and 2 through write(): @c size
 	 * bytes. Returns how many of them it has taken, or -1 with errno set, as write(2) does.
 	 * NULL: they are written as usual. Called without any lock, on the thread that writes. */
 	ssize_t (*write_output)(void *ctx, int fd, const void *data, size_t size);
-	void *write_ctx;
+	void *write_ctx; /**< passed to @c write_output */
 	/** Keep signals from the namespace's code: handlers that the code installs are remembered
 	 * and never run. By default a signal reaches every interpreter that handles it, on the
 	 * interpreter's main thread, and the host's own handler. */
@@ -89,10 +90,10 @@ struct gorgon_ns_opts {
 	/** What its code may not do: flags of enum gorgon_deny. Other ways of isolation than GORGON_ISOLATE_LOADER
 	 * refuse it. Which environment its code sees is @c environment. */
 	unsigned deny;
-	/** Extension modules that may be imported with GORGON_DENY_EXTENSIONS: shell patterns, of their files'
-	 * names (`_json.*`) or, with a slash, of whole paths (`/usr/lib/python3.11/lib-dynload/?*`), ended by NULL.
-	 * NULL is an empty list. An allowed module may need any libraries. A list without
-	 * GORGON_DENY_EXTENSIONS is refused with GORGON_ERROR_ARGUMENT. The list is copied. */
+	/** Extension modules that may be imported with GORGON_DENY_EXTENSIONS, ended by NULL. They are shell patterns
+	 * of the names of their files (`_json.*`) or, with a slash, of whole paths. NULL is an empty list. An allowed
+	 * module may need any libraries. A list without GORGON_DENY_EXTENSIONS is refused with
+	 * GORGON_ERROR_ARGUMENT. The list is copied. */
 	const char *const *extensions;
 	/** How many threads that its code has started may be there at a time: pthread_create() fails with EAGAIN beyond, which
 	 * is RuntimeError in Python. 0 for no limit. Threads of the host do not count. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A part of ../gorgon.h, which has the rules that hold for all parts. */
+/** @file
+ * A part of ../gorgon.h, which has the rules that hold for all parts. */
 #ifndef GORGON_OBJECTS_H
 #define GORGON_OBJECTS_H
 
@@ -74,7 +75,7 @@ struct gorgon_open_opts {
 	/** What constructors get as argc, argv and envp, each ended by NULL. NULL for the
 	 * process's arguments and environment. Constructors may keep these pointers. */
 	const char *const *argv;
-	const char *const *envp;
+	const char *const *envp; /**< as @c argv */
 };
 
 /**

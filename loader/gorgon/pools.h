@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A part of ../gorgon.h, which has the rules that hold for all parts. */
+/** @file
+ * A part of ../gorgon.h, which has the rules that hold for all parts. */
 #ifndef GORGON_POOLS_H
 #define GORGON_POOLS_H
 
@@ -22,7 +23,7 @@ struct gorgon_pool_opts {
 	 * have: handlers, alarms, what they send to themselves, SIGCHLD of their children; unless
 	 * @c no_signals in struct gorgon_ns_opts is set. A SIGINT to the process is the host's. */
 	const struct gorgon_interp_opts *interp;
-	const struct gorgon_start_opts *start;
+	const struct gorgon_start_opts *start; /**< for each worker; NULL for defaults */
 	unsigned count;	     /**< interpreters; 0 for as many as there are processors */
 	unsigned queue_size; /**< jobs that may wait; 0 for twice @c count */
 	/** Statements to run in each interpreter before its first job, as

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A part of ../gorgon.h, which has the rules that hold for all parts. */
+/** @file
+ * A part of ../gorgon.h, which has the rules that hold for all parts. */
 #ifndef GORGON_PROVIDERS_H
 #define GORGON_PROVIDERS_H
 
@@ -28,7 +29,7 @@ struct gorgon_provider {
 	 *         not call back into this library.
 	 */
 	bool (*find)(void *ctx, const char *name, const char *version, void **addr);
-	void *ctx;
+	void *ctx; /**< passed to the functions of the provider */
 	/** Gives back what @c ctx holds; see gorgon_provider_close(). May be NULL. */
 	void (*close)(void *ctx);
 };
@@ -52,7 +53,7 @@ GORGON_API void gorgon_provider_close(const struct gorgon_provider *provider);
 /** A name and its address, for gorgon_table_find(). */
 struct gorgon_table_entry {
 	const char *name; /**< NULL after the last */
-	void *addr;
+	void *addr; /**< what the name means */
 };
 
 /**

@@ -6,6 +6,7 @@ import glob
 import os
 import re
 import shutil
+import tempfile
 import unittest
 
 from harness import BUILD, ROOT, run
@@ -82,3 +83,22 @@ class Manual(unittest.TestCase):
         self.assertRegex(shown, r" +void gorgon_array_get_info\(const struct gorgon_array \*array,\n"
                                 r" +struct gorgon_array_info \*ret\);\n")
         self.assertRegex(shown, r" +Returns\n +GORGON_ERROR_MISSING: nobody has shared it\. Since 0\.1\.\n")
+
+
+@unittest.skipUnless(shutil.which("doxygen"), "doxygen is not installed")
+class Pages(unittest.TestCase):
+    def test_each_function_has_a_page_and_nothing_public_is_without_words(self):
+        """doxygen ends with an error where a function, a member or a macro has no comment."""
+        with tempfile.TemporaryDirectory() as folder:
+            made = run("make", "-C", ROOT, "docs-api", f"BUILD={folder}", env={"MAKEFLAGS": None})
+            self.assertEqual((made.stderr, made.returncode), ("", 0))
+            found = "".join(map(read, glob.glob(f"{folder}/api/html/*.html")))
+        for library in "loader/libgorgon.map", "jitreg/libjitreg.map":
+            for name in re.findall(r"^\t((?:gorgon|jitreg)_\w+);", read(f"{ROOT}/{library}"), re.M):
+                if not name.startswith(("gorgon_debug_", "jitreg_debug_")):  # what debuggers read
+                    self.assertTrue(f">{name}<" in found, name)
+        self.assertTrue("classgorgon_1_1interpreter.html" in found)
+
+
+if __name__ == "__main__":
+    unittest.main()
