@@ -41,11 +41,13 @@ enum gorgon_value_kind {
 	GORGON_VALUE_BYTES = 5,	 /**< bytes or a bytearray */
 	GORGON_VALUE_LIST = 6,	 /**< a list or a tuple */
 	GORGON_VALUE_DICT = 7,
-	/** Memory that both sides look at. In the interpreter it is an ndarray (without numpy a
+	/** Passed in, memory that both sides look at: in the interpreter an ndarray (without numpy a
 	 * memoryview), writable if the array is. Every other object with a buffer, or with DLPack's
-	 * methods, comes out of an interpreter as an array: over the object's memory if that is the
-	 * host's (see gorgon.use_data_handler()), otherwise over a copy. Scalars of numpy that are
-	 * not floats come out as arrays without dimensions. */
+	 * methods, comes out of an interpreter as an array that is the host's alone. It is over the
+	 * memory of an ndarray in a result if that is the host's (see gorgon.use_data_handler()) and
+	 * nothing in the interpreter refers to it any more; everything else is copied, also memory that
+	 * was passed in. What both sides are to look at goes under a name, see gorgon.share(). Scalars
+	 * of numpy that are not floats come out as arrays without dimensions. */
 	GORGON_VALUE_ARRAY = 8,
 	/** Only passed in: an object of the interpreter that the host holds, see pyobjects.h. */
 	GORGON_VALUE_OBJECT = 9,

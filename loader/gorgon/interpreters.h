@@ -220,9 +220,9 @@ struct gorgon_start_opts {
 	uint64_t memory_limit;
 	/**
 	 * Called with the value that a program gives to gorgon.progress(), on the program's thread,
-	 * without its GIL; @c value lives during the call. When it returns true, progress() returns
-	 * True; when it returns false, the program is to stop, and progress() raises
-	 * KeyboardInterrupt. NULL: nobody listens, and progress() returns False.
+	 * without its GIL; @c value lives during the call, and its arrays are copies. When it
+	 * returns true, progress() returns True; when it returns false, the program is to stop, and
+	 * progress() raises KeyboardInterrupt. NULL: nobody listens, and progress() returns False.
 	 */
 	bool (*progress)(void *ctx, const struct gorgon_value *value);
 	void *progress_ctx; /**< passed to @c progress */

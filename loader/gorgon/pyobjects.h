@@ -119,7 +119,7 @@ GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_pyobject_next(struct gorgon_pyobject *iterator, struct gorgon_pyobject **ret);
 
 /** Copy an object out, as results of gorgon_interp_call() are: GORGON_ERROR_UNSUPPORTED if it or a part of it is no value.
- * @p ret is given back with gorgon_value_deinit(). Since 0.1. */
+ * Arrays are copied. @p ret is given back with gorgon_value_deinit(). Since 0.1. */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_pyobject_get_value(struct gorgon_pyobject *object, struct gorgon_value *ret);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What an executor's worker gives away: the memory beside the pickles of its results and questions (../../python/gorgon/_crossing.py),
-// which come as objects of pickle.PickleBuffer.
+// What an interpreter gives away: arrays in results of calls, and the memory beside the pickles of an executor's results and
+// questions (../../python/gorgon/_crossing.py), which comes as objects of pickle.PickleBuffer.
 //
-// Who gets it has it alone, as with processes. So memory crosses without a copy only if it is a whole block, of one
-// of numpy's arrays, and nothing refers to the array but the buffer. A global, a cache, a closure, a cycle and a view
-// all count as references of the array, or of the array that it is a view of. Everything else is copied.
+// Who gets it has it alone, as with processes. So memory crosses without a copy only if it is a block of one of numpy's
+// arrays, and nothing refers to the array but the caller, or but the buffer. A global, a cache, a closure, a cycle and a
+// view all count as references of the array, or of the array that it is a view of. Everything else is copied.
 
 #define _GNU_SOURCE
 #include "share.h"
@@ -53,24 +53,20 @@ static PyObject *sole_owner(struct gorgon_interp *interp, PyObject *array)
 	return NULL;
 }
 
-// The block that is all of the view's memory, if the buffer has it alone; it lives as long as the view.
-static struct gorgon_block *find_sole_block(struct gorgon_interp *interp, PyObject *buffer, const Py_buffer *view)
+// The block of an array to which there are @count references, all of them the caller's; it lives as long as the array.
+static struct gorgon_block *find_sole_block(struct gorgon_interp *interp, PyObject *array, Py_ssize_t count)
 {
 	struct gorgon_block *ret = NULL;
 	PyObject *owner;
 
-	// The list of buffers refers to the buffer; the buffer and the view refer to the array.
-	if (references(interp, buffer) != 1 || references(interp, view->obj) != 2 || !is_ndarray(interp, view->obj))
+	if (references(interp, array) != count || !is_ndarray(interp, array))
 		return NULL;
-	owner = sole_owner(interp, view->obj);
+	owner = sole_owner(interp, array);
 	if (owner)
 		ret = gorgon_data_handler_block(interp, owner);
 	API(interp, Py_DecRef)(owner);
 	// A name holds the block, too (share.c).
-	return ret && ret->data == view->buf && ret->size == (size_t)view->len &&
-			       __atomic_load_n(&ret->count, __ATOMIC_ACQUIRE) == 1
-		       ? ret
-		       : NULL;
+	return ret && __atomic_load_n(&ret->count, __ATOMIC_ACQUIRE) == 1 ? ret : NULL;
 }
 
 // The receiver's: it does not count for the interpreter.
@@ -86,16 +82,21 @@ static struct gorgon_block *copy_given(const Py_buffer *view)
 	return ret;
 }
 
-static struct gorgon_array *array_given(struct gorgon_interp *interp, PyObject *buffer, const Py_buffer *view)
+// The bytes of a buffer, without a copy if they are all of the block: whoever gets them may make an array of that.
+static struct gorgon_array *bytes_given(struct gorgon_interp *interp, PyObject *buffer, const Py_buffer *view)
 {
 	struct gorgon_array_layout layout = {.format = "B", .item_size = 1, .ndim = 1, .shape = &(ptrdiff_t){view->len}};
-	struct gorgon_block *sole = find_sole_block(interp, buffer, view), *block = sole;
+	// The buffer and the view refer to the array.
+	struct gorgon_block *sole = references(interp, buffer) == 1 ? find_sole_block(interp, view->obj, 2) : NULL, *block;
 	struct gorgon_array *ret = NULL;
 	struct gorgon_error *err;
 
 	if (API(interp, PyErr_Occurred)())
 		return NULL;
-	if (!sole && !(block = copy_given(view)))
+	if (sole && (sole->data != view->buf || sole->size != (size_t)view->len))
+		sole = NULL;
+	block = sole ?: copy_given(view);
+	if (!block)
 		return (void *)API(interp, PyErr_NoMemory)();
 	err = gorgon_array_create_in(block, block->data, &layout, true, interp, &ret);
 	if (err)
@@ -105,12 +106,7 @@ static struct gorgon_array *array_given(struct gorgon_interp *interp, PyObject *
 	return ret;
 }
 
-bool gorgon_share_is_given(struct gorgon_interp *interp, PyObject *object)
-{
-	return interp->ask && (void *)Py_TYPE(object) == gorgon_interp_find_symbol(interp, "PyPickleBuffer_Type");
-}
-
-struct gorgon_array *gorgon_share_given(struct gorgon_interp *interp, PyObject *buffer)
+static struct gorgon_array *buffer_given(struct gorgon_interp *interp, PyObject *buffer)
 {
 	struct gorgon_array *ret;
 	Py_buffer view;
@@ -118,7 +114,26 @@ struct gorgon_array *gorgon_share_given(struct gorgon_interp *interp, PyObject *
 	// What has gaps is a BufferError.
 	if (API(interp, PyObject_GetBuffer)(buffer, &view, PyBUF_ANY_CONTIGUOUS | PyBUF_FORMAT))
 		return NULL;
-	ret = array_given(interp, buffer, &view);
+	ret = bytes_given(interp, buffer, &view);
 	API(interp, PyBuffer_Release)(&view);
 	return ret;
+}
+
+struct gorgon_array *gorgon_share_given(struct gorgon_interp *interp, PyObject *object)
+{
+	bool is_sole;
+
+	if (interp->ask && (void *)Py_TYPE(object) == gorgon_interp_find_symbol(interp, "PyPickleBuffer_Type"))
+		return buffer_given(interp, object);
+	is_sole = find_sole_block(interp, object, 1);
+	if (API(interp, PyErr_Occurred)())
+		return NULL;
+	return is_sole ? gorgon_share_array_of(interp, object, NULL) : gorgon_share_copy(interp, object);
+}
+
+struct gorgon_array *gorgon_share_copy(struct gorgon_interp *interp, PyObject *object)
+{
+	static const struct gorgon_share_opts copies = {.copy = true, .writable = true};
+
+	return gorgon_share_array_of(interp, object, &copies);
 }

@@ -159,6 +159,18 @@ static PyObject *module_progress(PyObject *self, PyObject *object, struct gorgon
 	return NULL;
 }
 
+// What was in a list, which is empty then; the caller's frame refers to the list itself.
+static PyObject *take_items(struct gorgon_interp *interp, PyObject *list)
+{
+	PyObject *ret = API(interp, PyList_GetSlice)(list, 0, PY_SSIZE_T_MAX);
+
+	if (ret && API(interp, PyList_SetSlice)(list, 0, PY_SSIZE_T_MAX, NULL)) {
+		API(interp, Py_DecRef)(ret);
+		ret = NULL;
+	}
+	return ret;
+}
+
 // The host may answer on this thread, as long as it likes.
 static PyObject *module_ask(PyObject *self, PyObject *object, struct gorgon_interp *interp)
 {
@@ -169,8 +181,11 @@ static PyObject *module_ask(PyObject *self, PyObject *object, struct gorgon_inte
 	bool known;
 
 	(void)self;
-	err = interp->ask ? gorgon_value_from_python(interp, object, "question", &question)
-			  : gorgon_error_create(GORGON_ERROR_UNSUPPORTED, "_ask: this host answers no questions");
+	if (!interp->ask)
+		return gorgon_raise(interp, gorgon_error_create(GORGON_ERROR_UNSUPPORTED, "_ask: this host answers no questions"));
+	if (!(object = take_items(interp, object)))
+		return NULL;
+	err = gorgon_value_take(interp, object, "question", &question);
 	if (err)
 		return gorgon_raise(interp, err);
 	thread = API(interp, PyEval_SaveThread)();

@@ -219,9 +219,9 @@ static struct gorgon_error *call_function(struct gorgon_interp *interp, void *ct
 	if (err)
 		return err;
 	if (call->ret)
-		err = gorgon_value_from_python(interp, result, "result", call->ret);
+		return gorgon_value_take(interp, result, "result", call->ret);
 	api->Py_DecRef(result);
-	return err;
+	return NULL;
 }
 
 struct gorgon_error *gorgon_run_check(const char *what, const struct gorgon_value *args,

@@ -33,11 +33,11 @@ PyObject *gorgon_share_object_of(struct gorgon_interp *interp, struct gorgon_arr
 				 bool writable);
 /* --- given.c ----------------------------------------------------------------------- */
 
-/* Whether an object is memory that an executor's worker gives away: a pickle.PickleBuffer. */
-bool gorgon_share_is_given(struct gorgon_interp *interp, PyObject *object);
-/* An array of its bytes, held once, which nothing of the interpreter refers to any more once @buffer is gone. NULL: a
- * Python exception is set. */
-struct gorgon_array *gorgon_share_given(struct gorgon_interp *interp, PyObject *buffer);
+/* An array of an object to which the caller has the only reference, unless others keep it or its memory: then it is of a
+ * copy. Of an executor's pickle.PickleBuffer its bytes. Held once; NULL: a Python exception is set. */
+struct gorgon_array *gorgon_share_given(struct gorgon_interp *interp, PyObject *object);
+/* An array of a copy of an object, held once. NULL: a Python exception is set. */
+struct gorgon_array *gorgon_share_copy(struct gorgon_interp *interp, PyObject *object);
 
 /* --- dlpack.c ---------------------------------------------------------------------- */
 

@@ -36,6 +36,14 @@ struct crossing {
 	size_t count;
 	unsigned depth;
 	size_t path[GORGON_VALUE_DEPTH_MAX]; // index at each depth
+	struct found_array *arrays;	     // what becomes an array once the rest is gone
+	size_t arrays_count;
+	bool is_taken;
+};
+
+struct found_array {
+	PyObject *object;
+	struct gorgon_value *value;
 };
 
 // An error that names the first @depth steps of the current place.
@@ -399,20 +407,33 @@ static struct gorgon_error *tree_from_python(struct crossing *crossing, PyObject
 	return err;
 }
 
-static struct gorgon_error *array_from_python(struct crossing *crossing, PyObject *object,
-					      struct gorgon_value *ret)
+static struct gorgon_error *value_of_array(struct crossing *crossing, struct gorgon_array *array,
+					   struct gorgon_value *ret)
 {
-	// What an executor's worker tells of its progress it may go on to write to.
-	static const struct gorgon_share_opts copies = {.copy = true, .writable = true};
-	struct gorgon_interp *interp = crossing->interp;
-	struct gorgon_array *array;
-
-	array = gorgon_share_is_given(interp, object) ? gorgon_share_given(interp, object)
-						      : gorgon_share_array_of(interp, object, interp->ask ? &copies : NULL);
 	if (!array)
 		return gorgon_call_fail(crossing->interp);
 	ret->kind = GORGON_VALUE_ARRAY;
 	ret->array = array;
+	return NULL;
+}
+
+// Who gets what stays in the interpreter gets a copy, for the interpreter may go on to write to it. What a Python that
+// is the host passes to an interpreter is the host's own memory.
+static struct gorgon_error *array_from_python(struct crossing *crossing, PyObject *object,
+					      struct gorgon_value *ret)
+{
+	struct gorgon_interp *interp = crossing->interp;
+	struct found_array *arrays;
+
+	if (!crossing->is_taken)
+		return value_of_array(crossing, interp->own ? gorgon_share_array_of(interp, object, NULL)
+							    : gorgon_share_copy(interp, object), ret);
+	arrays = reallocarray(crossing->arrays, crossing->arrays_count + 1, sizeof(*arrays));
+	if (!arrays)
+		return &gorgon_error_nomem;
+	crossing->arrays = arrays;
+	arrays[crossing->arrays_count++] = (struct found_array){object, ret};
+	crossing->api->Py_IncRef(object);
 	return NULL;
 }
 
@@ -459,6 +480,29 @@ struct gorgon_error *gorgon_value_from_python(struct gorgon_interp *interp, PyOb
 	struct gorgon_value value = {.kind = GORGON_VALUE_NONE};
 	struct gorgon_error *err = from_python(&crossing, object, &value);
 
+	if (err)
+		gorgon_value_deinit(&value);
+	else
+		*ret = value;
+	return err;
+}
+
+struct gorgon_error *gorgon_value_take(struct gorgon_interp *interp, PyObject *object, const char *what,
+				       struct gorgon_value *ret)
+{
+	struct crossing crossing = {.interp = interp, .api = interp->api, .what = what, .is_taken = true};
+	struct gorgon_value value = {.kind = GORGON_VALUE_NONE};
+	struct gorgon_error *err = from_python(&crossing, object, &value);
+
+	interp->api->Py_DecRef(object);
+	for (size_t i = 0; i < crossing.arrays_count; i++) {
+		struct found_array *each = &crossing.arrays[i];
+
+		if (!err)
+			err = value_of_array(&crossing, gorgon_share_given(interp, each->object), each->value);
+		interp->api->Py_DecRef(each->object);
+	}
+	free(crossing.arrays);
 	if (err)
 		gorgon_value_deinit(&value);
 	else

@@ -626,7 +626,9 @@ def ask(*question):
     """What an object of the host's returns or raises."""
     import gorgon
     packed = Packed(question, is_own=True)
-    failed, *answer = gorgon._ask([packed.is_plain, *packed.values])
+    values = [packed.is_plain, *packed.values]
+    del packed  # whoever asks gives the list's contents away
+    failed, *answer = gorgon._ask(values)
     value = load(*answer)
     if not failed:
         return value

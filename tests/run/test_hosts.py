@@ -175,6 +175,250 @@ class Values(Hosts):
         result = run(host)
         self.assertEqual((result.stderr, result.stdout.splitlines(), result.returncode), ("", expected, 0))
 
+HOLDERS = r"""
+import gorgon, numpy, pickle, weakref
+gorgon.use_data_handler()
+kept, places = {}, {}
+FUNCTIONS = {}
+class Tensor:
+    def __init__(self, array): self.array = array
+    def __dlpack__(self, **options): return self.array.__dlpack__()
+    def __dlpack_device__(self): return self.array.__dlpack_device__()
+class Box:
+    pass
+def make(): return numpy.zeros(50000)
+def case(function):
+    FUNCTIONS[function.__name__] = function
+    return function
+def sole(function):
+    def made(x):
+        result = function(x)
+        array = result
+        while not isinstance(array, numpy.ndarray):
+            array = array[0] if isinstance(array, list) else array["a"]
+        places[function.__name__] = array.__array_interface__["data"][0]
+        return result
+    FUNCTIONS[function.__name__] = made
+# What is kept is found under the function's name.
+def keep(name, array):
+    kept[name] = array
+    return array
+@case
+def in_a_global(x): return keep("in_a_global", make())
+@case
+def in_a_list(x): return keep("in_a_list", [make()])
+@case
+def in_a_list_in_a_dict(x): return keep("in_a_list_in_a_dict", {"a": [1, make()]})
+@case
+def in_a_new_list(x): return [keep("in_a_new_list", make())]
+@case
+def in_a_tuple(x): return keep("in_a_tuple", (make(), 1))
+@case
+def in_a_closure(x):
+    array = make()
+    kept["in_a_closure"] = lambda: array
+    return array
+@case
+def in_a_frame(x):
+    def frame(array):
+        while True:
+            yield array
+    kept["in_a_frame"] = frame(make())
+    return next(kept["in_a_frame"])
+@case
+def in_a_cycle(x):
+    box = Box()
+    box.box, box.array = box, make()
+    kept["in_a_cycle"] = weakref.ref(box)
+    return box.array
+@case
+def view_of_it(x): return keep("view_of_it", make())[1:]
+@case
+def view_is_kept(x):
+    array = make()
+    kept["view_is_kept"] = array[:]
+    return array
+@case
+def other_view(x):
+    array = make()
+    kept["other_view"] = array[10:]
+    return array[:]
+@case
+def gaps(x): return keep("gaps", make())[::2]
+@case
+def memory(x): return memoryview(keep("memory", make()))
+@case
+def memory_is_kept(x):
+    array = make()
+    kept["memory_is_kept"] = memoryview(array)
+    return array
+@case
+def out_of_band(x): return pickle.PickleBuffer(keep("out_of_band", make()))
+@case
+def out_of_band_is_kept(x): return keep("out_of_band_is_kept", [pickle.PickleBuffer(make())])
+@case
+def iterated(x):
+    array = make()
+    kept["iterated"] = array.flat
+    return array
+@case
+def dates(x): return keep("dates", numpy.zeros(50000, "M8[s]"))
+@case
+def records(x): return keep("records", numpy.zeros(50000, [("a", "i4"), ("b", "f8")]))
+@case
+def subclass(x): return keep("subclass", make().view(numpy.recarray))
+@case
+def masked(x): return keep("masked", numpy.ma.array(make(), mask=[True, *[False] * 49999]))
+@case
+def tensor(x): return Tensor(keep("tensor", make()))
+@case
+def named(x):
+    array = make()
+    gorgon.share(array, "named", writable=True)
+    kept["named"] = gorgon.receive("named", writable=True)
+    gorgon.withdraw("named")
+    return array
+@case
+def received(x): return keep("received", x)
+@case
+def part_of_received(x): return keep("part_of_received", x[10:])
+@sole
+def new(x): return make()
+@sole
+def new_view(x): return make()[:]
+@sole
+def new_shape(x): return make().reshape(100, 500).T
+@sole
+def new_gaps(x): return make()[::2]
+@sole
+def new_dates(x): return numpy.zeros(50000, "M8[s]")
+@sole
+def new_in_a_list(x): return [[make()], 1]
+@sole
+def new_in_a_dict(x): return {"a": make()}
+def what_is_kept(name):
+    found = kept.get(name)
+    if isinstance(found, dict): found = found["a"][1]
+    if isinstance(found, weakref.ref): found = found() and found().array
+    if callable(found): found = found()
+    if hasattr(found, "send"): found = next(found)
+    if isinstance(found, (list, tuple)): found = found[0]
+    if isinstance(found, pickle.PickleBuffer): found = found.raw()
+    if isinstance(found, numpy.flatiter): found = found.base
+    if isinstance(found, numpy.ma.MaskedArray): found = found.data
+    return found if found is None else numpy.asarray(found).view("u1")
+def make_result(name, x): return FUNCTIONS[name](x)
+def tell(name, x): gorgon.progress(FUNCTIONS[name](x))
+def names(): return sorted(FUNCTIONS)
+def change(name):
+    found = what_is_kept(name)
+    if found is not None: found[...] = 1
+def is_changed(name):
+    found = what_is_kept(name)
+    return found is not None and bool((found == 2).any())
+def place(name): return places.get(name, 0)
+"""
+MODES = r"""
+#include <gorgon.hpp>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+
+static gorgon_value told;
+
+static bool listen(void *, const gorgon_value *value)
+{
+    told = *value;
+    if (value->kind == GORGON_VALUE_LIST || value->kind == GORGON_VALUE_DICT)
+        told = value->list.items[0].kind == GORGON_VALUE_STRING ? value->list.items[1] : value->list.items[0];
+    while (told.kind == GORGON_VALUE_LIST)
+        told = told.list.items[told.list.count - 1].kind == GORGON_VALUE_ARRAY ? told.list.items[told.list.count - 1]
+                                                                             : told.list.items[0];
+    gorgon_array_retain(told.array);
+    return true;
+}
+
+static gorgon::array array_in(const gorgon::value &value)
+{
+    if (std::holds_alternative<gorgon::dict>(value))
+        return array_in(value.get<gorgon::dict>().front().second);
+    if (!std::holds_alternative<gorgon::list>(value))
+        return value.get<gorgon::array>();
+    const gorgon::list &items = value.get<gorgon::list>();
+    return array_in(std::holds_alternative<int64_t>(items.back()) ? items.front() : items.back());
+}
+
+using call = std::function<gorgon::value(const char *, gorgon::list)>;
+
+static void try_all(const char *mode, call other, call get)
+{
+    const gorgon::value names = other("names", {});
+
+    for (const gorgon::value &each : names.get<gorgon::list>()) {
+        const std::string name = each.get<std::string>();
+        ptrdiff_t count = 50000;
+        gorgon_array_opts opts = {};
+        opts.size = sizeof(opts);
+        opts.layout.format = "d";
+        opts.layout.ndim = 1;
+        opts.layout.shape = &count;
+        opts.writable = true;
+        gorgon::array argument(opts);
+        gorgon::array result = array_in(get("make_result", {name, argument}));
+        char *data = static_cast<char *>(result.info().data), *mine = static_cast<char *>(argument.info().data);
+        bool follows = false;
+
+        other("change", {name});
+        follows = data[80] != 0;
+        data[80] = 2;
+        std::printf("%s %s%s%s%s\n", mode, name.c_str(), follows ? " follows" : "",
+                    other("is_changed", {name}).get<bool>() || mine[80] == 2 || mine[160] == 2 ? " changes" : "",
+                    reinterpret_cast<int64_t>(data) == other("place", {name}).get<int64_t>() ? " in place" : "");
+    }
+}
+
+int main(int, char **argv)
+{
+    gorgon_start_opts opts = {};
+    opts.size = sizeof(opts);
+    opts.progress = listen;
+    {
+        gorgon::interpreter py(nullptr, &opts);
+        py.run_string(argv[1]);
+        call in = [&](const char *name, gorgon::list args) { return py.call(name, std::move(args)); };
+        try_all("call", in, in);
+        try_all("object", in, [&](const char *name, gorgon::list args) { return py.global(name).call(args).to_value(); });
+        try_all("progress", in, [&](const char *, gorgon::list args) {
+            py.call("tell", std::move(args));
+            return gorgon::value(gorgon::array(told.array));
+        });
+    }
+    gorgon_pool_opts pool_opts = {};
+    pool_opts.size = sizeof(pool_opts);
+    pool_opts.count = 1;
+    pool_opts.warm_up = argv[1];
+    gorgon::pool pool(&pool_opts);
+    call job = [&](const char *name, gorgon::list args) { return pool.submit(name, std::move(args)).finish(); };
+    try_all("job", job, job);
+}
+"""
+
+
+class Results(Hosts):
+    def test_arrays_are_the_hosts_alone(self):
+        """Whatever of the interpreter holds the memory; what nothing holds stays in its place."""
+        result = run(self.compile("results.cc", MODES), HOLDERS)
+        self.assertEqual((result.stderr, result.returncode), ("", 0))
+        found = {}
+        for line in result.stdout.splitlines():
+            mode, name, how = (line + " ").split(" ", 2)
+            found[mode, name] = how.strip()
+        self.assertEqual(sum(how == "in place" for how in found.values()), 14)
+        for (mode, name), how in found.items():
+            with self.subTest(mode=mode, name=name):
+                self.assertEqual(how, "in place" if name.startswith("new") and mode in ("call", "job") else "")
+        self.assertEqual(len(found), 4 * 32)
+
 
 if __name__ == "__main__":
     unittest.main()
