@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: MIT
 // A host with two interpreters at once, each on a thread of its own.
 //
-//	two call|pool FILE FOLDER
+//	two call|pool PYTHON FILE FOLDER [WORD]...
 //
-// FILE defines main(WHO, FOLDER), which runs in both: with WHO "first" and "second". The host calls it from threads of its own,
-// or it is a job of a pool with two interpreters. Exit status 0, or 1 when a call has failed.
+// FILE defines main(WHO, FOLDER, WORD...), which runs in both: with WHO "first" and "second". The host calls it from threads
+// of its own, or it is a job of a pool with two interpreters. PYTHON is the executable whose libpython and packages they have.
+// Exit status 0, or 1 when a call has failed; an interpreter that stays, because threads of its libraries go on, is named. The host has a handler of SIGINT, which does nothing.
 
 #define _GNU_SOURCE
 #include "../loader/gorgon.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *file, *folder;
+#define WORDS_MAX 16
+
+static struct gorgon_interp_opts interp_opts = {.size = sizeof(interp_opts)};
+static const char *file;
+static char **words; // FOLDER and those after it
+static size_t words_count;
 static const char *const names[] = {"first", "second"};
 
 static void check(struct gorgon_error *err)
@@ -25,23 +32,40 @@ static void check(struct gorgon_error *err)
 	exit(1);
 }
 
+// As check(), but threads of libraries may outlive the interpreter's Python.
+static void check_end(struct gorgon_error *err)
+{
+	if (!err || gorgon_error_code(err) != GORGON_ERROR_BUSY)
+		return check(err);
+	fprintf(stderr, "two: %s\n", gorgon_error_message(err));
+	gorgon_error_destroy(err);
+}
+
 static struct gorgon_value text(const char *string)
 {
 	return (struct gorgon_value){.kind = GORGON_VALUE_STRING, .text = {string, strlen(string)}};
 }
 
+// The arguments of main(): @items has room for them.
+static struct gorgon_value arguments(const char *name, struct gorgon_value *items)
+{
+	items[0] = text(name);
+	for (size_t i = 0; i < words_count; i++)
+		items[i + 1] = text(words[i]);
+	return (struct gorgon_value){.kind = GORGON_VALUE_LIST, .list = {items, words_count + 1}};
+}
+
 static void *call(void *name)
 {
-	struct gorgon_value items[] = {text(name), text(folder)}, ret;
-	struct gorgon_value args = {.kind = GORGON_VALUE_LIST, .list = {items, 2}};
+	struct gorgon_value items[WORDS_MAX + 1], args = arguments(name, items), ret;
 	struct gorgon_interp *interp;
 
-	check(gorgon_interp_create(NULL, &interp));
+	check(gorgon_interp_create(&interp_opts, &interp));
 	check(gorgon_interp_start(interp, NULL));
 	check(gorgon_interp_run_file(interp, file));
 	check(gorgon_interp_call(interp, NULL, "main", &args, NULL, &ret));
 	gorgon_value_deinit(&ret);
-	check(gorgon_interp_destroy(interp));
+	check_end(gorgon_interp_destroy(interp));
 	return NULL;
 }
 
@@ -58,17 +82,16 @@ static void run_calls(void)
 
 static void run_pool(void)
 {
-	struct gorgon_pool_opts opts = {.size = sizeof(opts), .count = 2};
+	struct gorgon_pool_opts opts = {.size = sizeof(opts), .count = 2, .interp = &interp_opts};
 	struct gorgon_job *jobs[2];
 	struct gorgon_pool *pool;
 	char warm_up[4096];
 
-	snprintf(warm_up, sizeof(warm_up), "exec(open('%s').read())", file);
+	snprintf(warm_up, sizeof(warm_up), "__file__ = '%s'\nexec(open(__file__).read())", file);
 	opts.warm_up = warm_up;
 	check(gorgon_pool_create(&opts, &pool));
 	for (size_t i = 0; i < 2; i++) {
-		struct gorgon_value items[] = {text(names[i]), text(folder)};
-		struct gorgon_value args = {.kind = GORGON_VALUE_LIST, .list = {items, 2}};
+		struct gorgon_value items[WORDS_MAX + 1], args = arguments(names[i], items);
 
 		check(gorgon_pool_submit(pool, NULL, "main", &args, NULL, -1, &jobs[i]));
 	}
@@ -78,17 +101,25 @@ static void run_pool(void)
 		check(gorgon_job_finish(jobs[i], &ret));
 		gorgon_value_deinit(&ret);
 	}
-	check(gorgon_pool_destroy(pool));
+	check_end(gorgon_pool_destroy(pool));
+}
+
+static void ignore(int sig)
+{
+	(void)sig;
 }
 
 int main(int argc, char **argv)
 {
-	if (argc != 4) {
-		fprintf(stderr, "usage: two call|pool FILE FOLDER\n");
+	if (argc < 5 || argc > 4 + WORDS_MAX) {
+		fprintf(stderr, "usage: two call|pool PYTHON FILE FOLDER [WORD]...\n");
 		return 2;
 	}
-	file = argv[2];
-	folder = argv[3];
+	interp_opts.python = argv[2];
+	file = argv[3];
+	words = argv + 4;
+	words_count = (size_t)argc - 4;
+	signal(SIGINT, ignore);
 	if (!strcmp(argv[1], "pool"))
 		run_pool();
 	else

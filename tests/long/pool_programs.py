@@ -11,15 +11,14 @@ of joblib and scikit-learn, of which the backend is changed, CELLS those of a no
 import glob
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
 from report import Report
+from sources import environment
 import harness
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-REQUIREMENTS = os.path.join(HERE, "requirements-pools.txt")
 IMPORTS = r"from concurrent\.futures import (.*, )?(Process|Thread)PoolExecutor(, .*)?\n"
 PARALLEL = """
 import joblib, numpy
@@ -130,18 +129,6 @@ def notebook(line):
     return NOTEBOOK.replace("CELLS", repr([cell.replace("IMPORT", line) for cell in CELLS]))
 
 
-def environment():
-    """The python of a virtual environment in build/."""
-    path = os.path.join(harness.BUILD, "venv-pools")
-    python, done = os.path.join(path, "bin", "python"), os.path.join(path, ".done")
-    if not os.path.exists(done) or os.path.getmtime(done) < os.path.getmtime(REQUIREMENTS):
-        subprocess.run([harness.PYTHON3, "-m", "venv", "--clear", path], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:",
-                        "--no-deps", "-r", REQUIREMENTS], check=True)
-        open(done, "w").close()
-    return python
-
-
 def run(python, site, folder, name, code):
     path = os.path.join(folder, f"{name}.py")
     with open(path, "w") as file:
@@ -169,7 +156,7 @@ def compare(report, title, processes, interpreters):
 
 def main(words):
     report = Report("Programs for pools")
-    python = environment()
+    python = environment("pools")
     with tempfile.TemporaryDirectory() as site, tempfile.TemporaryDirectory() as folder:
         harness.install_package(site)
         for path in sorted(glob.glob(os.path.join(HERE, "programs", "pools", "*.py"))):

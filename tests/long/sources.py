@@ -10,7 +10,7 @@ import sys
 import tarfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from harness import PYTHON3, ROOT  # noqa: E402
+from harness import BUILD, PYTHON3, ROOT  # noqa: E402
 
 SOURCES = os.path.join(ROOT, "build", "suites")
 
@@ -19,16 +19,29 @@ class Unavailable(Exception):
     """The sources cannot be fetched; the text says why."""
 
 
-def installed(package):
-    """Folder and version of a package of /usr/bin/python3."""
+def installed(package, python=PYTHON3, distribution=None):
+    """Folder and version of a package of /usr/bin/python3, or of a virtual environment; of a distribution of another name."""
     code = (f"import importlib.metadata, {package}; "
-            f"print({package}.__path__[0], importlib.metadata.version({package!r}))")
-    return subprocess.run([PYTHON3, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+            f"print({package}.__path__[0], importlib.metadata.version({distribution or package!r}))")
+    return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.split()
 
 
-def sources(package, *parts):
+def environment(name):
+    """The python of a virtual environment in build/ with what requirements-NAME.txt pins."""
+    requirements = os.path.join(os.path.dirname(os.path.abspath(__file__)), f"requirements-{name}.txt")
+    path = os.path.join(BUILD, f"venv-{name}")
+    python, done = os.path.join(path, "bin", "python"), os.path.join(path, ".done")
+    if not os.path.exists(done) or os.path.getmtime(done) < os.path.getmtime(requirements):
+        subprocess.run([PYTHON3, "-m", "venv", "--clear", path], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:",
+                        "--no-deps", "-r", requirements], check=True)
+        open(done, "w").close()
+    return python
+
+
+def sources(package, *parts, python=PYTHON3):
     """A folder with these parts of the sources and nothing else: what tests import is the package that is installed."""
-    name = f"{package}-{installed(package)[1]}"
+    name = f"{package}-{installed(package, python)[1]}"
     folder, archive = os.path.join(SOURCES, name), os.path.join(SOURCES, f"{name}.tar.gz")
     if os.path.exists(folder):
         return folder

@@ -42,7 +42,7 @@ def private_copy(*options):
 class Run:
     """One run of the program: {test: (outcome, detail)} in .tests, the status of the tests and of the process."""
 
-    def __init__(self, command, words, env=None, limit=3600, progress=lambda done, total: None, cwd=None):
+    def __init__(self, command, words, env=None, limit=3600, progress=lambda done, total: None, cwd=None, program=(PROGRAM,)):
         self.tests, self.status, self.peak, self.beside = {}, None, 0, {"count": 0, "wrong": 0}
         self.collected = 0
         with tempfile.TemporaryDirectory(prefix="suite-", ignore_cleanup_errors=True) as folder:
@@ -52,7 +52,7 @@ class Run:
             environment = {name: value for name, value in environment.items() if value is not None}
             with open(f"{folder}/output", "w+", errors="replace") as output:
                 self.process_status = self.wait(folder, subprocess.Popen(
-                    [*command, PROGRAM, folder, *words], cwd=cwd or f"{folder}/tmp", stdin=subprocess.DEVNULL,
+                    [*command, *(program or ()), folder, *words], cwd=cwd or f"{folder}/tmp", stdin=subprocess.DEVNULL,
                     stdout=output, stderr=output, env=environment, start_new_session=True), limit, progress)
                 output.seek(0)
                 self.output = output.read()
@@ -158,13 +158,13 @@ def explain(differences, allowed):
 
 
 class Suite:
-    """Rows of the report, and of docs/compatibility.md, about one suite; @allowed as above."""
+    """Rows of the report, and of docs/compatibility.md, about one suite; @allowed as above. @peer: what it is compared with."""
 
-    def __init__(self, report, name, version, allowed):
-        self.report, self.name, self.version, self.allowed = report, name, version, allowed
+    def __init__(self, report, name, version, allowed, peer="python3"):
+        self.report, self.name, self.version, self.allowed, self.peer = report, name, version, allowed, peer
 
     def check_ended(self, case, run, statuses):
-        both = "" if "python3" in case else " (both interpreters)"
+        both = "" if self.peer in case else " (both interpreters)"
         seen = f"status {run.process_status}, {counts(run.tests)}, peak {run.peak} MiB{both}"
         self.report.check(f"{case}: the tests end", run.ended() and run.status in statuses, "status 0", seen,
                           run.unfinished())
@@ -181,7 +181,7 @@ class Suite:
         for difference, reason in explained:
             outcome = difference.after[0]
             self.report.check(f"{case}: {difference.test}", True, f"{outcome}: {reason}", outcome)
-        self.report.check(f"{case}: tests that end otherwise than in python3", not left, "0", len(left),
+        self.report.check(f"{case}: tests that end otherwise than in {self.peer}", not left, "0", len(left),
                           "\n".join(map(str, left)))
         if complete:
             self.report.check(f"{case}: tests that are said to differ and do not", not unused, "0", len(unused),

@@ -66,10 +66,10 @@ class Programs(Cells, unittest.TestCase):
         self.compare("a forked child", lambda folder: run(GORGON, "run", "-c", code, folder))
 
     def test_calls_of_a_host(self):
-        self.compare("a host's call", lambda folder: run(f"{BUILD}/two", "call", f"{HERE}/modes.py", folder))
+        self.compare("a host's call", lambda folder: run(f"{BUILD}/two", "call", PYTHON3, f"{HERE}/modes.py", folder))
 
     def test_jobs_of_a_pool(self):
-        self.compare("a pool's job", lambda folder: run(f"{BUILD}/two", "pool", f"{HERE}/modes.py", folder))
+        self.compare("a pool's job", lambda folder: run(f"{BUILD}/two", "pool", PYTHON3, f"{HERE}/modes.py", folder))
 
 
 class Python3(Cells, Package):

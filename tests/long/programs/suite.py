@@ -10,6 +10,7 @@ of `python3 -m test`. tests/long/suites.py reads what is noted."""
 
 import importlib.util
 import json
+import logging
 import os
 import sys
 import time
@@ -86,24 +87,25 @@ def recording(base, events):
 
         def addError(self, test, err):
             super().addError(test, err)
-            self.note(test, "error", self.errors[-1][1])
+            self.note(test, "error", str(self.errors[-1][1]))
 
         def addFailure(self, test, err):
             super().addFailure(test, err)
-            self.note(test, "failed", self.failures[-1][1])
+            self.note(test, "failed", str(self.failures[-1][1]))
 
         def addSkip(self, test, reason):
             # A part of a test that is skipped is noted for the test that it is a part of.
             self.note(getattr(test, "test_case", test), "skipped", reason)
             super().addSkip(test, reason)
 
-        def addExpectedFailure(self, test, err):
+        # twisted's have one argument more.
+        def addExpectedFailure(self, test, *why):
             self.note(test, "xfailed")
-            super().addExpectedFailure(test, err)
+            super().addExpectedFailure(test, *why)
 
-        def addUnexpectedSuccess(self, test):
+        def addUnexpectedSuccess(self, test, *why):
             self.note(test, "xpassed")
-            super().addUnexpectedSuccess(test)
+            super().addUnexpectedSuccess(test, *why)
 
         def addSubTest(self, test, subtest, err):
             super().addSubTest(test, subtest, err)
@@ -132,6 +134,27 @@ def run_unittest(events, words):
     events.write(collected=tests.countTestCases())
     result = unittest.TextTestRunner(resultclass=recording(unittest.TextTestResult, events)).run(tests)
     return 0 if result.wasSuccessful() else 1
+
+
+def run_tornado(events, words):
+    """Its tests, or modules of them."""
+    import unittest
+    from tornado.test import runtests
+    import tornado.testing
+    logging.getLogger("tornado.access").setLevel(logging.CRITICAL)
+    tests = unittest.defaultTestLoader.loadTestsFromNames(words or runtests.TEST_MODULES)
+    events.write(collected=tests.countTestCases())
+    runner = tornado.testing.TornadoTextTestRunner(resultclass=recording(unittest.TextTestResult, events))
+    return 0 if runner.run(tests).wasSuccessful() else 1
+
+
+def run_trial(events, words):
+    """Modules and packages of twisted's tests, as `trial` runs them."""
+    from twisted.trial import reporter, runner
+    runs = runner.TrialRunner(recording(reporter.TextReporter, events), workingDirectory=os.path.abspath("trial"))
+    tests = runner.TestLoader().loadByNames(words, recurse=True)
+    events.write(collected=tests.countTestCases())
+    return 0 if runs.run(tests).wasSuccessful() else 1
 
 
 def run_regrtest(events, words):
@@ -163,7 +186,7 @@ def run_regrtest(events, words):
     return 0
 
 
-RUNNERS = {"pytest": run_pytest, "unittest": run_unittest, "regrtest": run_regrtest}
+RUNNERS = {"pytest": run_pytest, "unittest": run_unittest, "tornado": run_tornado, "trial": run_trial, "regrtest": run_regrtest}
 
 
 def peak_memory():

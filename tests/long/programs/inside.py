@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+"""Run tests inside a worker process, an executor's worker, a pool's job or a host's call, and note how each ends.
+
+usage: inside.py process|worker FOLDER RUNNER WORD...
+
+Words are as for suite.py. Of jobs and calls hosts/two.c calls main() in two interpreters, of which the second has nothing to do."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+
+def main(who, folder, runner, *words):
+    import suite  # here: it imports more than a host needs
+    if who == "first":
+        suite.run_suite(folder, runner, words)
+        open(f"{folder}/ended", "w").close()
+
+
+def main_of_pool(kind, *words):
+    import signal
+    # Tests send Ctrl-C to the process; it is the host's.
+    signal.signal(signal.SIGINT, lambda *_: None)
+    if kind == "process":
+        from concurrent.futures import ProcessPoolExecutor as Pool
+    else:
+        from gorgon import InterpreterPoolExecutor as Pool
+    with Pool(1) as pool:
+        pool.submit(main, "first", *words).result()
+
+
+if __name__ == "__main__" and sys.argv[1:]:
+    main_of_pool(*sys.argv[1:])
