@@ -79,6 +79,7 @@ long) packages="$check
 	python3-cryptography-vectors python3-pretend python3-iso8601 python3-tz
 	python3-pytest-subtests python3-cssselect python3-bs4 python3-html5lib
 	clang-$lldb libclang-rt-$lldb-dev llvm-$lldb zzuf
+	golang-go default-jdk-headless rustc
 " ;;
 arm) packages="$check libc6-dev-arm64-cross qemu-user-static qemu-system-arm debootstrap gdb-multiarch" ;;
 analyze) packages="$check clang-tidy-$lldb" ;;
