@@ -92,7 +92,7 @@ PRODUCTS := $(BUILD)/gorgon $(BUILD)/gorgon-symdump $(LIBGORGON) $(BUILD)/libgor
 CHILDREN := $(BUILD)/share/gorgon/children/gorgon.py
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
-.PHONY: products all jitreg docs-process abi examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
+.PHONY: products all jitreg docs-process census abi examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
 	check-gdb check-lldb check-parity coverage coverage-run parity docs-api docs-parity docs-plot docs-comparison docs-machines docs-pictures bench-debug check-roots check-arm demo-arm built-for-tests commit-results fuzzers fuzz soak demo setup venv \
 	bench wheel format lint analyze compile_commands.json install install-jitreg uninstall dist clean help
 .DELETE_ON_ERROR:
@@ -143,9 +143,6 @@ define shared
 		-o $(BUILD)/$(1).so.$(SOVERSION) $(filter %.o,$^) $(2)
 	$(Q)ln -sf $(1).so.$(SOVERSION) $@
 endef
-
-# The C library has a <search.h>, too.
-$(BUILD)/obj/loader/process/hash_table.o: INCLUDES :=
 
 $(LIBJITREG): $(call obj,$(JITREG_SRC)) jitreg/libjitreg.map
 	$(call shared,libjitreg,-lelf -lz,jitreg/libjitreg.map)
@@ -202,6 +199,10 @@ $(BUILD)/inventory: $(BUILD)/obj/tests/hosts/inventory.o $(BUILD)/libgorgon.a $(
 
 docs-process: $(BUILD)/inventory
 	$(PYTHON3) tools/process.py $< docs/process.md
+
+# Which names of the C library anybody imports, of what is installed and in more FOLDERS, of wheels for example.
+census:
+	$(PYTHON3) tests/inventory.py $(FOLDERS)
 
 # What programs that were built against the libraries rely on; docs/stability.md says what may change, tests/run/test_documents_stability.py looks.
 ABI_FLAGS := --no-corpus-path --no-comp-dir-path --no-show-locs --exported-interfaces-only --drop-private-types
@@ -625,6 +626,7 @@ help:
 	@echo "bench    benchmarks, as ratios (TESTS='throws load' for some, JSON=1 for figures)"
 	@echo "bench-debug  what debuggers pay (COUNTS=1,10,100, TESTS='gdb lldb attach start feel', JSON=1)"
 	@echo "docs-process  docs/process.md, out of loader/process and loader/dl/replacements.c"
+	@echo "census  tests/process/census.txt: which names of the C library extensions of Python import"
 	@echo "docs-api  pages of the C and C++ interfaces, in build/api/html"
 	@echo "docs-pictures  docs/gdb.svg and docs/lldb.svg, of real sessions, and docs/flames.svg"
 	@echo "docs-comparison  the figures of docs/comparison.md, out of tests/bench/LOAD.md and EXECUTOR.md"

@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 
 from harness import ROOT
 
@@ -20,7 +21,9 @@ LIBRARIES = "/usr/lib/x86_64-linux-gnu"
 # The C library's own, which is shared: loader/ns/policy.c.
 C_LIBRARY = ["libc.so.6", "libm.so.6", "libmvec.so.1", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libutil.so.1",
              "libanl.so.1", "libresolv.so.2", "libnsl.so.1", "ld-linux-x86-64.so.2"]
-CORPUS = ["/usr/lib/python3*", LIBRARIES, f"{ROOT}/build/venv/lib"]
+# What Python's users have: extensions, and the libpythons. Libraries that these need are found from there.
+CORPUS = ["/usr/lib/python3*", f"{LIBRARIES}/libpython3*", f"{ROOT}/build/venv/lib"]
+CENSUS = f"{ROOT}/tests/process/census.txt"
 MANUAL = "/usr/share/man"
 AT_ONCE = 60  # files for each call of nm
 
@@ -55,14 +58,31 @@ def defined():
     return names
 
 
-def corpus():
-    """Every shared object that is installed, without repetitions."""
-    files = set()
-    for pattern in CORPUS:
-        for folder in glob.glob(pattern):
-            for where, _, names in os.walk(folder):
-                files.update(os.path.realpath(f"{where}/{name}") for name in names if ".so" in name)
-    return sorted(file for file in files if os.path.isfile(file) and is_elf(file))
+def corpus(folders=()):
+    """Every extension that is installed, and in more @folders, with what they need of the system's libraries; without
+    repetitions."""
+    found = set()
+    for pattern in [*CORPUS, *folders]:
+        for path in glob.glob(pattern):
+            files = [path] if os.path.isfile(path) else [f"{where}/{name}" for where, _, names in os.walk(path) for name in names]
+            found.update(os.path.realpath(file) for file in files if ".so" in os.path.basename(file))
+    found = {file for file in found if os.path.isfile(file) and is_elf(file)}
+    more = found
+    while more:
+        libraries = {os.path.realpath(f"{LIBRARIES}/{name}") for name in needed(sorted(more)) if name not in C_LIBRARY}
+        more = {file for file in libraries - found if os.path.isfile(file)}
+        found |= more
+    return sorted(found)
+
+
+def needed(files):
+    """The names of DT_NEEDED of these files."""
+    names = set()
+    for i in range(0, len(files), AT_ONCE):
+        told = subprocess.run(["readelf", "-d", "-W", *files[i:i + AT_ONCE]], capture_output=True, text=True, check=False,
+                              errors="replace")
+        names.update(re.findall(r"\(NEEDED\).*\[(.*)\]", told.stdout))
+    return names
 
 
 def is_elf(path):
@@ -70,9 +90,9 @@ def is_elf(path):
         return file.read(4) == b"\x7fELF"
 
 
-def imports(names):
+def imports(names, folders=()):
     """{name: objects that import it} for those @names that come from the C library."""
-    files = corpus()
+    files = corpus(folders)
     found = collections.defaultdict(set)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         parts = [files[i:i + AT_ONCE] for i in range(0, len(files), AT_ONCE)]
@@ -247,3 +267,33 @@ def doubtful(decisions, names, sections, values):
         if says:
             problems.append(f"{name}: no state, but the manual says: {', '.join(says)}")
     return problems
+
+
+# --- the census -----------------------------------------------------------------------------------
+
+def census():
+    """{name: how many files import it}, as it was committed."""
+    with open(CENSUS) as file:
+        return {name: int(count) for name, count in re.findall(r"(\w+):(\d+)", file.read())}
+
+
+def without_importer(entries, counted):
+    """Names that private code gets from us although nobody imports a name of their part."""
+    parts = collections.defaultdict(list)
+    for entry in entries:
+        parts[entry["part"]].append(entry["name"])
+    return [f"{', '.join(names)}: nobody imports one of them" for part, names in sorted(parts.items())
+            if not any(name in counted for name in names)]
+
+
+def take_census(folders):
+    files, names = corpus(folders), defined()
+    counts = " ".join(f"{name}:{len(found)}" for name, found in sorted(imports(names, folders).items()) if found)
+    with open(CENSUS, "w") as file:
+        file.write(f"# How many of {len(files)} files import a name of the C library: the libpythons, extensions of the standard library,\n"
+                   "# of Debian's packages and of wheels, and the libraries that they need. `make census FOLDERS=...` counts again.\n")
+        file.write(textwrap.fill(counts, 130, break_on_hyphens=False) + "\n")
+
+
+if __name__ == "__main__":
+    take_census(sys.argv[1:])

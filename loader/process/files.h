@@ -18,7 +18,7 @@ struct gorgon_own_files {
 	} standard[3]; /* the files of descriptors 0 to 2 when its program began */
 };
 
-extern const struct gorgon_part gorgon_files_part, gorgon_proc_paths_part, gorgon_aio_part;
+extern const struct gorgon_part gorgon_files_part, gorgon_proc_paths_part;
 
 /*
  * Give the calling thread descriptors, a current directory, a umask and an undo list of

@@ -12,15 +12,12 @@
 #include "part.h"
 #include "records.h"
 
-#include <aliases.h>
 #include <errno.h>
 #include <grp.h>
-#include <gshadow.h>
 #include <mntent.h>
 #include <netdb.h>
 #include <pthread.h>
 #include <pwd.h>
-#include <rpc/netdb.h>
 #include <shadow.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -31,30 +28,15 @@
 #define LOOKUPS(F, H)                                                                              \
 	F(getpwnam, passwd, (const char *name, struct state *state), name)                         \
 	F(getpwuid, passwd, (uid_t uid, struct state *state), uid)                                 \
-	F(fgetpwent, passwd, (FILE *file, struct state *state), file)                              \
 	F(getgrnam, group, (const char *name, struct state *state), name)                          \
 	F(getgrgid, group, (gid_t gid, struct state *state), gid)                                  \
-	F(fgetgrent, group, (FILE *file, struct state *state), file)                               \
 	F(getspnam, spwd, (const char *name, struct state *state), name)                           \
-	F(fgetspent, spwd, (FILE *file, struct state *state), file)                                \
-	F(sgetspent, spwd, (const char *line, struct state *state), line)                          \
-	F(getsgnam, sgrp, (const char *name, struct state *state), name)                           \
-	F(fgetsgent, sgrp, (FILE *file, struct state *state), file)                                \
-	F(sgetsgent, sgrp, (const char *line, struct state *state), line)                          \
 	F(getservbyname, servent, (const char *name, const char *protocol, struct state *state),   \
 	  name, protocol)                                                                          \
 	F(getservbyport, servent, (int port, const char *protocol, struct state *state), port,     \
 	  protocol)                                                                                \
 	F(getprotobyname, protoent, (const char *name, struct state *state), name)                 \
-	F(getprotobynumber, protoent, (int number, struct state *state), number)                   \
-	F(getrpcbyname, rpcent, (const char *name, struct state *state), name)                     \
-	F(getrpcbynumber, rpcent, (int number, struct state *state), number)                       \
-	F(getaliasbyname, aliasent, (const char *name, struct state *state), name)                 \
-	H(getnetbyname, netent, (const char *name, struct state *state), name)                     \
-	H(getnetbyaddr, netent, (uint32_t net, int type, struct state *state), net, type)          \
 	H(gethostbyname, hostent, (const char *name, struct state *state), name)                   \
-	H(gethostbyname2, hostent, (const char *name, int family, struct state *state), name,      \
-	  family)                                                                                  \
 	H(gethostbyaddr, hostent,                                                                  \
 	  (const void *addr, socklen_t size, int family, struct state *state), addr, size, family)
 

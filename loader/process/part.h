@@ -104,16 +104,12 @@ extern const struct gorgon_part gorgon_parking_part;
 extern const struct gorgon_part gorgon_hanging_part;
 extern const struct gorgon_part gorgon_databases_part;
 extern const struct gorgon_part gorgon_lookups_part;
-extern const struct gorgon_part gorgon_utmp_part;
-extern const struct gorgon_part gorgon_answers_part;
-extern const struct gorgon_part gorgon_hash_table_part;
+extern const struct gorgon_part gorgon_logins;
 extern const struct gorgon_part gorgon_time_zone;
 extern const struct gorgon_part gorgon_syslog;
 extern const struct gorgon_part gorgon_text_domains;
 extern const struct gorgon_part gorgon_random_numbers;
-extern const struct gorgon_part gorgon_multibyte;
 extern const struct gorgon_part gorgon_small_state;
-extern const struct gorgon_part gorgon_options;
 
 #define GORGON_LOADER_PARTS 5
 

@@ -8,24 +8,17 @@
 #define _GNU_SOURCE
 #include "records.h"
 
-#include <aliases.h>
-#include <fstab.h>
 #include <grp.h>
-#include <gshadow.h>
 #include <mntent.h>
 #include <netdb.h>
 #include <pwd.h>
-#include <rpc/netdb.h>
 #include <shadow.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <ttyent.h>
 
 #define STRING(type, member)  {GORGON_FIELD_STRING, offsetof(type, member), 0}
 #define STRINGS(type, member) {GORGON_FIELD_STRINGS, offsetof(type, member), 0}
-#define COUNTED(type, member, count)                                                               \
-	{GORGON_FIELD_COUNTED, offsetof(type, member), offsetof(type, count)}
 #define ADDRESSES(type, member, length)                                                            \
 	{GORGON_FIELD_ADDRESSES, offsetof(type, member), offsetof(type, length)}
 
@@ -39,28 +32,14 @@ RECORD(passwd, struct passwd, STRING(struct passwd, pw_name), STRING(struct pass
 RECORD(group, struct group, STRINGS(struct group, gr_mem), STRING(struct group, gr_name),
        STRING(struct group, gr_passwd));
 RECORD(spwd, struct spwd, STRING(struct spwd, sp_namp), STRING(struct spwd, sp_pwdp));
-RECORD(sgrp, struct sgrp, STRINGS(struct sgrp, sg_adm), STRINGS(struct sgrp, sg_mem),
-       STRING(struct sgrp, sg_namp), STRING(struct sgrp, sg_passwd));
 RECORD(servent, struct servent, STRINGS(struct servent, s_aliases), STRING(struct servent, s_name),
        STRING(struct servent, s_proto));
 RECORD(protoent, struct protoent, STRINGS(struct protoent, p_aliases),
        STRING(struct protoent, p_name));
-RECORD(rpcent, struct rpcent, STRINGS(struct rpcent, r_aliases), STRING(struct rpcent, r_name));
-RECORD(netent, struct netent, STRINGS(struct netent, n_aliases), STRING(struct netent, n_name));
 RECORD(hostent, struct hostent, STRINGS(struct hostent, h_aliases),
        ADDRESSES(struct hostent, h_addr_list, h_length), STRING(struct hostent, h_name));
-RECORD(aliasent, struct aliasent, COUNTED(struct aliasent, alias_members, alias_members_len),
-       STRING(struct aliasent, alias_name));
 RECORD(mntent, struct mntent, STRING(struct mntent, mnt_fsname), STRING(struct mntent, mnt_dir),
        STRING(struct mntent, mnt_type), STRING(struct mntent, mnt_opts));
-RECORD(fstab, struct fstab, STRING(struct fstab, fs_spec), STRING(struct fstab, fs_file),
-       STRING(struct fstab, fs_vfstype), STRING(struct fstab, fs_mntops));
-RECORD(ttyent, struct ttyent, STRING(struct ttyent, ty_name), STRING(struct ttyent, ty_getty),
-       STRING(struct ttyent, ty_type), STRING(struct ttyent, ty_window),
-       STRING(struct ttyent, ty_comment));
-RECORD(netgroup, struct gorgon_netgroup, STRING(struct gorgon_netgroup, host),
-       STRING(struct gorgon_netgroup, user), STRING(struct gorgon_netgroup, domain));
-RECORD(string, char *, {GORGON_FIELD_STRING, 0, 0});
 
 // --- copying ----------------------------------------------------------------------------------
 
@@ -121,7 +100,6 @@ static char **copy_list(struct room *room, char *const *from, size_t count, size
 static void *copy_field(const struct gorgon_field *field, const char *record, struct room *room)
 {
 	void *from;
-	size_t count;
 	int length;
 
 	memcpy(&from, record + field->offset, sizeof(from));
@@ -130,9 +108,6 @@ static void *copy_field(const struct gorgon_field *field, const char *record, st
 	switch (field->kind) {
 	case GORGON_FIELD_STRINGS:
 		return copy_list(room, from, list_length(from), 0);
-	case GORGON_FIELD_COUNTED:
-		memcpy(&count, record + field->size_offset, sizeof(count));
-		return copy_list(room, from, count, 0);
 	case GORGON_FIELD_ADDRESSES:
 		memcpy(&length, record + field->size_offset, sizeof(length));
 		return copy_list(room, from, list_length(from), (size_t)length);

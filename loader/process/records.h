@@ -14,7 +14,6 @@ enum gorgon_field_kind {
 	GORGON_FIELD_END,
 	GORGON_FIELD_STRING,    /* char *; may be NULL */
 	GORGON_FIELD_STRINGS,   /* char **, to a list that ends with NULL; may be NULL */
-	GORGON_FIELD_COUNTED,   /* char **, of as many strings as a size_t member says */
 	GORGON_FIELD_ADDRESSES, /* char **, as STRINGS, each of as many bytes as an int member says */
 };
 
@@ -31,15 +30,8 @@ struct gorgon_record {
 };
 
 extern const struct gorgon_record gorgon_record_passwd, gorgon_record_group, gorgon_record_spwd,
-	gorgon_record_sgrp, gorgon_record_servent, gorgon_record_protoent, gorgon_record_rpcent,
-	gorgon_record_netent, gorgon_record_hostent, gorgon_record_aliasent,
-	gorgon_record_mntent, gorgon_record_fstab, gorgon_record_ttyent,
-	gorgon_record_netgroup, gorgon_record_string;
-
-/* What getnetgrent() gives: NULL stands for "any". */
-struct gorgon_netgroup {
-	char *host, *user, *domain;
-};
+	gorgon_record_servent, gorgon_record_protoent,
+	gorgon_record_hostent, gorgon_record_mntent;
 
 /*
  * Copy @from to @to and what it points to into @size bytes at @buffer. Returns how many bytes

@@ -15,13 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DIGITS_SIZE 5000 // more digits than a long double has before the point
-
 struct small {
 	char *rest; // where strtok() goes on
 	struct lconv convention;
-	char base64[8];
-	char *digits; // of ecvt() and fcvt(), then those of qecvt() and qfcvt()
 };
 
 static char *next_token(char *text, const char *delimiters, struct small *state)
@@ -77,90 +73,17 @@ static struct lconv *get_convention(struct small *state)
 	return &state->convention;
 }
 
-// --- numbers as text -----------------------------------------------------------------------------
-
-// Six bits each, the lowest first.
-static char *to_base64(long number, struct small *state)
-{
-	static const char digits[] =
-		"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-	uint32_t rest = (uint32_t)number;
-	size_t used = 0;
-
-	for (; rest; rest >>= 6)
-		state->base64[used++] = digits[rest & 63];
-	state->base64[used] = '\0';
-	return state->base64;
-}
-
-// The memory for the digits of a double, or behind it for those of a long double.
-static char *room_for_digits(struct small *state, bool is_long)
-{
-	char *digits = __atomic_load_n(&state->digits, __ATOMIC_ACQUIRE), *none = NULL;
-
-	if (!digits) {
-		digits = calloc(2, DIGITS_SIZE);
-		if (digits && !__atomic_compare_exchange_n(&state->digits, &none, digits, false,
-							   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-			free(digits);
-			digits = none;
-		}
-	}
-	return digits && is_long ? digits + DIGITS_SIZE : digits;
-}
-
-static char *write_ecvt(double value, int count, int *point, int *sign, struct small *state)
-{
-	char *to = room_for_digits(state, false);
-
-	return to && !ecvt_r(value, count, point, sign, to, DIGITS_SIZE) ? to : NULL;
-}
-
-static char *write_fcvt(double value, int count, int *point, int *sign, struct small *state)
-{
-	char *to = room_for_digits(state, false);
-
-	return to && !fcvt_r(value, count, point, sign, to, DIGITS_SIZE) ? to : NULL;
-}
-
-static char *write_qecvt(long double value, int count, int *point, int *sign, struct small *state)
-{
-	char *to = room_for_digits(state, true);
-
-	return to && !qecvt_r(value, count, point, sign, to, DIGITS_SIZE) ? to : NULL;
-}
-
-static char *write_qfcvt(long double value, int count, int *point, int *sign, struct small *state)
-{
-	char *to = room_for_digits(state, true);
-
-	return to && !qfcvt_r(value, count, point, sign, to, DIGITS_SIZE) ? to : NULL;
-}
-
 // --- the part ------------------------------------------------------------------------------------
-
-static void small_state_end(void *arg)
-{
-	struct small *state = arg;
-
-	free(state->digits);
-}
 
 #define OWN(name, target, args, reason) {name, target, args, 0, GORGON_OWN, reason}
 
 static const struct gorgon_bound bound[] = {
 	OWN("strtok", next_token, 2, "goes on in the program's own text"),
 	OWN("localeconv", get_convention, 0, "is not the result of another program's locale"),
-	OWN("l64a", to_base64, 1, "the result is the program's"),
-	OWN("ecvt", write_ecvt, 3, "the result is the program's"),
-	OWN("fcvt", write_fcvt, 3, "as ecvt"),
-	OWN("qecvt", write_qecvt, 3, "as ecvt"),
-	OWN("qfcvt", write_qfcvt, 3, "as ecvt"),
 };
 
 const struct gorgon_part gorgon_small_state = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct small),
-	.end = small_state_end,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a namespace has of the C library's state (loader/process): our getopt() beside the C library's, and what the
+// What a namespace has of the C library's state (loader/process), and what the
 // host keeps when interpreters have used theirs.
 
 #define _GNU_SOURCE
@@ -9,7 +9,6 @@
 #include "process/part.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,139 +16,6 @@
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
-
-// --- getopt() ------------------------------------------------------------------------------------
-
-#define ARGUMENTS 8
-
-// The C library's functions, or ours.
-struct parser {
-	const char *who;
-	int (*get)(int, char *const *, const char *, const struct option *, int *, void *);
-	int (*get_only)(int, char *const *, const char *, const struct option *, int *, void *);
-	int (*get_short)(int, char *const *, const char *, void *);
-	char **arg;
-	int *index, *errors, *option;
-	void *state;
-	char text[4000]; // what the parser has returned
-};
-
-static const struct gorgon_bound *bound(const struct gorgon_part *part, const char *name)
-{
-	for (size_t i = 0; i < part->bound_count; i++)
-		if (!strcmp(part->bound[i].name, name))
-			return &part->bound[i];
-	fail_msg("%s is not bound", name);
-	return NULL;
-}
-
-static void *variable(const struct parser *parser, const char *name)
-{
-	return (char *)parser->state + bound(&gorgon_options, name)->offset;
-}
-
-static struct parser our_parser(void)
-{
-	static struct gorgon_ns ns;
-	struct parser parser = {.who = "ours", .state = calloc(1, gorgon_options.state_size)};
-
-	assert_true(gorgon_options.begin(parser.state, &ns));
-	parser.get = bound(&gorgon_options, "getopt_long")->target;
-	parser.get_only = bound(&gorgon_options, "getopt_long_only")->target;
-	parser.get_short = bound(&gorgon_options, "getopt")->target;
-	parser.arg = variable(&parser, "optarg");
-	parser.index = variable(&parser, "optind");
-	parser.errors = variable(&parser, "opterr");
-	parser.option = variable(&parser, "optopt");
-	return parser;
-}
-
-static struct parser their_parser(void)
-{
-	return (struct parser){"libc",	(void *)getopt_long, (void *)getopt_long_only,
-			       (void *)getopt, &optarg,	     &optind,
-			       &opterr,	       &optopt,	     NULL,
-			       ""};
-}
-
-static int flag;
-
-static void parse(struct parser *parser, int kind, char *const *words, int count,
-		  const char *letters)
-{
-	static const struct option longs[] = {
-		{"verbose", no_argument, NULL, 'v'}, {"version", no_argument, NULL, 'V'},
-		{"verb", no_argument, NULL, 'v'},    {"file", required_argument, NULL, 'f'},
-		{"filter", optional_argument, NULL, 'F'}, {"flag", no_argument, &flag, 7},
-		{"same", no_argument, NULL, 's'},    {"sample", no_argument, NULL, 's'},
-		{"a", no_argument, NULL, 'A'},	     {NULL, 0, NULL, 0},
-	};
-	char *argv[ARGUMENTS + 2] = {"program"};
-	size_t used = 0;
-	int got = 0;
-
-	memcpy(argv + 1, words, (size_t)count * sizeof(*argv));
-	*parser->index = 0;
-	*parser->errors = 1;
-	for (int calls = 0; got != -1 && calls < 40; calls++) {
-		int which = -1;
-
-		flag = 0;
-		got = kind == 0	  ? parser->get_short(count + 1, argv, letters, parser->state)
-		      : kind == 1 ? parser->get(count + 1, argv, letters, longs, &which,
-						parser->state)
-				  : parser->get_only(count + 1, argv, letters, longs, &which,
-						     parser->state);
-		used += (size_t)snprintf(parser->text + used, sizeof(parser->text) - used,
-					 "%d '%s' %d %d %d %d\n", got, *parser->arg ?: "(none)",
-					 *parser->index, got == '?' ? *parser->option : 0, which,
-					 flag);
-	}
-	for (int i = 0; i <= count; i++)
-		used += (size_t)snprintf(parser->text + used, sizeof(parser->text) - used, "%s ",
-					 argv[i]);
-	fflush(stderr);
-	lseek(STDERR_FILENO, 0, SEEK_SET);
-	got = (int)read(STDERR_FILENO, parser->text + used, sizeof(parser->text) - used - 1);
-	parser->text[used + (size_t)(got > 0 ? got : 0)] = '\0';
-	assert_int_equal(ftruncate(STDERR_FILENO, 0), 0);
-	lseek(STDERR_FILENO, 0, SEEK_SET);
-}
-
-static void getopt_does_what_the_c_librarys_does(void **state)
-{
-	static char *const words[] = {
-		"-a", "-b", "-ab", "-bvalue", "-c", "-cvalue", "-W", "-Wfile", "-Wver", "-x", "-:",
-		"-", "--", "word", "other", "--verbose", "--verb", "--ver", "--file", "--file=x",
-		"--filter", "--fil", "--filter=y", "--flag", "--flag=1", "--sam", "--unknown",
-		"--a", "-file", "-ver", "-verbose", "-fla", "-", "", "--=", "-abx",
-	};
-	static const char *const letters[] = {"ab:c::", "+ab:c::", "-ab:c::", ":ab:c::", "-:ab:c::",
-					      "ab:W;", "v", ""};
-	struct parser ours = our_parser(), theirs = their_parser();
-	int before = dup(STDERR_FILENO), log = memfd_create("stderr", MFD_CLOEXEC);
-	unsigned seed = 1;
-	bool same = true;
-
-	(void)state;
-	assert_int_equal(dup2(log, STDERR_FILENO), STDERR_FILENO);
-	for (int turn = 0; turn < 20000 && same; turn++) {
-		char *argv[ARGUMENTS];
-		int count = rand_r(&seed) % ARGUMENTS, kind = rand_r(&seed) % 3;
-		const char *of = letters[(size_t)rand_r(&seed) % (sizeof(letters) / sizeof(*letters))];
-
-		for (int i = 0; i < count; i++)
-			argv[i] = words[(size_t)rand_r(&seed) % (sizeof(words) / sizeof(*words))];
-		parse(&theirs, kind, argv, count, of);
-		parse(&ours, kind, argv, count, of);
-		same = !strcmp(ours.text, theirs.text);
-	}
-	dup2(before, STDERR_FILENO);
-	close(before);
-	close(log);
-	free(ours.state);
-	assert_string_equal(ours.text, theirs.text);
-}
 
 // --- what the host has ------------------------------------------------------------------------------
 
@@ -266,50 +132,6 @@ static void times_are_read_and_written_in_the_interpreters_zone(void **state)
 }
 
 // Half of a character: the other half belongs to the program that has begun it.
-static void characters_that_were_begun_are_the_interpreters(void **state)
-{
-	static const char begin[] =
-		C_LIBRARY
-		"c.setlocale.restype = c_char_p\n"
-		"assert c.setlocale(0, b'C.UTF-8')\n" // LC_CTYPE
-		"readers = [c.mbrlen, c.mbrtowc, c.mbrtoc16, c.mbrtoc32]\n"
-		"for f in readers: f.restype = ctypes.c_ssize_t\n"
-		"def read(f, text): return f(text, c_size_t(len(text)), None) if f is c.mbrlen else f(byref(wide), text, c_size_t(len(text)), None)\n"
-		"wide = ctypes.c_uint32()\n"
-		"assert [read(f, b'\\xc3') for f in readers] == [-2] * 4\n"
-		"bytes_ = ctypes.create_string_buffer(16)\n"
-		"c.c16rtomb.restype = ctypes.c_ssize_t\n"
-		"assert c.c16rtomb(bytes_, ctypes.c_uint16(0xd83d), None) == 0\n";
-	static const char other[] =
-		"assert [read(f, b'a') for f in readers] == [1] * 4\n"
-		"assert c.c16rtomb(bytes_, ctypes.c_uint16(0x61), None) == 1\n";
-	static const char end[] =
-		"assert [read(f, b'\\xa9') for f in readers] == [1] * 4 and wide.value == 0xe9\n"
-		"assert c.c16rtomb(bytes_, ctypes.c_uint16(0xde00), None) == 4 and bytes_.value[:4] == '\\U0001f600'.encode()\n"
-		"assert c.mbtowc(None, None, 0) == c.wctomb(None, 0) == c.mblen(None, 0) == 0\n"
-		"assert c.mbtowc(byref(wide), b'', 1) == 0 and wide.value == 0\n"
-		"assert c.mbtowc(byref(wide), b'\\xc3\\xa9', c_size_t(2)) == 2 and wide.value == 0xe9\n"
-		"assert c.mblen(b'\\xc3\\xa9', c_size_t(2)) == 2 and c.wctomb(bytes_, 0xe9) == 2 and bytes_.value[:2] == b'\\xc3\\xa9'\n"
-		"assert c.wcrtomb(bytes_, 0xe9, None) == c.c32rtomb(bytes_, 0xe9, None) == 2\n"
-		"narrow, long = c_char_p(b'\\xc3\\xa9!'), ctypes.c_wchar_p('\\xe9!')\n"
-		"text = ctypes.create_unicode_buffer(8)\n"
-		"assert c.mbsrtowcs(text, byref(narrow), c_size_t(8), None) == 2 and text.value == '\\xe9!' and not narrow.value\n"
-		"assert c.wcsrtombs(bytes_, byref(long), c_size_t(8), None) == 3 and bytes_.value == b'\\xc3\\xa9!' and not long.value\n"
-		"narrow, long = c_char_p(b'\\xc3\\xa9!'), ctypes.c_wchar_p('\\xe9!')\n"
-		"assert c.mbsnrtowcs(text, byref(narrow), c_size_t(3), c_size_t(8), None) == 2\n"
-		"assert c.wcsnrtombs(bytes_, byref(long), c_size_t(2), c_size_t(8), None) == 3\n";
-	struct gorgon_interp *one = start(), *two = start();
-
-	(void)state;
-	run(one, begin);
-	run(two, begin);
-	run(two, end);
-	run(two, other);
-	run(one, end);
-	destroy(one);
-	destroy(two);
-}
-
 static void domains_of_an_interpreter_are_its_own(void **state)
 {
 	struct gorgon_interp *one = start(), *two = start();
@@ -375,12 +197,10 @@ static void fork_child_has_its_state(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(getopt_does_what_the_c_librarys_does),
 		cmocka_unit_test(destroy_after_openlog_host_logs_on),
 		cmocka_unit_test(tzset_of_an_interpreter_leaves_the_hosts_clock),
 		cmocka_unit_test(environment_of_an_interpreter_has_its_zone),
 		cmocka_unit_test(times_are_read_and_written_in_the_interpreters_zone),
-		cmocka_unit_test(characters_that_were_begun_are_the_interpreters),
 		cmocka_unit_test(domains_of_an_interpreter_are_its_own),
 		cmocka_unit_test(fork_child_has_its_state),
 	};
