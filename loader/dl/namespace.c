@@ -27,8 +27,10 @@
 #include "base/stay.h"
 #include "ns/thread.h"
 #include "ns/tls.h"
+#include "process/pthread_create.h"
 #include "process/thread_dtors.h"
 #include "process/thread_exit.h"
+#include "process/waiting.h"
 #include "base/thunk.h"
 #include "load/unload.h"
 #include "process/parking.h"
@@ -37,7 +39,8 @@
 #include <stdlib.h>
 
 // How long gorgon_ns_destroy() waits for threads that are about to end.
-#define THREAD_WAIT_MS 500
+#define THREAD_WAIT_MS	500
+#define THREAD_AGAIN_MS 20 // when it has waited before
 
 unsigned gorgon_version(void)
 {
@@ -140,8 +143,11 @@ static void wake_threads(const struct gorgon_ns *ns)
 
 struct gorgon_error *gorgon_ns_wait_for_threads(struct gorgon_ns *ns)
 {
-	uint64_t until = gorgon_now() + THREAD_WAIT_MS * 1000000ull;
+	// Nobody waits again as long for threads that have stayed.
+	uint64_t until = gorgon_now() + (ns->waited ? THREAD_AGAIN_MS : THREAD_WAIT_MS) * 1000000ull;
 
+	if (ns->thread_count && ns->debug.interp != GORGON_DEBUG_NO_INTERP && !gorgon_parking_is_abandoned(ns))
+		gorgon_waiting_end(ns);
 	while (ns->thread_count && gorgon_now() < until) {
 		if (ns->debug.interp != GORGON_DEBUG_NO_INTERP)
 			wake_threads(ns);
@@ -149,6 +155,7 @@ struct gorgon_error *gorgon_ns_wait_for_threads(struct gorgon_ns *ns)
 	}
 	if (!ns->thread_count)
 		return NULL;
+	ns->waited = true;
 	return gorgon_error_create(GORGON_ERROR_BUSY,
 				   "namespace %lu: %u threads that its libraries started still run",
 				   ns->debug.id, ns->thread_count);
@@ -206,6 +213,7 @@ struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 		return err;
 	}
 	gorgon_parts_stop(ns->parts);
+	gorgon_thread_detach_left(ns);
 	gorgon_tsd_drop(ns);
 	gorgon_frames_drop(gorgon_parts_state(ns->parts, &gorgon_frames_part));
 	// A signal handler is taken back before its code is unmapped.

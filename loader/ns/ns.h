@@ -42,6 +42,8 @@ struct gorgon_ns_user {
 	void (*on_fault)(void *ctx, const char *text);
 };
 
+struct gorgon_left_thread;
+
 struct gorgon_ns {
 	struct gorgon_debug_ns debug; /* what debuggers read of it */
 	struct gorgon_ns *prev, *next; /* all namespaces; see gorgon_ns_next() */
@@ -75,6 +77,12 @@ struct gorgon_ns {
 	unsigned thread_count; /* alive, started by private code, or in its key destructors */
 
 	struct gorgon_ns_user user;
+	bool ends_threads; /* those that can be ended, when they are woken; atomic, see ../process/waiting.c */
+	bool waited; /* for its threads, in vain; under the lock */
+	/* Threads that were ended so and that private code may still join, and whether another thread has ended since, which
+	 * may have joined them; under the lock. See ../process/pthread_create.c. */
+	struct gorgon_left_thread *left_threads;
+	bool others_ended;
 	bool abandoned; /* its code never gets a lock of CPython again; atomic, see ../process/parking.c */
 
 	char pool_text[12]; /* what thread pools are told; see process.c */

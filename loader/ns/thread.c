@@ -126,6 +126,7 @@ static void at_thread_exit(void *arg)
 	gorgon_thread_unlink(thread);
 	if (thread->ns) {
 		thread->ns->thread_count--;
+		thread->ns->others_ended |= thread->ns->ends_threads && !thread->dropped;
 		gorgon_lock_broadcast();
 	}
 	gorgon_unlock();

@@ -40,6 +40,9 @@ struct gorgon_thread {
 	void *altstack; /* its alternate signal stack, if we have made it; see altstack.c */
 	size_t altstack_size;
 	bool has_altstack; /* it has been provided with one, or has its own */
+	bool dropped; /* it ends without running private code; see ../process/waiting.c */
+	void *stack_bottom; /* of a thread that private code has started, or NULL: unknown */
+	unsigned streams; /* how often it has the lock of a stream (FILE) that it has asked for; see ../process/streams.c */
 	void *start_env; /* of a thread that private code has started: the jmp_buf by which it can leave; see ../process/pthread_create.c */
 };
 

@@ -23,6 +23,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#define RED_ZONE 128 // below the stack pointer, which functions that call none may use (psABI, 3.2.2)
 #define DEPTH 8 // of DW_CFA_remember_state, and of an expression's stack times two
 
 // --- reading ------------------------------------------------------------------------------------
@@ -114,12 +115,18 @@ static uint64_t read_encoded(struct reader *r, uint8_t encoding)
 	}
 }
 
+struct bounds {
+	uint64_t low, high;
+};
+
 // Read what is at an address of the stack. Damaged unwind tables may name any address, even NULL. Reading it is a fault then: the
-// caller of the walk catches the fault, and a sanitizer must not report it.
-static __attribute__((no_sanitize("address", "undefined"))) uint64_t backtrace_load(uint64_t addr)
+// caller of the walk catches the fault, and a sanitizer must not report it; or there are bounds, and what is not in them is 0.
+static __attribute__((no_sanitize("address", "undefined"))) uint64_t backtrace_load(uint64_t addr, const struct bounds *bounds)
 {
 	uint64_t ret;
 
+	if (addr < bounds->low || addr > bounds->high - sizeof(ret))
+		return 0;
 	memcpy(&ret, (const void *)(uintptr_t)addr, sizeof(ret));
 	return ret;
 }
@@ -127,7 +134,7 @@ static __attribute__((no_sanitize("address", "undefined"))) uint64_t backtrace_l
 // --- the record of an address ----------------------------------------------------------------------
 
 struct description {
-	uint64_t start; // the first address that it is for
+	uint64_t start, end; // the addresses that it is for
 	struct reader initial, program;
 	uint64_t code_factor;
 	int64_t data_factor;
@@ -203,6 +210,7 @@ static bool read_fde(const uint8_t *record, uint64_t pc, struct description *ret
 		return false;
 	ret->start = read_encoded(&r, ret->encoding);
 	size = read_encoded(&r, ret->encoding & 0x0f);
+	ret->end = ret->start + size;
 	if (augmented) {
 		uint64_t skipped = read_uleb(&r);
 
@@ -488,7 +496,7 @@ static bool backtrace_combine(uint8_t op, uint64_t a, uint64_t b, uint64_t *ret)
 }
 
 static bool backtrace_evaluate(struct reader r, const uint64_t *registers, const uint64_t *cfa,
-			       uint64_t *ret)
+			       const struct bounds *bounds, uint64_t *ret)
 {
 	struct stack stack = {.count = 0};
 
@@ -503,7 +511,7 @@ static bool backtrace_evaluate(struct reader r, const uint64_t *registers, const
 		} else if (op >= 0x70 && op < 0x90 && op - 0x70 < REGISTERS) { // breg0 to breg31
 			backtrace_push(&stack, registers[op - 0x70] + (uint64_t)read_sleb(&r));
 		} else if (op == 0x06) { // deref
-			backtrace_push(&stack, backtrace_load(backtrace_pop(&stack)));
+			backtrace_push(&stack, backtrace_load(backtrace_pop(&stack), bounds));
 		} else if (op == 0x08 || op == 0x0a || op == 0x0c || op == 0x0e) { // const1u to const8u
 			backtrace_push(&stack, read_fixed(&r, (size_t)1 << (op - 0x08) / 2));
 		} else if (op == 0x10) { // constu
@@ -532,7 +540,7 @@ static bool backtrace_evaluate(struct reader r, const uint64_t *registers, const
 // --- steps -------------------------------------------------------------------------------------------
 
 static bool backtrace_restore(const struct rule *rule, uint64_t old, const uint64_t *registers,
-			      uint64_t cfa, uint64_t *ret)
+			      uint64_t cfa, const struct bounds *bounds, uint64_t *ret)
 {
 	switch (rule->kind) {
 	case SAME:
@@ -542,7 +550,7 @@ static bool backtrace_restore(const struct rule *rule, uint64_t old, const uint6
 		*ret = 0;
 		return true;
 	case AT_OFFSET:
-		*ret = backtrace_load(cfa + (uint64_t)rule->value);
+		*ret = backtrace_load(cfa + (uint64_t)rule->value, bounds);
 		return true;
 	case IS_OFFSET:
 		*ret = cfa + (uint64_t)rule->value;
@@ -551,17 +559,17 @@ static bool backtrace_restore(const struct rule *rule, uint64_t old, const uint6
 		*ret = rule->value < REGISTERS ? registers[rule->value] : 0;
 		return rule->value < REGISTERS;
 	case AT_EXPRESSION:
-		if (!backtrace_evaluate(rule->expression, registers, &cfa, ret))
+		if (!backtrace_evaluate(rule->expression, registers, &cfa, bounds, ret))
 			return false;
-		*ret = backtrace_load(*ret);
+		*ret = backtrace_load(*ret, bounds);
 		return true;
 	default:
-		return backtrace_evaluate(rule->expression, registers, &cfa, ret);
+		return backtrace_evaluate(rule->expression, registers, &cfa, bounds, ret);
 	}
 }
 
 // From a frame to its caller's. False: there is none, or nobody knows it.
-static bool backtrace_step(uint64_t *registers, bool interrupted, bool *caller_interrupted)
+static bool backtrace_step(uint64_t *registers, bool interrupted, const struct bounds *bounds, bool *caller_interrupted)
 {
 	struct row row = {.cfa_register = REGISTERS}, first;
 	uint64_t next[REGISTERS], cfa, pc = registers[PC] - !interrupted;
@@ -577,7 +585,7 @@ static bool backtrace_step(uint64_t *registers, bool interrupted, bool *caller_i
 	if (!backtrace_execute(d.program, &d, pc, &row, &first) || row.rules[RA].kind == UNDEFINED)
 		return false;
 	if (row.cfa.kind == IS_EXPRESSION) {
-		if (!backtrace_evaluate(row.cfa.expression, registers, NULL, &cfa))
+		if (!backtrace_evaluate(row.cfa.expression, registers, NULL, bounds, &cfa))
 			return false;
 	} else if (row.cfa_register < REGISTERS) {
 		cfa = registers[row.cfa_register] + (uint64_t)row.cfa.value;
@@ -587,7 +595,7 @@ static bool backtrace_step(uint64_t *registers, bool interrupted, bool *caller_i
 	next[SP] = cfa;
 	for (unsigned i = 0; i < REGISTERS; i++)
 		if ((i != SP || row.rules[i].kind != SAME) &&
-		    !backtrace_restore(&row.rules[i], registers[i], registers, cfa, &next[i]))
+		    !backtrace_restore(&row.rules[i], registers[i], registers, cfa, bounds, &next[i]))
 			return false;
 	// A stack that does not get shorter is damaged, unless a function that calls none was interrupted, which
 	// may have nothing on the stack; a handler may have had another stack.
@@ -608,6 +616,7 @@ static bool is_in_an_object(uint64_t pc)
 
 void gorgon_backtrace(const void *context, struct gorgon_frame *frames, size_t capacity, volatile size_t *count)
 {
+	static const struct bounds everywhere = {0, UINT64_MAX};
 	uint64_t registers[REGISTERS];
 	bool interrupted = true;
 
@@ -616,7 +625,7 @@ void gorgon_backtrace(const void *context, struct gorgon_frame *frames, size_t c
 	while (*count < capacity) {
 		frames[*count] = (struct gorgon_frame){registers[PC], interrupted};
 		*count = *count + 1;
-		if (backtrace_step(registers, interrupted, &interrupted))
+		if (backtrace_step(registers, interrupted, &everywhere, &interrupted))
 			continue;
 		if (*count > 1 || is_in_an_object(registers[PC]))
 			return;
@@ -625,4 +634,31 @@ void gorgon_backtrace(const void *context, struct gorgon_frame *frames, size_t c
 		if (!is_in_an_object(registers[PC]))
 			return;
 	}
+}
+
+size_t gorgon_backtrace_below(const void *context, uint64_t top, struct gorgon_frame *frames, size_t capacity)
+{
+	uint64_t registers[REGISTERS];
+	struct bounds bounds;
+	bool interrupted = true;
+	size_t count = 0;
+
+	gorgon_arch_read_context(context, registers);
+	bounds = (struct bounds){registers[SP] - RED_ZONE, top};
+	while (count < capacity && registers[SP] < top) {
+		frames[count++] = (struct gorgon_frame){registers[PC], interrupted};
+		if (!backtrace_step(registers, interrupted, &bounds, &interrupted))
+			break;
+	}
+	return count;
+}
+
+uint64_t gorgon_backtrace_function(uint64_t pc, uint64_t *end)
+{
+	struct description d;
+
+	if (!backtrace_describe(pc, &d))
+		return 0;
+	*end = d.end;
+	return d.start;
 }

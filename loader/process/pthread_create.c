@@ -21,6 +21,12 @@ struct start {
 	struct gorgon_ns *ns;
 };
 
+// A thread that was ended in a wait, which can be joined.
+struct gorgon_left_thread {
+	struct gorgon_left_thread *next;
+	pthread_t pthread;
+};
+
 // False: the host allows no more.
 static bool count_thread(struct gorgon_ns *ns)
 {
@@ -39,6 +45,52 @@ static void uncount_thread(struct gorgon_ns *ns)
 	ns->thread_count--;
 	gorgon_lock_broadcast();
 	gorgon_unlock();
+}
+
+// With memory that has run out the stack stays.
+static void note_left(struct gorgon_ns *ns)
+{
+	int state = PTHREAD_CREATE_DETACHED;
+	struct gorgon_left_thread *left;
+	pthread_attr_t attr;
+
+	if (pthread_getattr_np(pthread_self(), &attr))
+		return;
+	pthread_attr_getdetachstate(&attr, &state);
+	pthread_attr_destroy(&attr);
+	left = state == PTHREAD_CREATE_JOINABLE ? malloc(sizeof(*left)) : NULL;
+	if (!left)
+		return;
+	gorgon_lock();
+	*left = (struct gorgon_left_thread){ns->left_threads, pthread_self()};
+	ns->left_threads = left;
+	gorgon_unlock();
+}
+
+// A thread that has gone on after others were ended may have joined or detached them, and then their names are others'.
+void gorgon_thread_detach_left(struct gorgon_ns *ns)
+{
+	struct gorgon_left_thread *left;
+
+	while ((left = ns->left_threads)) {
+		ns->left_threads = left->next;
+		if (!ns->others_ended)
+			pthread_detach(left->pthread);
+		free(left);
+	}
+}
+
+static void *find_bottom(void)
+{
+	pthread_attr_t attr;
+	void *ret = NULL;
+	size_t size;
+
+	if (pthread_getattr_np(pthread_self(), &attr))
+		return NULL;
+	pthread_attr_getstack(&attr, &ret, &size);
+	pthread_attr_destroy(&attr);
+	return ret;
 }
 
 static void *start_thread(void *arg)
@@ -62,10 +114,14 @@ static void *start_thread(void *arg)
 	gorgon_locale_enter(start.ns->locale);
 	if (!thread)
 		return start.fn(start.arg);
-	if (setjmp(env))
-		return NULL;
-	thread->start_env = &env;
-	ret = start.fn(start.arg);
+	ret = NULL;
+	thread->stack_bottom = find_bottom();
+	if (!setjmp(env)) {
+		thread->start_env = &env;
+		ret = start.fn(start.arg);
+	}
+	if (thread->dropped)
+		note_left(start.ns);
 	thread->start_env = NULL; // Destructors of the thread's keys run later, on a stack without this function.
 	return ret;
 }

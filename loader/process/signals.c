@@ -82,6 +82,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned running;    // dispatchers that are looking at views; atomic
 static sigset_t before_fork; // the forking thread's mask, under `lock`
 static void (*on_wake)(const void *context); // atomic
+static void (*on_end)(const void *context); // atomic
 static pid_t process;	    // the process whose dispositions these are; atomic
 
 static __thread struct gorgon_signals *mine __attribute__((tls_model("initial-exec")));
@@ -455,7 +456,10 @@ static void signals_dispatch(int number, siginfo_t *info, void *context)
 	if (is_wake(number, info)) {
 		// That a call was interrupted is what is wanted, unless somebody asks where the thread is.
 		void (*answer)(const void *) = __atomic_load_n(&on_wake, __ATOMIC_ACQUIRE);
+		void (*end)(const void *) = __atomic_load_n(&on_end, __ATOMIC_ACQUIRE);
 
+		if (end)
+			end(context);
 		if (answer)
 			answer(context);
 		signals_end_call(number, context);
@@ -718,6 +722,11 @@ bool gorgon_signals_wake(pid_t tid)
 	info.si_uid = getuid();
 	info.si_value.sival_ptr = &gorgon_dispositions.wakes;
 	return ret && !syscall(SYS_rt_tgsigqueueinfo, info.si_pid, tid, GORGON_SIGNAL_WAKE, &info);
+}
+
+void gorgon_signals_on_end(void (*fn)(const void *context))
+{
+	__atomic_store_n(&on_end, fn, __ATOMIC_RELEASE);
 }
 
 void gorgon_signals_on_wake(void (*fn)(const void *context))

@@ -64,6 +64,9 @@ bool gorgon_signals_wake(pid_t tid);
 /* Call @fn in the handler of that signal, with the third argument of the handler. */
 void gorgon_signals_on_wake(void (*fn)(const void *context));
 
+/* The same, called before that: it may end the thread. */
+void gorgon_signals_on_end(void (*fn)(const void *context));
+
 /* A number that programs cannot handle, because it is the C library's own. */
 #define GORGON_SIGNAL_RESERVED 32
 

@@ -18,6 +18,7 @@
 #define _GNU_SOURCE
 #include "streams.h"
 #include "process_variables.h"
+#include "ns/thread.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -245,6 +246,41 @@ static void streams_end(void *state)
 	free(streams->buckets);
 }
 
+// A thread that has the lock of a stream is not ended in a wait (waiting.c): others would wait for the lock for ever. The signal
+// that would end it may come at any instruction.
+static void count_stream(int change)
+{
+	struct gorgon_thread *thread = gorgon_thread_peek();
+
+	if (thread)
+		__atomic_store_n(&thread->streams, thread->streams + (unsigned)change, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static void streams_lock(FILE *stream)
+{
+	count_stream(1);
+	flockfile(stream);
+}
+
+static int streams_trylock(FILE *stream)
+{
+	int ret;
+
+	count_stream(1);
+	ret = ftrylockfile(stream);
+	if (ret)
+		count_stream(-1);
+	return ret;
+}
+
+static void streams_unlock(FILE *stream)
+{
+	funlockfile(stream);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	count_stream(-1);
+}
+
 static const struct gorgon_bound bound[] = {
 	{"fdopen", streams_fdopen, 2, 0, GORGON_OWN,
 	 "what a program leaves in a stream is written when it ends, as exit() does"},
@@ -259,6 +295,10 @@ static const struct gorgon_bound bound[] = {
 	 "stdin, stdout and stderr get the mode and keep their buffers: a private library's is unloaded with it"},
 	{"setbuffer", streams_setbuffer, GORGON_BOUND_PLAIN, 0, GORGON_ORDERED, "as setvbuf"},
 	{"setbuf", streams_setbuf, GORGON_BOUND_PLAIN, 0, GORGON_ORDERED, "as setvbuf"},
+	{"flockfile", streams_lock, GORGON_BOUND_PLAIN, 0, GORGON_ORDERED,
+	 "the stream is the caller's; a thread that has locked one goes on when its interpreter ends"},
+	{"ftrylockfile", streams_trylock, GORGON_BOUND_PLAIN, 0, GORGON_ORDERED, "as flockfile"},
+	{"funlockfile", streams_unlock, GORGON_BOUND_PLAIN, 0, GORGON_ORDERED, "as flockfile"},
 };
 
 const struct gorgon_part gorgon_streams_part = {

@@ -103,7 +103,7 @@ static void run_all_dtors(void *arg)
 
 		gorgon_lock();
 		dtor = take_dtor(thread, is_any, NULL);
-		dropped = dtor && is_abandoned(dtor);
+		dropped = dtor && (thread->dropped || is_abandoned(dtor));
 		gorgon_unlock();
 		if (!dtor)
 			return;

@@ -234,6 +234,8 @@ void gorgon_tsd_at_thread_exit(struct gorgon_thread *thread)
 	struct key *key;
 	void *value;
 
+	if (thread->dropped)
+		return;
 	gorgon_lock();
 	while (left-- && (key = take_value(thread, &value))) {
 		struct gorgon_ns *ns = key->ns;

@@ -367,19 +367,19 @@ def end(handle, limit=0):
     return None
 
 
-def end_staying():
-    """Those whose threads have ended meanwhile; why one of the others cannot end."""
+def end_staying(most=MOST_STAYING):
+    """Those whose threads have ended meanwhile, of the oldest; why one of the others cannot end."""
     reasons = []
-    for _ in range(len(staying)):
+    for _ in range(min(len(staying), most)):
         with contextlib.suppress(IndexError):  # another thread does so, too
             reasons.append(end(staying.pop(0)))
     return next(filter(None, reasons), None)
 
 
 def destroy(handle, limit):
-    """End an interpreter. One that cannot, because threads of its libraries go on, stays with a warning until another
-    one is ended."""
-    end_staying()
+    """End an interpreter. One that cannot, because threads of its libraries go on, stays with a warning until others
+    are ended."""
+    end_staying(2)  # more than one comes
     reason = end(handle, limit)
     if reason:
         warnings.warn(f"an interpreter cannot end, and stays with its memory: {reason}", RuntimeWarning, stacklevel=2)

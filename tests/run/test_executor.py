@@ -547,6 +547,35 @@ for i in range(8):
 print((pages() - size) / 8 < 8000)
 """, "[True, True, True] True False True 1 0", "True")
 
+    def test_threads_of_libraries_end_with_their_interpreter(self):
+        """As with a process: in a pool's condition, a system call of their own, and while they compute."""
+        self.run_file(f"""
+            import concurrent.futures, multiprocessing, threading, warnings
+
+            def use(name):  # a library that starts a thread, which nothing ends
+                import ctypes, hashlib, threading, time
+                ctypes.CDLL({os.path.join(harness.MODULES, "libidle.so")!r}).idle_start(name)
+                for target in (lambda: time.sleep(1000), lambda: hashlib.pbkdf2_hmac("sha1", b"", b"", 1 << 31)):
+                    threading.Thread(target=target, daemon=True).start()
+                return name
+
+            def threads():
+                return len(os.listdir("/proc/self/task"))
+
+            if __name__ == "__main__":
+                warnings.simplefilter("error")
+                names = [b"cond", b"epoll", b"sem", b"inline futex", b"compute"]
+                results = []
+                for i in range(20):
+                    with Pool(1) as pool:
+                        results.append(pool.submit(use, names[i % 5]).result())
+                with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+                    assert results == list(pool.map(use, names)) * 4, results
+                assert gorgon.count() == 0, gorgon.count()
+                while threads() > 1:  # the last are still ending
+                    time.sleep(0.01)
+            """)
+
     def test_interpreter_with_a_thread_stays_until_it_can_go(self):
         self.check("""
 import warnings

@@ -74,4 +74,17 @@ static inline void gorgon_arch_fail_call(ucontext_t *context, int err)
 	context->uc_mcontext.regs[0] = (uint64_t)-(int64_t)err;
 }
 
+/* Where the jump at @pc (B) leads, if there is one before @end; else 0. */
+static inline uint64_t gorgon_arch_jump_target(uint64_t pc, uint64_t end)
+{
+	uint32_t instruction;
+
+	if (pc % 4 || end - pc < 4)
+		return 0;
+	memcpy(&instruction, (const void *)(uintptr_t)pc, sizeof(instruction));
+	if (instruction >> 26 != 5)
+		return 0;
+	return pc + (uint64_t)((int64_t)(int32_t)(instruction << 6) >> 4);
+}
+
 #endif

@@ -72,4 +72,17 @@ static inline void gorgon_arch_fail_call(ucontext_t *context, int err)
 	context->uc_mcontext.gregs[REG_RAX] = -err;
 }
 
+/* Where the jump at @pc leads, if there is one before @end; else 0. */
+static inline uint64_t gorgon_arch_jump_target(uint64_t pc, uint64_t end)
+{
+	const uint8_t *code = (const uint8_t *)(uintptr_t)pc;
+	uint64_t size = *code == 0x0f ? 6 : 5; // jcc, jmp
+	int32_t distance;
+
+	if (end - pc < size || (size == 6 ? (code[1] & 0xf0) != 0x80 : *code != 0xe9))
+		return 0;
+	memcpy(&distance, code + size - 4, 4);
+	return pc + size + (uint64_t)(int64_t)distance;
+}
+
 #endif
