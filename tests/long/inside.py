@@ -35,7 +35,7 @@ ALLOWED = {}
 def pytest_of(package, distribution=None):
     def words(python):
         folder = installed(package, python, distribution)[0]
-        return ["pytest", "--rootdir", folder, folder]
+        return ["pytest", "-c", os.devnull, "--rootdir", folder, folder]  # not this repository's pytest.ini
     return words
 
 

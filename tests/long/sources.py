@@ -47,7 +47,7 @@ def sources(package, *parts, python=PYTHON3):
         return folder
     os.makedirs(SOURCES, exist_ok=True)
     if not os.path.exists(archive):
-        result = subprocess.run([PYTHON3, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:",
+        result = subprocess.run([PYTHON3, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", package,
                                  "-d", SOURCES, name.replace("-", "==")], capture_output=True, text=True, check=False)
         if result.returncode or not os.path.exists(archive):
             said = result.stderr.strip().splitlines() or ["it says nothing"]

@@ -166,7 +166,7 @@ class Suite:
     def check_ended(self, case, run, statuses):
         both = "" if self.peer in case else " (both interpreters)"
         seen = f"status {run.process_status}, {counts(run.tests)}, peak {run.peak} MiB{both}"
-        self.report.check(f"{case}: the tests end", run.ended() and run.status in statuses, "status 0", seen,
+        self.report.check(f"{case}: the tests end", run.ended() and run.tests and run.status in statuses, "status 0", seen,
                           run.unfinished())
 
     def check_beside(self, case, beside, idle=()):

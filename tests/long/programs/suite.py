@@ -140,12 +140,11 @@ def run_tornado(events, words):
     """Its tests, or modules of them."""
     import unittest
     from tornado.test import runtests
-    import tornado.testing
     logging.getLogger("tornado.access").setLevel(logging.CRITICAL)
     tests = unittest.defaultTestLoader.loadTestsFromNames(words or runtests.TEST_MODULES)
     events.write(collected=tests.countTestCases())
-    runner = tornado.testing.TornadoTextTestRunner(resultclass=recording(unittest.TextTestResult, events))
-    return 0 if runner.run(tests).wasSuccessful() else 1
+    result = unittest.TextTestRunner(resultclass=recording(unittest.TextTestResult, events)).run(tests)
+    return 0 if result.wasSuccessful() else 1
 
 
 def run_trial(events, words):
