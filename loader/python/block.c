@@ -165,6 +165,15 @@ void gorgon_block_use_huge_pages(struct gorgon_block *block)
 		(void)madvise((void *)start, end - start, MADV_HUGEPAGE);
 }
 
+struct gorgon_block *gorgon_block_create_for_copy(size_t size)
+{
+	struct gorgon_block *ret = gorgon_block_create(size, false);
+
+	if (ret && size >= GORGON_BLOCK_HUGE_PAGES_MIN)
+		gorgon_block_use_huge_pages(ret);
+	return ret;
+}
+
 struct gorgon_block *gorgon_block_of(void *data)
 {
 	struct gorgon_block *block = (struct gorgon_block *)data - 1;

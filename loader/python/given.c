@@ -69,19 +69,6 @@ static struct gorgon_block *find_sole_block(struct gorgon_interp *interp, PyObje
 	return ret && __atomic_load_n(&ret->count, __ATOMIC_ACQUIRE) == 1 ? ret : NULL;
 }
 
-// The receiver's: it does not count for the interpreter.
-static struct gorgon_block *copy_given(const Py_buffer *view)
-{
-	struct gorgon_block *ret = gorgon_block_create((size_t)view->len, false);
-
-	if (!ret)
-		return NULL;
-	if (ret->size >= GORGON_BLOCK_HUGE_PAGES_MIN)
-		gorgon_block_use_huge_pages(ret);
-	memcpy(ret->data, view->buf, (size_t)view->len);
-	return ret;
-}
-
 // The bytes of a buffer, without a copy if they are all of the block: whoever gets them may make an array of that.
 static struct gorgon_array *bytes_given(struct gorgon_interp *interp, PyObject *buffer, const Py_buffer *view)
 {
@@ -95,9 +82,12 @@ static struct gorgon_array *bytes_given(struct gorgon_interp *interp, PyObject *
 		return NULL;
 	if (sole && (sole->data != view->buf || sole->size != (size_t)view->len))
 		sole = NULL;
-	block = sole ?: copy_given(view);
+	// A copy is the receiver's: it does not count for the interpreter.
+	block = sole ?: gorgon_block_create_for_copy((size_t)view->len);
 	if (!block)
 		return (void *)API(interp, PyErr_NoMemory)();
+	if (!sole)
+		memcpy(block->data, view->buf, (size_t)view->len);
 	err = gorgon_array_create_in(block, block->data, &layout, true, interp, &ret);
 	if (err)
 		gorgon_raise(interp, err);

@@ -131,17 +131,21 @@ int gorgon_received_getbuffer(PyObject *self, Py_buffer *view, int flags,
 struct gorgon_array *gorgon_received_copy(struct gorgon_interp *interp, const Py_buffer *view,
 					 const struct gorgon_array_layout *layout, bool writable)
 {
-	struct gorgon_array_opts opts = {.size = sizeof(opts), .layout = *layout, .writable = writable};
-	struct gorgon_array *ret;
+	struct gorgon_array_layout tight = *layout;
+	struct gorgon_block *block = gorgon_block_create_for_copy((size_t)view->len);
+	struct gorgon_array *ret = NULL;
 	struct gorgon_error *err;
 
-	opts.layout.strides = NULL;
-	err = gorgon_array_create(&opts, &ret);
+	if (!block)
+		return (void *)API(interp, PyErr_NoMemory)();
+	tight.strides = NULL;
+	block->counted = gorgon_charges_holder(interp);
+	err = gorgon_array_create_in(block, block->data, &tight, writable, NULL, &ret);
+	gorgon_block_release(block);
 	if (err) {
 		gorgon_raise(interp, err);
 		return NULL;
 	}
-	ret->block->counted = gorgon_charges_holder(interp);
 	if (!API(interp, PyBuffer_ToContiguous)(ret->data, view, view->len, 'C'))
 		return ret;
 	gorgon_array_release(ret);
