@@ -39,19 +39,18 @@ static uint64_t zones; // address of the first; 0 before first use
 static size_t zone_count;
 static struct gorgon_image *placed; // by offset
 
+// The thread sanitizer's runtime, where the host or this library is built with it: it ends a process that maps something
+// outside of what it knows as a program's.
+extern void __tsan_init(void) __attribute__((weak));
+
 // Between a quarter and five eighths of the addresses of a program; programs that may lie anywhere begin behind that. The first thread's
 // stack, which has the bytes of AT_RANDOM, is near the end of the addresses: processors and kernels have 2^47, 2^48, 2^39 or another number.
 static void find_room(uint64_t *low, uint64_t *high)
 {
-#ifdef __SANITIZE_THREAD__ // its runtime ends a process that maps something elsewhere
-	*low = UINT64_C(0x1000000000);
-	*high = UINT64_C(0x8000000000);
-#else
 	const uint64_t end = UINT64_C(1) << (64 - __builtin_clzll(getauxval(AT_RANDOM) | GORGON_ZONE_SIZE));
 
-	*low = end / 4;
-	*high = end / 8 * 5;
-#endif
+	*low = __tsan_init ? UINT64_C(0x1000000000) : end / 4;
+	*high = __tsan_init ? UINT64_C(0x8000000000) : end / 8 * 5;
 }
 
 static uint64_t choose_zones(void)

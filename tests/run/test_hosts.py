@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Hosts of other kinds than tests/hosts has: plug-ins that come and go, C++ with numbers of all types."""
+"""Hosts of other kinds than tests/hosts has: plug-ins that come and go, the thread sanitizer, C++ with numbers of all types."""
 
 import os
 import shutil
@@ -101,6 +101,82 @@ class PlugIns(Hosts):
         self.assertNotIn("gorgon", run("ldd", host).stdout)
         result = run(host, plug_in)
         self.assertEqual((result.stdout, result.stderr, result.returncode), ("0 failed\n", "", 0))
+
+
+class ThreadSanitizer(Hosts):
+    def test_host_runs_interrupts_and_ends_interpreters(self):
+        """The sanitizer ends a process that maps something at addresses that it does not know, and reports races."""
+        host = self.compile("tsan.c", """
+            #include <gorgon.h>
+            #include <pthread.h>
+            #include <stdio.h>
+            #include <unistd.h>
+
+            static struct gorgon_interp *interps[2];
+            static int ended;
+
+            static void *interrupt(void *interp)
+            {
+                while (!__atomic_load_n(&ended, __ATOMIC_ACQUIRE)) {
+                    usleep(20000);
+                    gorgon_error_destroy(gorgon_interp_interrupt(interp));
+                }
+                return NULL;
+            }
+
+            static void run(struct gorgon_interp *interp, const char *source)
+            {
+                struct gorgon_error *err = gorgon_interp_run_string(interp, source, NULL);
+
+                puts(gorgon_error_exception(err) ? gorgon_error_exception(err)->type : gorgon_error_message(err));
+                gorgon_error_destroy(err);
+            }
+
+            static void *work(void *interp)
+            {
+                static const char *const blocking[] = {"while True: pass", "import time; time.sleep(1000)"};
+                pthread_t thread;
+
+                run(interp, "import threading\\n"
+                    "threads = [threading.Thread(target=sum, args=(range(10000),)) for i in range(3)]\\n"
+                    "for thread in threads: thread.start()\\n"
+                    "for thread in threads: thread.join()\\n"
+                    "1 / 0\\n");
+                for (int i = 0; i < 2; i++) {
+                    ended = 0;
+                    pthread_create(&thread, NULL, interrupt, interp);
+                    run(interp, blocking[i]);
+                    __atomic_store_n(&ended, 1, __ATOMIC_RELEASE);
+                    pthread_join(thread, NULL);
+                }
+                return NULL;
+            }
+
+            int main(void)
+            {
+                struct gorgon_error *err = NULL;
+                pthread_t thread;
+
+                for (int i = 0; i < 2 && !err; i++) {
+                    err = gorgon_interp_create(NULL, &interps[i]);
+                    if (!err)
+                        err = gorgon_interp_start(interps[i], NULL);
+                }
+                if (!err) {
+                    work(interps[0]);
+                    pthread_create(&thread, NULL, work, interps[1]);
+                    pthread_join(thread, NULL);
+                    err = gorgon_interp_stop(interps[0], 60000);
+                }
+                for (int i = 0; i < 2 && !err; i++)
+                    err = gorgon_interp_destroy(interps[i]);
+                puts(err ? gorgon_error_message(err) : "end");
+                return 0;
+            }
+            """, "-fsanitize=thread", "-g")
+        result = run(host)
+        expected = 2 * ["ZeroDivisionError", "KeyboardInterrupt", "KeyboardInterrupt"] + ["end"]
+        self.assertEqual((result.stderr, result.stdout.splitlines(), result.returncode), ("", expected, 0))
 
 
 class Values(Hosts):
