@@ -20,6 +20,7 @@ public class Host {
     static native void interrupt(long interpreter);
     static native void stop(long interpreter, int timeout);
     static native void destroy(long interpreter);
+    static native void reportFaults();
 
     static final AtomicBoolean done = new AtomicBoolean();
     static int[] nothing;
@@ -81,6 +82,7 @@ public class Host {
 
     public static void main(String[] arguments) throws InterruptedException {
         System.loadLibrary("host_jni");
+        reportFaults();
         List<Interpreter> interpreters = List.of(new Interpreter(), new Interpreter(), new Interpreter());
         for (int i = 0; i < 4; i++)
             new Thread(() -> work(interpreters)).start();

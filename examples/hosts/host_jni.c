@@ -56,3 +56,10 @@ JNIEXPORT void JNICALL Java_Host_destroy(JNIEnv *env, jclass class, jlong interp
 	(void)class;
 	throw(env, gorgon_interp_destroy((struct gorgon_interp *)interp));
 }
+
+// Faults of the interpreters are reported. Those by which the JVM finds null references are the JVM's.
+JNIEXPORT void JNICALL Java_Host_reportFaults(JNIEnv *env, jclass class)
+{
+	(void)class;
+	throw(env, gorgon_faults_report(NULL));
+}

@@ -96,3 +96,10 @@ void gorgon_fault_place(uint64_t addr, struct gorgon_fault_place *ret)
 		place_in_system(found.dlfo_link_map, ret);
 	}
 }
+
+bool gorgon_fault_place_is_in(const struct gorgon_fault_place *place, const char *name)
+{
+	const char *slash = place->object ? strrchr(place->object, '/') : NULL;
+
+	return place->object && !strncmp(slash ? slash + 1 : place->object, name, strlen(name));
+}

@@ -20,4 +20,7 @@ struct gorgon_fault_place {
  * are: a caller whose stack is damaged catches faults. */
 void gorgon_fault_place(uint64_t addr, struct gorgon_fault_place *ret);
 
+/* Whether the place is in a library with a name that begins so, such as "libc.so". */
+bool gorgon_fault_place_is_in(const struct gorgon_fault_place *place, const char *name);
+
 #endif

@@ -28,11 +28,9 @@ static bool is_locking(const char *function)
 	return false;
 }
 
-static bool is_libc(const char *path)
+static bool is_libc(const struct gorgon_fault_place *place)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-
-	return !strncmp(name, "libc.so", 7) || !strncmp(name, "libm.so", 7);
+	return gorgon_fault_place_is_in(place, "libc.so") || gorgon_fault_place_is_in(place, "libm.so");
 }
 
 // The frame that the first signal has interrupted: a handler may have handed the fault on by raising it again.
@@ -61,7 +59,7 @@ bool gorgon_fault_may_go_on(const struct gorgon_frame *frames, size_t count, boo
 			continue;
 		if (is_locking(place.function) || (here.object && !strcmp(place.object, here.object)))
 			return false;
-		if (!own && (i > first || !is_libc(place.object)))
+		if (!own && (i > first || !is_libc(&place)))
 			return false;
 	}
 	return false;

@@ -398,8 +398,7 @@ void gorgon_fault_recover(void)
 		siglongjmp(*recovery, 1);
 }
 
-// Of the signals that a part of the report may cause.
-static void allow_faults(sigset_t *saved)
+void gorgon_faults_allow(sigset_t *saved)
 {
 	sigset_t faults;
 
@@ -457,7 +456,7 @@ void gorgon_fault_report(int number, const siginfo_t *info, const void *context,
 	report.stack_overflow = is_stack_overflow(number, info, context);
 	report.frame_count = report.size = 0;
 	memset(&report.place, 0, sizeof(report.place));
-	allow_faults(&saved);
+	gorgon_faults_allow(&saved);
 	gorgon_fault_guard(find_ns_of_view);
 	gorgon_fault_guard(faults_walk);
 	gorgon_fault_guard(find_ns_of_frames);
@@ -477,6 +476,11 @@ void gorgon_fault_report(int number, const siginfo_t *info, const void *context,
 	// The thread does not return from the handler of the signal, which would put its mask back.
 	pthread_sigmask(SIG_SETMASK, &((const ucontext_t *)context)->uc_sigmask, NULL);
 	gorgon_park(survivor);
+}
+
+bool gorgon_faults_survived(void)
+{
+	return opts.abandon;
 }
 
 void gorgon_faults_set(const struct gorgon_fault_opts *given)

@@ -12,6 +12,9 @@ struct gorgon_signals;
 /* What @opts says is done by the next report. No report is under way. */
 void gorgon_faults_set(const struct gorgon_fault_opts *opts);
 
+/* Whether the host wants to survive faults of private code. */
+bool gorgon_faults_survived(void);
+
 /* Report a fault of this thread, in the handler of its signal. Does not return if the host wants the process to go on, and it
  * can. @view: of the interpreter whose code runs on this thread, or
  * NULL. While another thread reports, this one waits, some seconds at most. */
@@ -23,5 +26,8 @@ void gorgon_fault_recover(void);
 /* Call a function that may read what is damaged. False: it had a fault, and has ended there. Only while faults are reported; without
  * that a fault ends the process. Safe in signal handlers. */
 bool gorgon_fault_guard(void (*part)(void));
+
+/* Allow the signals that a guarded part may cause, in the handler of one of them. @saved: the mask, to be put back. */
+void gorgon_faults_allow(sigset_t *saved);
 
 #endif

@@ -21,7 +21,8 @@
 //   that it is not spread again, and sends it on with pthread_kill();
 // - a fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT of this thread) goes to the view
 //   of the thread that it happened on, and to no other view, then to the host. So faulthandler
-//   of the right copy answers;
+//   of the right copy answers. A fault of the host's code goes to the host's handler first, and to the
+//   others only if it ends the process (fault_owner.c);
 // - a signal to one thread (raise(), pthread_kill()) goes to the view of that thread,
 //   or to the host if the view has no function for it;
 // - an interrupt of the library (gorgon_signals_interrupt()) is a SIGINT to one view, also while its main
@@ -57,6 +58,7 @@
 
 #define _GNU_SOURCE
 #include "dispositions.h"
+#include "fault_owner.h"
 #include "faults.h"
 #include "restart.h"
 #include "timer_owners.h"
@@ -215,6 +217,9 @@ static void give_fault_to_host(int number, siginfo_t *info, void *context)
 	brief action = action_of_host(number);
 
 	if (is_function(action)) {
+		// The kernel does this before it calls a handler that is for one signal only.
+		if (gorgon_dispositions.host[number].sa_flags & SA_RESETHAND)
+			install_default(number);
 		call_host(action, number, info, context);
 	} else {
 		const struct sigaction none = {.sa_handler = (sighandler_t)action};
@@ -280,19 +285,29 @@ static struct gorgon_signals *view_of_thread(void)
 	return mine ?: thread && thread->ns ? thread->ns->signals : NULL;
 }
 
+static gorgon_signals_handler signals_dispatch;
+
 // The view of this thread lives as long as its code runs, so begin_look() is not needed.
 static void give_fault(int number, siginfo_t *info, void *context)
 {
 	const struct gorgon_signals *view = view_of_thread();
 	brief action = view ? action_of(view, number) : (brief)SIG_DFL;
+	bool aborts = false;
+	bool is_hosts = is_function(action_of_host(number)) && gorgon_fault_is_hosts(info, context, &aborts);
 
+	if (is_hosts) {
+		give_fault_to_host(number, info, context);
+		if (!aborts && !gorgon_fault_ends_process(number, info))
+			return;
+	}
 	if (is_function(action)) {
 		signals_call(action, number, info, context);
 		return;
 	}
 	if (__atomic_load_n(&gorgon_dispositions.watched, __ATOMIC_ACQUIRE) & bit(number))
-		gorgon_fault_report(number, info, context, view);
-	give_fault_to_host(number, info, context);
+		gorgon_fault_report_below(signals_dispatch, number, info, context, view);
+	if (!is_hosts)
+		give_fault_to_host(number, info, context);
 }
 
 static void give_to_thread(int number, siginfo_t *info, void *context,

@@ -3,10 +3,12 @@
 
 #define _GNU_SOURCE
 #include "helpers.h"
+#include "machine.h"
 #include "ns/ns.h"
 #include "process/sample.h"
 
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,6 +195,134 @@ static void fault_in_a_call_is_the_interpreters(void **state)
 	assert_string_equal(seen->function, "fault_recurse");
 }
 
+// --- hosts that live by faults ------------------------------------------------------------------------
+
+static volatile int *page; // whose protection the handler takes away
+static sigjmp_buf beyond;
+
+static void jump_beyond(int number)
+{
+	(void)number;
+	seen->handlers++;
+	siglongjmp(beyond, 1);
+}
+
+static void open_page(int number)
+{
+	(void)number;
+	seen->handlers++;
+	mprotect((void *)page, 4096, PROT_READ | PROT_WRITE);
+}
+
+static void give_up(int number)
+{
+	seen->handlers++;
+	signal(number, SIG_DFL);
+}
+
+static void only_count(int number)
+{
+	(void)number;
+	seen->handlers++;
+}
+
+static void write_in_host(void)
+{
+	*(volatile int *)NULL = 1;
+}
+
+static void write_to_page(void)
+{
+	*page = 1;
+}
+
+static void memset_in_host(void)
+{
+	void *(*volatile function)(void *, int, size_t) = memset;
+
+	function(NULL, 1, 100);
+}
+
+static void run_compiled(void)
+{
+	static const unsigned char code[] = {TEST_CODE_READS_NULL};
+	void *made = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	memcpy(made, code, sizeof(code));
+	__builtin___clear_cache(made, (char *)made + sizeof(code));
+	((void (*)(void))made)();
+}
+
+static void raise_in_host(void)
+{
+	raise(SIGSEGV);
+}
+
+static void write_in_private(void)
+{
+	call_library("fault_write", 0);
+}
+
+static void write_to_page_in_private(void)
+{
+	SYMBOL(test_open(test_ns(), "libfaults.so"), int (*)(volatile int *), "fault_write_here")(page);
+}
+
+// Who has which fault, what the host's handler does, and how often it and the report are called.
+static const struct host {
+	const char *name;
+	void (*fault)(void);
+	void (*handler)(int number);
+	int flags, number, status;
+	unsigned handlers, reports;
+	bool abandon;
+} hosts[] = {
+	{"host's, handled", write_in_host, jump_beyond, 0, SIGSEGV, 7, 1, 0, false},
+	{"C library's for the host, handled", memset_in_host, jump_beyond, 0, SIGSEGV, 7, 1, 0, false},
+	{"compiled code's, handled", run_compiled, jump_beyond, 0, SIGSEGV, 7, 1, 0, false},
+	{"barrier in the host, handled", write_to_page, open_page, 0, SIGSEGV, 7, 1, 0, false},
+	{"barrier in private code, handled", write_to_page_in_private, open_page, 0, SIGSEGV, 7, 1, 0, false},
+	{"barrier of a host that survives", write_to_page_in_private, open_page, 0, SIGSEGV, 7, 1, 1, true},
+	{"abort() of the host, handled", abort, jump_beyond, 0, SIGABRT, 7, 1, 0, false},
+	{"raise() of the host, handled", raise_in_host, only_count, 0, SIGSEGV, 7, 1, 0, false},
+	{"host's, given up", write_in_host, give_up, 0, SIGSEGV, -SIGSEGV, 1, 1, false},
+	{"raise() of the host, given up", raise_in_host, give_up, 0, SIGSEGV, 7, 1, 0, false},
+	{"host's, handler for one", write_in_host, only_count, SA_RESETHAND, SIGSEGV, -SIGSEGV, 1, 1, false},
+	{"abort() of the host, counted", abort, only_count, 0, SIGABRT, -SIGABRT, 1, 1, false},
+	{"private code's", write_in_private, jump_beyond, 0, SIGSEGV, 7, 1, 1, false},
+	{"private code's, handler for one", write_in_private, only_count, SA_RESETHAND, SIGSEGV, -SIGSEGV, 1, 1, false},
+	{"private code's, no handler", write_in_private, NULL, 0, SIGSEGV, -SIGSEGV, 0, 1, false},
+};
+
+static int be_host(void *arg)
+{
+	const struct host *host = arg;
+	const struct gorgon_fault_opts opts = {.size = sizeof(opts), .report = note, .ctx = seen, .abandon = host->abandon};
+	struct sigaction action = {.sa_flags = host->flags};
+
+	page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	action.sa_handler = host->handler ?: SIG_DFL;
+	sigaction(host->number, &action, NULL);
+	assert_ok(gorgon_faults_report(&opts));
+	if (!sigsetjmp(beyond, 1))
+		host->fault();
+	return 7;
+}
+
+static void handler_of_the_host_comes_first_outside_of_private_code(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++) {
+		int status;
+
+		memset(seen, 0, sizeof(*seen));
+		status = test_in_child(be_host, (void *)&hosts[i]);
+		if (status != hosts[i].status || seen->handlers != hosts[i].handlers || seen->reports != hosts[i].reports)
+			fail_msg("%s: status %d, %u calls of the handler, %u reports\n%s", hosts[i].name, status, seen->handlers,
+				 seen->reports, seen->text);
+	}
+}
+
 // --- a thread that tells where it is ----------------------------------------------------------------
 
 struct sleeper {
@@ -271,6 +401,7 @@ int main(void)
 		cmocka_unit_test(report_names_signal_object_and_function),
 		cmocka_unit_test(report_that_has_a_fault_itself_ends_as_without),
 		cmocka_unit_test(hosts_handler_is_called_after_the_report),
+		cmocka_unit_test(handler_of_the_host_comes_first_outside_of_private_code),
 		cmocka_unit_test(ignore_puts_back_what_was_there),
 		cmocka_unit_test(fault_of_the_host_is_of_no_interpreter),
 		cmocka_unit_test(fault_in_a_call_is_the_interpreters),

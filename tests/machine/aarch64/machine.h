@@ -75,6 +75,8 @@ static inline void test_write_function(uint8_t *at, uint8_t value)
 
 /* An instruction that no processor has; one that writes to address 0 with a stack pointer that leads nowhere. */
 #define TEST_ASM_INVALID    "udf #0"
+// mov x0, #0; ldr w0, [x0]
+#define TEST_CODE_READS_NULL 0x00, 0x00, 0x80, 0xd2, 0x00, 0x00, 0x40, 0xb9
 #define TEST_ASM_LOSE_STACK "movz x9, #0x4560\n\tmovk x9, #0x1, lsl #32\n\tmov sp, x9\n\tmov x9, #0\n\tstr wzr, [x9]"
 
 #endif

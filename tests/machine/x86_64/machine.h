@@ -80,6 +80,8 @@ static inline void test_write_function(uint8_t *at, uint8_t value)
 
 /* An instruction that no processor has; one that writes to address 0 with a stack pointer that leads nowhere. */
 #define TEST_ASM_INVALID    "ud2"
+// xor %eax, %eax; mov (%rax), %eax; ret
+#define TEST_CODE_READS_NULL 0x31, 0xc0, 0x8b, 0x00, 0xc3
 #define TEST_ASM_LOSE_STACK "mov $0x123456780, %%rsp\n\tmovl $0, 0"
 
 #endif
