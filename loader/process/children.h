@@ -33,6 +33,7 @@ struct gorgon_children {
  * child. */
 struct gorgon_child {
 	pid_t pid;
+	bool unwanted; /* its owner ignored SIGCHLD when it was made, and is not told how it ended */
 	uint64_t serial;
 };
 
@@ -66,7 +67,8 @@ void gorgon_children_list_give_watch_up(void);
 /* Up to @count children whose end somebody wants to know; returns how many there are. When there
  * are none the thread that asks is to end. */
 size_t gorgon_children_wanted(struct gorgon_child *list, size_t count);
-/* The child has ended, or is not there any more. True: the caller is to wait for it, as nobody else will. */
+/* The child has ended, or is not there any more. True: the caller is to wait for it, as nobody else
+ * will, and then to forget it. */
 bool gorgon_children_tell_end(struct gorgon_child child);
 
 void gorgon_children_list_before_fork(void);

@@ -41,7 +41,6 @@ struct record {
 	struct record *next, *prev;
 	struct gorgon_children *owner; // NULL: an orphan
 	struct gorgon_child child;
-	bool unwanted; // its owner ignores SIGCHLD
 	bool told;     // its owner has been told of its end
 };
 
@@ -86,7 +85,7 @@ static struct record *add_record(struct gorgon_children *owner, pid_t pid)
 		return NULL;
 	record = unused;
 	unused = record->next;
-	*record = (struct record){.prev = last, .owner = owner, .child = {pid, ++serials}};
+	*record = (struct record){.prev = last, .owner = owner, .child = {.pid = pid, .serial = ++serials}};
 	*(last ? &last->next : &first) = record;
 	last = record;
 	return record;
@@ -118,7 +117,7 @@ static struct record *find_child(struct gorgon_child child)
 
 static bool is_wanted(const struct record *record)
 {
-	return !record->owner || record->unwanted || (record->owner->waiting && !record->told);
+	return !record->owner || record->child.unwanted || (record->owner->waiting && !record->told);
 }
 
 static void children_wake(struct gorgon_children *children)
@@ -147,7 +146,7 @@ bool gorgon_children_list_add(struct gorgon_children *children, pid_t pid, bool 
 	record = add_record(children, pid);
 	noted = record;
 	if (noted)
-		record->unwanted = unwanted;
+		record->child.unwanted = unwanted;
 	*wanted = noted && is_wanted(record);
 	if (*wanted)
 		children_wake(children);
@@ -243,10 +242,8 @@ bool gorgon_children_tell_end(struct gorgon_child child)
 	if (record) {
 		struct gorgon_children *owner = record->owner;
 
-		nobodys = !owner || record->unwanted;
+		nobodys = !owner || record->child.unwanted;
 		record->told = true;
-		if (nobodys)
-			remove_record(record);
 		if (owner)
 			children_wake(owner);
 	}

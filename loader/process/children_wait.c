@@ -63,6 +63,15 @@ static bool is_gone(int options)
 	return errno == ECHILD && !(options & (__WNOTHREAD | __WCLONE));
 }
 
+// How a child ended that its owner does not want is not told: wait(2), "NOTES".
+static pid_t keep_quiet(struct gorgon_child child, int *errnum, pid_t ret)
+{
+	if (!child.unwanted)
+		return ret;
+	*errnum = ECHILD;
+	return -1;
+}
+
 // wait4() for one child, which is forgotten once it has been waited for.
 static pid_t ask_status(struct gorgon_child child, pid_t pid, const struct request *request, int options)
 {
@@ -70,8 +79,10 @@ static pid_t ask_status(struct gorgon_child child, pid_t pid, const struct reque
 	pid_t ret = wait4(pid, &status, options, request->usage);
 
 	saved = errno;
-	if (ret > 0 ? WIFEXITED(status) || WIFSIGNALED(status) : ret < 0 && is_gone(options))
+	if (ret > 0 ? WIFEXITED(status) || WIFSIGNALED(status) : ret < 0 && is_gone(options)) {
 		gorgon_children_forget(child);
+		ret = keep_quiet(child, &saved, ret);
+	}
 	if (ret > 0 && request->status)
 		*request->status = status;
 	errno = saved;
@@ -85,8 +96,11 @@ static pid_t ask_info(struct gorgon_child child, idtype_t type, id_t id, const s
 	siginfo_t info = {.si_pid = 0};
 	int err = ask_id(type, id, &info, options), saved = errno;
 
-	if (err ? is_gone(options) : is_end(&info) && !(options & WNOWAIT))
-		gorgon_children_forget(child);
+	if (err ? is_gone(options) : is_end(&info)) {
+		if (!(options & WNOWAIT) || err)
+			gorgon_children_forget(child);
+		err = keep_quiet(child, &saved, err);
+	}
 	if (!err && request->info)
 		*request->info = info;
 	errno = saved;

@@ -126,8 +126,11 @@ static void watch_look(struct watch *watch)
 		if (watch->descriptors[i + 1].fd >= 0 ? !watch->descriptors[i + 1].revents
 						      : !has_ended(child.pid))
 			continue;
-		if (gorgon_children_tell_end(child))
+		if (gorgon_children_tell_end(child)) {
 			waitid(P_PID, (id_t)child.pid, &info, WEXITED | WNOHANG);
+			// Not before: its owner would have its status, as of a child that nobody knows.
+			gorgon_children_forget(child);
+		}
 	}
 }
 

@@ -79,6 +79,24 @@ CASES = textwrap.dedent('''
         os.kill(os.getpid(), signal.SIGTERM)
         return "alive"
 
+    def children_that_nobody_waits_for():
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        seen = []
+        for wait in (lambda pid: os.waitpid(pid, 0), lambda pid: os.waitpid(-1, 0), lambda pid: os.wait(),
+                     lambda pid: os.waitid(os.P_PID, pid, os.WEXITED), lambda pid: os.waitid(os.P_ALL, 0, os.WEXITED)):
+            pid = os.fork()
+            if not pid:
+                os._exit(3)
+            try:
+                seen.append(wait(pid))
+            except ChildProcessError:
+                seen.append("none")
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        pid = os.fork()
+        if not pid:
+            os._exit(4)
+        return seen, os.waitpid(pid, 0)[1]
+
     def kill_from_a_thread():
         got = []
         signal.signal(signal.SIGUSR1, lambda *args: got.append(threading.current_thread() is threading.main_thread()))
