@@ -227,6 +227,36 @@ def find_in_main(name, path, qualname):
     return value
 
 
+def has_guard():
+    """Whether workers may run this process's program for what cannot be pickled: it has a file, which asks for `__name__`."""
+    name, path = main_program()
+    if is_worker or hasattr(sys, "ps1") or not path or not os.path.isfile(path):
+        return False
+    return "__name__" in code_of_program(name, path).co_names
+
+
+@functools.lru_cache(1)
+def code_of_program(name, path):
+    return read_program(name, path)[0]
+
+
+class FromFile:
+    """In place of a global that cannot be pickled: what the program's file makes in the worker, as spawn's workers have it."""
+
+    def __init__(self, name, error):
+        self.name, self.why = name, f"{error} {' '.join(error.__notes__)}"
+
+    def __reduce__(self):
+        return make_from_file, (self.name, *main_program(), self.why)
+
+
+def make_from_file(name, module, path, why):
+    try:
+        return vars(run_program(module, path))[name]
+    except Exception as error:
+        raise pickle.PicklingError(why) from error
+
+
 def reduce_imported(cls):
     """A class of the program's file; None of one that is not there, as what was typed after the file had run, and one of
     another program's __main__, which a library has made here."""

@@ -696,7 +696,7 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
             raise TypeError("initializer must be a callable")
         if not (python or sys.executable):
             raise ValueError("sys.executable does not say which CPython this is: name one with python=")
-        self._globals, self._copies = Globals(), bool(copy_arguments)
+        self._globals, self._copies = Globals(bool(copy_arguments)), bool(copy_arguments)
         if initializer:
             used = {}
             packs = [_crossing.Packed(initializer, globals=used, lent={}),
@@ -777,7 +777,7 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
     def shutdown(self, wait=True, *, cancel_futures=False, interrupt=False):
         """As of other executors; with interrupt=True calls that run are interrupted, too."""
         self._crew.close("shutdown", cancel_futures)
-        self._globals = Globals()  # without what the last one holds of the program's
+        self._globals = Globals(self._copies)  # without what the last one holds of the program's
         if wait:
             self._crew.join(interrupt)
         elif interrupt:

@@ -11,7 +11,7 @@ import sys
 import threading
 import types
 
-from ._crossing import Packed, digest, submodules_of
+from ._crossing import FromFile, Packed, digest, has_guard, submodules_of
 
 FIXED = (type(None), bool, int, float, complex, str, bytes)
 
@@ -28,17 +28,19 @@ def is_same_dict(mine, other):
 class Shipment:
     """A global as it was when a call was submitted."""
 
-    def __init__(self, name, value):
+    def __init__(self, name, value, is_own=False):
         self.name, self.value, self.used = name, value, {}
         self.code = getattr(value, "__code__", None)
         self.modules = submodules_of(value) if isinstance(value, types.FunctionType) else None
         self.loaded = len(sys.modules)
         self.members = dict(vars(value)) if isinstance(value, type) else None
         try:
-            self.packed = Packed(value, globals=self.used, whole=value)
+            self.packed = Packed(value, globals=self.used, whole=value, is_own=is_own)
         except Exception as error:
             error.add_note(f"(global {name!r} of __main__, which the call uses)")
-            raise
+            if not has_guard():
+                raise
+            self.used, self.packed = {}, Packed(FromFile(name, error))
         # Plain: without arrays, of which marshal would write the memory.
         self.digest = digest(value) if self.packed.is_plain else None
 
@@ -63,17 +65,17 @@ class Shipment:
 
 
 class Globals:
-    """What was shipped last, by name."""
+    """What was shipped last, by name. is_own: arrays go as copies, which workers may write to."""
 
-    def __init__(self):
-        self.last = {}
+    def __init__(self, is_own=False):
+        self.last, self.is_own = {}, is_own
         self.lock = threading.RLock()  # to pickle may run anything
 
     def ship(self, name, value):
         last = self.last.get(name)
         if last and last.holds(value):
             return last
-        new = Shipment(name, value)
+        new = Shipment(name, value, self.is_own)
         if last and last.value is value and new.packed.is_same(last.packed):
             return last
         self.last[name] = new

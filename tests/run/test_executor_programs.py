@@ -451,9 +451,9 @@ class Globals(Package):
             from gorgon import _globals
             made = []
             class Shipment(_globals.Shipment):
-                def __init__(self, name, value):
+                def __init__(self, name, *rest):
                     made.append(name)
-                    super().__init__(name, value)
+                    super().__init__(name, *rest)
             _globals.Shipment = Shipment
             TABLE = {str(i): [i] for i in range(50000)}
             def look(i):
