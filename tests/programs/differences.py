@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""Where ours may differ from both process pools, and the sentence of a document that says so.
+
+OPERATIONS: an operation, what ours must be instead, the document and the sentence. What it must be
+is "thread": what a ThreadPoolExecutor gives, or a regular expression for the step's lines, without
+their prefix.
+TEXTS: what is one text in ours and another in a process pool's, in any operation: a regular
+expression, and what has its place in all modes before lines are compared."""
+
+import re
+
+README = "python/README.md"
+
+CODE = README, "Functions of `__main__`, lambdas and functions within others go as their code."
+CLASSES = README, "Classes of `-c`, of the prompt, of a notebook, within functions"
+SHIPPED = README, "shipped to each worker once, and again when they have changed"
+BROKEN = README, "What cannot be unpickled fails its own call"
+OPERATIONS = [
+    ("lambda", "thread", *CODE),
+    ("nested function", "thread", *CODE),
+    ("decorated function is not found", "thread", *CODE),
+    ("decorated function is not found", r"_pickle.PicklingError.*not the same object.*", *CODE),
+    ("local class", "thread", *CLASSES),
+    ("global rebound between calls", "thread", *SHIPPED),
+    ("global changed in place between calls", "thread", *SHIPPED),
+    ("global set before the first call", "thread", *SHIPPED),
+    ("globals by name in text", r"(4|NameError.*) (3|KeyError.*)",
+     README, "those for `globals()[\"LIMIT\"]` or `eval()` do not"),
+    ("memoryviews", "thread", README, "A `memoryview` is an argument like an array"),
+    ("owned results", r"True True\nndarray.*", README, "writable and can be resized"),
+    ("exception in unpickling a result", "(Type|Value|Import)Error", *BROKEN),
+    ("exception in unpickling an argument", "(Type|Value|Import)Error", *BROKEN),
+    ("multiprocessing objects as arguments", "str",
+     README, "as arguments of calls and of initializers"),
+    ("work that kills its program is the program's", "3 ",
+     README, "A crash, and `os._exit()`, are the process's"),
+]
+TEXTS = [
+    (r"\b(Process|Thread|Interpreter)PoolExecutor\b", "Executor",
+     README, "It is an executor as `concurrent.futures` describes them"),
+    (r"order=\w*|(?<=array\()[<>](?=[a-z]\d)", "",
+     README, "keeps the order of its axes and of its bytes in memory"),
+]
+
+
+class Differences:
+    """strict: nothing may differ."""
+
+    def __init__(self, strict=False):
+        self.by_name, self.texts = {}, [] if strict else TEXTS
+        for operation, expected, *_ in [] if strict else OPERATIONS:
+            self.by_name.setdefault(operation, []).append(expected)
+
+    def is_like_thread(self, operation):
+        return "thread" in self.by_name.get(operation, ())
+
+    def why(self, operation, lines, peers):
+        """What allows these lines of ours; @peers: by mode what others have. None: nothing does."""
+        for expected in self.by_name.get(operation, ()):
+            if expected == "thread":
+                if peers["thread"] == lines:
+                    return "thread"
+            elif re.fullmatch(expected, "\n".join(line.partition("| ")[2] for line in lines)):
+                return "said"
+        for peer in "fork", "spawn":
+            if self.plain(lines) == self.plain(peers[peer]):
+                return f"{peer}, but for texts"
+        return None
+
+    def plain(self, lines):
+        text = "\n".join(lines)
+        for pattern, replacement, *_ in self.texts:
+            text = re.sub(pattern, replacement, text)
+        return text

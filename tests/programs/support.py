@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: MIT
+"""What generated programs use: executors by mode, and descriptions of what they see."""
+
+import contextlib
+import functools
+import itertools
+import multiprocessing
+import os
+import re
+import sys
+import traceback
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+
+MODE = sys.argv[1] if len(sys.argv) > 1 else "gorgon"
+PEERS = "fork", "spawn"
+
+
+class Adapter:
+    """An executor over joblib or dask, which do each call at once."""
+
+    def __init__(self, pool):
+        self.pool = pool
+
+    def submit(self, function, *args, **kwargs):
+        future = Future()
+        try:
+            future.set_result(self.run(function, args, kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def map(self, function, *iterables):
+        return [self.run(function, args, {}) for args in zip(*iterables)]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.pool.shutdown()
+
+
+class Joblib(Adapter):
+    def run(self, function, args, kwargs):
+        import joblib
+        import gorgon.joblib  # registers the backend
+        with joblib.parallel_config("gorgon", pool=self.pool, n_jobs=2):
+            return joblib.Parallel()([joblib.delayed(function)(*args, **kwargs)])[0]
+
+
+class Dask(Adapter):
+    def run(self, function, args, kwargs):
+        import dask
+        work = functools.partial(function, *args, **kwargs)
+        call = dask.delayed(work, pure=False, traverse=False)
+        return call().compute(scheduler=self.pool)
+
+
+ADAPTERS = {"joblib": Joblib, "dask": Dask}
+
+
+def Pool(count=1, copies=True, **options):
+    """A new executor of this mode. copies: calls may write to their arguments, as in processes."""
+    if MODE in PEERS:
+        return ProcessPoolExecutor(count, mp_context=multiprocessing.get_context(MODE), **options)
+    if MODE == "thread":
+        return ThreadPoolExecutor(count, **options)
+    import gorgon
+    made = gorgon.InterpreterPoolExecutor(count, copy_arguments=copies, **options)
+    return ADAPTERS[MODE](made) if MODE in ADAPTERS else made
+
+
+# --- steps --------------------------------------------------------------------------------------
+
+step = None
+
+
+def run_steps(steps, options):
+    """Run functions of the main block, one after the other, with one executor. Each is (name,
+    function, whether it asks for no more than calls)."""
+    global step
+    pool = None
+    with contextlib.ExitStack() as stack:
+        for name, function, is_plain in steps:
+            step = name
+            if MODE in ADAPTERS and not is_plain:
+                continue
+            pool = pool or stack.enter_context(Pool(**options))
+            try:
+                function(pool, functools.partial(ask, pool))
+            except BaseException as error:
+                show("raised", error)
+        step = "end"
+    show("end")
+
+
+def ask(pool, function, /, *args, **kwargs):
+    return pool.submit(function, *args, **kwargs).result(60)
+
+
+def show(*values):
+    texts = (value if type(value) is str else describe(value) for value in values)
+    print(f"{step}|", *texts, flush=True)
+
+
+def fails(function, *args, **kwargs):
+    """What it returns, or the exception."""
+    try:
+        return function(*args, **kwargs)
+    except BaseException as error:
+        return error
+
+
+# --- descriptions -------------------------------------------------------------------------------
+
+def describe_error(error, depth=3):
+    kind = type(error)
+    module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+    text = re.sub(r"0x[0-9a-f]+", "0x", f"{module}{kind.__qualname__}{error.args!r}")
+    notes = getattr(error, "__notes__", None)
+    if notes:
+        text += f" notes {notes!r}"
+    extra = {name: value for name, value in vars(error).items() if name != "__notes__"}
+    if extra:
+        text += f" {describe(extra)}"
+    if isinstance(error, BaseExceptionGroup):
+        text += f" of {[describe_error(each) for each in error.exceptions]}"
+    cause = error.__cause__
+    if cause and depth:
+        is_remote = re.search("RemoteTraceback|ExecutionFailed", type(cause).__name__)
+        text += " from there" if is_remote else f" from {describe_error(cause, depth - 1)}"
+    return text
+
+
+def trace(error):
+    """Functions of programs that a remote traceback names, and its last line."""
+    text = str(error.__cause__ or "".join(traceback.format_exception(error))).strip('" \n')
+    names = re.findall(r'File ".*(?:program|tasks)[^"]*", line \d+, in (\w+)', text)
+    return names, text.splitlines()[-1]
+
+
+def describe_array(array, with_flags, seen):
+    order = "".join(name[0] for name in ("C_CONTIGUOUS", "F_CONTIGUOUS") if array.flags[name])
+    writes = "writable" if array.flags.writeable else "read-only"
+    items = array.tolist()
+    if array.dtype.hasobject:
+        items = [describe(each, with_flags, seen) for each in array.ravel().tolist()[:12]]
+    text = repr(items) if array.size <= 12 else f"{array.size} items, {hash_of(array)}"
+    dtype = array.dtype.descr if array.dtype.names else array.dtype.str
+    flags = f"order={order} {writes if with_flags else ''}"
+    return f"{type(array).__name__}({dtype} {array.shape} {flags} {text})"
+
+
+def hash_of(value):
+    import zlib
+    return zlib.crc32(value if isinstance(value, (bytes, bytearray)) else value.tobytes())
+
+
+def describe(value, with_flags=True, seen=()):
+    """Text that says all of a value that a program can see of it, addresses apart. with_flags:
+    whether arrays can be written to."""
+    if id(value) in seen:
+        return f"<{len(seen) - seen.index(id(value))} up>"
+    module = type(value).__module__.partition(".")[0]
+    inner = functools.partial(describe, with_flags=with_flags, seen=(*seen, id(value)))
+    if isinstance(value, BaseException):
+        return describe_error(value)
+    if module == "numpy" and hasattr(value, "dtype"):
+        if type(value).__name__ == "MaskedArray":
+            return f"masked({inner(value.data)} {inner(value.mask)} {value.fill_value!r})"
+        if not value.shape and type(value).__name__ != "ndarray":
+            return f"{type(value).__name__}({value!r})"
+        return describe_array(value, with_flags, (*seen, id(value)))
+    if module == "pandas" and hasattr(value, "dtypes"):
+        columns = value.items() if value.ndim == 2 else [(value.name, value)]
+        parts = [f"{name!r}: {each.dtype} {list(each)!r}" for name, each in columns]
+        index = f"{list(value.index)!r} {value.index.dtype}"
+        return f"{type(value).__name__}({index} {' '.join(parts)} {value.attrs!r})"
+    if module == "scipy" and hasattr(value, "tocoo"):
+        return f"{type(value).__name__}({value.dtype} {value.shape} {value.toarray().tolist()!r})"
+    if isinstance(value, memoryview):
+        writes = not value.readonly if with_flags else ""
+        return f"memoryview({value.format} {value.shape} {value.tobytes()[:40]!r} {writes})"
+    if type(value) in (list, tuple, set, frozenset):
+        items = [*map(inner, value)]
+        if isinstance(value, (set, frozenset)):
+            items.sort()
+        return f"{type(value).__name__}({', '.join(items)})"
+    if isinstance(value, dict):
+        items = ", ".join(f"{inner(key)}: {inner(each)}" for key, each in value.items())
+        return f"{type(value).__name__}({items})"
+    if isinstance(value, (bytes, bytearray)) and len(value) > 40:
+        return f"{type(value).__name__}({len(value)} {hash_of(value)})"
+    if isinstance(value, type) or callable(value) and hasattr(value, "__qualname__"):
+        return f"<{value.__module__.replace('__mp_main__', '__main__')}.{value.__qualname__}>"
+    if hasattr(value, "__dict__") and type(value).__repr__ is object.__repr__:
+        return f"{type(value).__qualname__}({inner(vars(value))})"
+    return re.sub(r"0x[0-9a-f]+", "0x", repr(value)).replace("__mp_main__", "__main__")
+
+
+def change(value, by=1):
+    """Change a value in place, in a way that shows. Says why it cannot be."""
+    try:
+        return change_it(value, by)
+    except (ValueError, TypeError, BufferError, NotImplementedError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def change_it(value, by):
+    module = type(value).__module__.partition(".")[0]
+    if module == "numpy" and hasattr(value, "flat"):
+        if value.size == 0:
+            return "empty"
+        if value.dtype.names:
+            name = value.dtype.names[0]
+            value[name].flat[0] = by
+        elif value.dtype.kind in "OSUMmV?":
+            value.flat[0] = value.flat[-1]
+        else:
+            value.flat[0] = by * 7 % 100
+    elif module == "pandas":
+        if value.ndim == 2:
+            value.iloc[0, 0] = value.iloc[-1, 0]
+            value[f"new{by}"] = by
+        else:
+            value.iloc[0] = value.iloc[-1]
+    elif module == "scipy":
+        value.data[:] = by
+    elif isinstance(value, (bytearray, memoryview)):
+        value[0] = by
+    elif isinstance(value, list):
+        value.append(by)
+        for each in itertools.islice(value, 3):
+            change(each, by)
+    elif isinstance(value, tuple):
+        for each in value[:3]:
+            change(each, by)
+    elif isinstance(value, dict):
+        for each in list(value.values())[:3]:
+            change(each, by)
+        value[f"changed{by}"] = by
+    elif isinstance(value, set):
+        value.add(by)
+    elif hasattr(value, "__dict__") and not isinstance(value, type):
+        for each in list(vars(value).values())[:3]:
+            change(each, by)
+        value.changed = by
+    else:
+        return "cannot"
+    return "changed"
+
+
+def here():
+    """This program's folder."""
+    return os.path.dirname(os.path.abspath(sys.argv[0]))

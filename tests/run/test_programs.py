@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""A hundred generated programs, with the executor and with pools of processes (tests/programs)."""
+
+import os
+import sys
+
+from harness import ROOT, VENV_PYTHON, run
+from test_executor import Package
+
+PROGRAMS = os.path.join(ROOT, "tests", "programs")
+sys.path.insert(0, PROGRAMS)
+import differences  # noqa: E402
+import generate  # noqa: E402
+
+
+class Programs(Package):
+    def run_programs(self, *options):
+        return run(VENV_PYTHON, os.path.join(PROGRAMS, "run.py"), *options, env={"PYTHONPATH": self.site})
+
+    def test_programs_print_what_they_print_with_processes(self):
+        result = self.run_programs("--seeds", "1-100", "--shrink")
+        self.assertEqual((result.stderr, result.returncode), ("", 0), result.stdout)
+
+    def test_differences_are_found_and_shrunk(self):
+        result = self.run_programs("--seeds", "7", "--only", "lambda,random numbers", "--strict", "--shrink")
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        self.assertRegex(result.stdout, r"seed 7: lambda\n")
+        self.assertRegex(result.stdout, r"of steps \[\d\]: run.py --seeds 7 --steps \d --keep")
+
+    def test_differences_rest_on_sentences(self):
+        for *names, document, sentence in differences.OPERATIONS + differences.TEXTS:
+            with self.subTest(names[0]):
+                with open(os.path.join(ROOT, document)) as file:
+                    self.assertIn(sentence, " ".join(file.read().split()))
+        self.assertLessEqual({operation for operation, *_ in differences.OPERATIONS}, set(generate.operations()))
+
+    def test_programs_are_the_same_each_time(self):
+        for seed in range(20):
+            self.assertEqual(generate.Program(seed).files(), generate.Program(seed).files())
