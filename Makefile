@@ -78,7 +78,7 @@ SYMDUMP_SRC := $(wildcard tools/symdump/*.c) $(wildcard jitreg/machine/*.c)
 UNIT_SRC := $(wildcard tests/*/test_*.c)
 UNIT_LIB_SRC := $(wildcard tests/lib/*.c)
 JITREG_UNIT_LIB_SRC := tests/jitreg/jitreg_util.c tests/jitreg/jitreg_world.c
-HOSTS := $(BUILD)/host $(BUILD)/host_python $(BUILD)/soak $(BUILD)/stores $(BUILD)/tenants $(BUILD)/two
+HOSTS := $(BUILD)/host $(BUILD)/asked $(BUILD)/host_python $(BUILD)/soak $(BUILD)/stores $(BUILD)/tenants $(BUILD)/two
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
 UNITS := $(foreach u,$(UNIT_SRC),$(BUILD)/tests/$(basename $(notdir $(u))))
@@ -129,7 +129,7 @@ $(BUILD)/obj/%_asm.o: %.S | $(BUILD)/.prerequisites
 $(BUILD)/obj/loader/ns/tls_access.o: override CFLAGS += -g0
 $(patsubst %.S,$(BUILD)/obj/%_asm.o,$(filter %/tlsdesc.S,$(GORGON_ASM))): override ASFLAGS :=
 
-$(addprefix $(BUILD)/obj/loader/python/,abandon.o api.o call.o charges.o children.o config.o data_handler.o descriptors.o dlpack.o ending.o exception.o given.o held.o host_python.o imports.o interp.o interp_fork.o interrupt.o limits.o module.o pin.o pool.o pyobject.o raise.o received.o replica.o run.o share.o start.o state.o stop.o traceback.o value.o): \
+$(addprefix $(BUILD)/obj/loader/python/,abandon.o api.o call.o charges.o children.o config.o data_handler.o descriptors.o dlpack.o ending.o exception.o given.o held.o host_python.o imports.o interp.o interp_fork.o interrupt.o limits.o module.o pin.o pool.o pyobject.o raise.o received.o remote.o replica.o run.o share.o start.o state.o stop.o traceback.o value.o): \
 	EXTRA = $(PYTHON_CFLAGS)
 $(BUILD)/obj/loader/python/children.o: EXTRA += -DGORGON_DATADIR='"$(DATADIR)/gorgon"'
 $(call obj,$(TOOL_SRC)): EXTRA = $(JSON_CFLAGS) -DGORGON_VERSION='"$(VERSION)"' \

@@ -28,6 +28,7 @@ FUNCTIONS = {
     "PyErr_SetString": "{}",
     "PyErr_Format": "{}",
     "tool_usage": "{}",
+    "remote_text": "{}",
     "problem": "{}",
     "usage": "{}",
     "fprintf": "{}",

@@ -20,6 +20,7 @@ int tool_demo(int argc, char **argv);
 int tool_info(int argc, char **argv);
 int tool_doctor(int argc, char **argv);
 int tool_cache(int argc, char **argv);
+int tool_exec(int argc, char **argv);
 
 /* cache.c: the folder of the files that are kept for debuggers, malloc()ed; NULL when there is no home. */
 char *cache_folder(void);

@@ -15,6 +15,7 @@
 // Protected: a host that defines the same name by accident must not capture our
 // own references, and debuggers find it in .dynsym even when we are stripped.
 __attribute__((visibility("protected"))) struct gorgon_debug_root gorgon_debug_root;
+struct gorgon_debug_request gorgon_debug_request;
 
 // The root has a lock of its own, so that a thread can show what an interpreter is doing while another thread loads. A thread that
 // takes it holds the loader's lock already, or the lock of the list of threads. fork() takes these two, so nobody holds the root's

@@ -35,6 +35,8 @@ struct gorgon_signals {
 	bool denied; // it gets no handlers
 	gorgon_signals_filter *concerns; // whether a SIGCHLD is for the view; NULL: each is
 	void *concerns_ctx;
+	gorgon_signals_ring *on_ring; // atomic
+	void *ring_ctx;
 };
 
 struct gorgon_dispositions {

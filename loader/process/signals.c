@@ -34,7 +34,9 @@
 //   that the signal has ended. A program without a handler for SIGINT (a program that is being
 //   finalised has none) goes on and has that status when it ends;
 // - a signal by which the library ends a blocking call of one thread (gorgon_signals_wake()) does nothing else.
-//   The kernel says that it carries our mark.
+//   The kernel says that it carries our mark;
+// - the same signal with the address of a view is another process's, which asks something of the view
+//   (gorgon_signals_on_ring()).
 //
 // While faults are reported (faults.c), the dispatcher is installed for their signals. A fault that no
 // view has a function for is reported, and goes on to the host.
@@ -457,6 +459,36 @@ static bool is_wake(int number, const siginfo_t *info)
 	       info->si_value.sival_ptr == &gorgon_dispositions.wakes;
 }
 
+static bool signals_ring(const void *wanted, const siginfo_t *info, void *context)
+{
+	const struct gorgon_signals *here = view_of_thread();
+	struct gorgon_signals *view;
+	bool ret = false;
+
+	begin_look();
+	view = __atomic_load_n(&gorgon_dispositions.views, __ATOMIC_ACQUIRE);
+	while (view && view != wanted)
+		view = __atomic_load_n(&view->next, __ATOMIC_ACQUIRE);
+	if (view && __atomic_load_n(&view->on_ring, __ATOMIC_ACQUIRE)) {
+		view->on_ring(view->ring_ctx, info, context, here ? here->ring_ctx : NULL);
+		ret = true;
+	}
+	end_look();
+	return ret;
+}
+
+bool gorgon_signals_pass_ring(const void *wanted)
+{
+	return signals_ring(wanted, NULL, NULL);
+}
+
+// Whether another process has rung for a view.
+static bool give_ring(int number, const siginfo_t *info, void *context)
+{
+	return number == GORGON_SIGNAL_WAKE && info->si_code == SI_QUEUE &&
+	       signals_ring(info->si_value.sival_ptr, info, context);
+}
+
 static void signals_dispatch(int number, siginfo_t *info, void *context)
 {
 	int saved = errno;
@@ -478,6 +510,8 @@ static void signals_dispatch(int number, siginfo_t *info, void *context)
 		if (answer)
 			answer(context);
 		signals_end_call(number, context);
+	} else if (give_ring(number, info, context)) {
+		// Handled.
 	} else if (info->si_code == SI_TIMER && give_timer(number, info, context)) {
 		// Handled.
 	} else if (give_pending(number, info, context)) {
@@ -742,6 +776,18 @@ bool gorgon_signals_wake(pid_t tid)
 void gorgon_signals_on_end(void (*fn)(const void *context))
 {
 	__atomic_store_n(&on_end, fn, __ATOMIC_RELEASE);
+}
+
+void gorgon_signals_on_ring(struct gorgon_signals *view, gorgon_signals_ring *fn, void *ctx)
+{
+	sigset_t saved;
+
+	view->ring_ctx = ctx;
+	__atomic_store_n(&view->on_ring, fn, __ATOMIC_RELEASE);
+	gorgon_masked_lock(&lock, &saved);
+	gorgon_dispositions.wakes = true;
+	signals_install(GORGON_SIGNAL_WAKE);
+	gorgon_masked_unlock(&lock, &saved);
 }
 
 void gorgon_signals_on_wake(void (*fn)(const void *context))

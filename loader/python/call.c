@@ -89,7 +89,7 @@ void gorgon_calls_after_fork(struct gorgon_calls *calls, bool child)
 	// Other threads of the parent do not exist here. The condition has counted those that waited for it, so it is made anew.
 	if (child) {
 		init_call_ended(calls);
-		calls->abandoning = calls->senders = calls->finishers = 0;
+		calls->abandoning = calls->senders = calls->finishers = calls->comers = 0;
 		while (*p)
 			if (pthread_equal((*p)->thread, pthread_self()))
 				p = &(*p)->next;
@@ -670,6 +670,34 @@ bool gorgon_call_wait(struct gorgon_interp *interp, uint64_t until)
 	ret = !interp->calls.newest;
 	unlock_calls(interp);
 	return ret;
+}
+
+bool gorgon_call_come(struct gorgon_interp *interp)
+{
+	bool ret = !pthread_mutex_trylock(&interp->calls.lock);
+
+	if (!ret)
+		return false;
+	ret = interp->calls.state == GORGON_INTERP_STARTED && !interp->calls.comers;
+	interp->calls.comers += ret;
+	unlock_calls(interp);
+	return ret;
+}
+
+void gorgon_call_came(struct gorgon_interp *interp)
+{
+	lock_calls(interp);
+	interp->calls.comers--;
+	pthread_cond_broadcast(&interp->calls.ended);
+	unlock_calls(interp);
+}
+
+void gorgon_call_settle(struct gorgon_interp *interp)
+{
+	lock_calls(interp);
+	while (interp->calls.comers)
+		pthread_cond_wait(&interp->calls.ended, &interp->calls.lock);
+	unlock_calls(interp);
 }
 
 size_t gorgon_call_list(struct gorgon_interp *interp, pid_t *list, size_t count)

@@ -26,6 +26,7 @@
 #include "limits.h"
 #include "module.h"
 #include "traceback.h"
+#include "remote.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "process/environment.h"
@@ -255,6 +256,7 @@ static struct gorgon_error *run_python(struct gorgon_interp *interp, int argc, i
 	if ((err = gorgon_ending_prepare(interp)) ||
 	    (interp->isolation->counts_memory && (err = gorgon_interrupt_prepare(interp))))
 		return err;
+	gorgon_remote_prepare(interp);
 	gorgon_imports_begin(interp);
 	if (hidden)
 		gorgon_traceback_prepare(interp);
@@ -356,6 +358,7 @@ struct gorgon_error *gorgon_interp_destroy(struct gorgon_interp *interp)
 	if ((err = end_interp(interp)))
 		return err;
 	gorgon_cpu_limit_end(interp);
+	gorgon_call_settle(interp);
 	// Nobody who holds a reference comes to a libpython that is being unloaded.
 	gorgon_held_close(interp);
 	if ((err = unload_interp(interp)))

@@ -73,6 +73,7 @@ struct gorgon_calls {
 	char job[GORGON_DEBUG_TEXT_SIZE]; /* of the newest one, for debuggers and statistics */
 	char why[1024];		    /* with ABANDONED; with ENDED why it was stopped, or "" */
 	unsigned finishers;	    /* threads of ours that stop it; see stop.c */
+	unsigned comers;	    /* threads of ours that are about to enter; see remote.c */
 	unsigned abandoning;	    /* threads of ours that are about it; see abandon.c */
 	bool interrupt_next;	    /* the next entry begins interrupted */
 	bool interruptible;	    /* Python is up and prepared for interrupts of its main thread; see interrupt.c */
@@ -152,6 +153,7 @@ struct gorgon_interp {
 	struct gorgon_imports *imports; /* see imports.c; owned here */
 	struct gorgon_calls calls;
 	struct gorgon_held held;
+	void (*take_request)(struct gorgon_interp *interp); /* on the main thread, with the GIL; or NULL. See remote.c */
 	void *interrupt_type; /* what PyThreadState_SetAsyncExc() gets, Python's; see interrupt.c */
 	struct gorgon_first_state {
 		void *state; /* its PyThreadState */
@@ -254,6 +256,12 @@ size_t gorgon_call_list(struct gorgon_interp *interp, pid_t *list, size_t count)
 void gorgon_call_park(void *ctx);
 /* Leave the newest entry of the calling thread, which waits for the GIL; as struct gorgon_hurry has it. */
 void gorgon_call_give_up(void);
+/* A thread of ours is about to enter a started interpreter, which is not destroyed before gorgon_call_came(). False: it is not
+ * started, another such thread is on its way, or the lock is not free. Safe in handlers of signals. */
+bool gorgon_call_come(struct gorgon_interp *interp);
+void gorgon_call_came(struct gorgon_interp *interp);
+/* Wait until no such thread is on its way. */
+void gorgon_call_settle(struct gorgon_interp *interp);
 /* Whether the calling thread is in the interpreter. */
 bool gorgon_call_is_inside(const struct gorgon_interp *interp);
 /* Whether the calling thread is the one that has started Python, not a later one with its pthread_t. */
@@ -286,6 +294,8 @@ void gorgon_interp_join_fork(struct gorgon_interp *host);
 void gorgon_interp_counted(int change);
 /* Store the time for the statistics, which any thread reads at any time. */
 void gorgon_interp_stamp(uint64_t *time_ns);
+/* The interpreter whose private code an address is in, or NULL. */
+struct gorgon_interp *gorgon_interp_at(void *addr);
 /* Tell debuggers which thread is Python's main one; 0 for none. */
 void gorgon_interp_show_thread(struct gorgon_interp *interp, uint64_t tid);
 

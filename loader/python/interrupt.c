@@ -28,7 +28,6 @@
 #include "base/error.h"
 #include "image/symbol.h"
 #include "ns/ns.h"
-#include "ns/unwind.h"
 #include "process/interruption.h"
 #include "process/signals.h"
 
@@ -37,13 +36,6 @@
 static struct gorgon_interruption *interruption_of(const struct gorgon_interp *interp)
 {
 	return gorgon_parts_state(interp->ns->parts, &gorgon_interruption_part);
-}
-
-static struct gorgon_interp *interp_at(void *addr)
-{
-	struct gorgon_ns *ns = gorgon_unwind_ns_at((uint64_t)(uintptr_t)addr);
-
-	return ns ? ns->user.ctx : NULL;
 }
 
 static struct gorgon_code_range interruptible_range_of(const struct gorgon_interp *interp,
@@ -77,7 +69,7 @@ void gorgon_interrupt_set_main(struct gorgon_interp *interp)
 // tp_new of the type: the asynchronous exception has arrived.
 static PyObject *make_interrupt(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-	struct gorgon_interp *interp = interp_at(__builtin_return_address(0));
+	struct gorgon_interp *interp = gorgon_interp_at(__builtin_return_address(0));
 
 	(void)type;
 	gorgon_interruption_take(interruption_of(interp));
@@ -96,10 +88,12 @@ static bool is_interrupt_to_raise(struct gorgon_interp *interp)
 // The handler: the signal has arrived, on whichever thread.
 static PyObject *handle_interrupt(PyObject *none, PyObject *args)
 {
-	struct gorgon_interp *interp = interp_at(__builtin_return_address(0));
+	struct gorgon_interp *interp = gorgon_interp_at(__builtin_return_address(0));
 	const struct gorgon_api *api = interp->api;
 
 	(void)args;
+	if (gorgon_call_is_main(interp) && interp->take_request)
+		interp->take_request(interp);
 	if (is_interrupt_to_raise(interp)) {
 		api->PyThreadState_SetAsyncExc((unsigned long)pthread_self(), NULL);
 		api->PyErr_SetNone(*api->PyExc_KeyboardInterrupt);
@@ -158,7 +152,7 @@ static void set_interruptible(struct gorgon_interp *interp, bool value)
 // Python frees the capsule when no Python code will run any more: its structures are about to go.
 static void close_interrupts(PyObject *capsule)
 {
-	struct gorgon_interp *interp = interp_at(__builtin_return_address(0));
+	struct gorgon_interp *interp = gorgon_interp_at(__builtin_return_address(0));
 
 	(void)capsule;
 	set_interruptible(interp, false);

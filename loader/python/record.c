@@ -9,6 +9,7 @@
 #include "base/lock.h"
 #include "ns/ns.h"
 #include "ns/thread.h"
+#include "ns/unwind.h"
 #include "image/symbol.h"
 #include "process/files.h"
 
@@ -24,6 +25,13 @@ void gorgon_interp_counted(int change)
 void gorgon_interp_stamp(uint64_t *time_ns)
 {
 	__atomic_store_n(time_ns, gorgon_now(), __ATOMIC_RELAXED);
+}
+
+struct gorgon_interp *gorgon_interp_at(void *addr)
+{
+	struct gorgon_ns *ns = gorgon_unwind_ns_at((uint64_t)(uintptr_t)addr);
+
+	return ns ? ns->user.ctx : NULL;
 }
 
 void gorgon_interp_show_thread(struct gorgon_interp *interp, uint64_t tid)

@@ -13,6 +13,7 @@
 #include "traceback.h"
 #include "module.h"
 #include "value.h"
+#include "remote.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "ns/ns.h"
@@ -161,6 +162,8 @@ static struct gorgon_error *start_python(struct gorgon_interp *interp, void *ctx
 		err = import_threading(interp);
 	if (!err && interp->isolation->counts_memory)
 		err = gorgon_interrupt_prepare(interp);
+	if (!err)
+		gorgon_remote_prepare(interp);
 	state = interp->api->PyEval_SaveThread();
 	if (interp->python.minor >= GORGON_STATE_MINOR)
 		gorgon_state_remember(interp, state);

@@ -16,7 +16,7 @@ import unittest
 import pythons
 from harness import BUILD, GDB, GORGON, LIBPYTHON, PYTHON3, ROOT, SANITIZED, SANITIZER_ENV, TIMEOUT, VENV_PYTHON, run
 
-COMMANDS = ["run", "info", "doctor", "cache", "demo"]
+COMMANDS = ["run", "exec", "info", "doctor", "cache", "demo"]
 
 
 def gorgon(*args, **kwargs):

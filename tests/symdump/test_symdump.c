@@ -45,9 +45,9 @@ __attribute__((used)) struct {
 extern __attribute__((alias("heads"))) struct gorgon_debug_root gorgon_debug_root;
 __asm__(".globl __jit_debug_descriptor\n"
 	".type __jit_debug_descriptor, @object\n"
-	".set __jit_debug_descriptor, heads + 88\n"
+	".set __jit_debug_descriptor, heads + 96\n"
 	".size __jit_debug_descriptor, 24\n");
-_Static_assert(offsetof(typeof(heads), descriptor) == 88, "as above");
+_Static_assert(offsetof(typeof(heads), descriptor) == 96, "as above");
 
 // What lies at WORLD in the target.
 struct world {

@@ -4,6 +4,7 @@
 #define GORGON_PROCESS_REGISTERS_H
 
 #include <signal.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -85,6 +86,15 @@ static inline uint64_t gorgon_arch_jump_target(uint64_t pc, uint64_t end)
 	if (instruction >> 26 != 5)
 		return 0;
 	return pc + (uint64_t)((int64_t)(int32_t)(instruction << 6) >> 4);
+}
+
+/* The system call of this number, which the signal has ended, begins anew. */
+static inline void gorgon_arch_repeat_call(ucontext_t *context, uint64_t number, uint64_t first)
+{
+	if (context->uc_mcontext.regs[0] != (uint64_t)-(int64_t)EINTR || context->uc_mcontext.regs[8] != number)
+		return;
+	context->uc_mcontext.pc -= 4;
+	context->uc_mcontext.regs[0] = first;
 }
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef GORGON_PROCESS_REGISTERS_H
 #define GORGON_PROCESS_REGISTERS_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -83,6 +84,16 @@ static inline uint64_t gorgon_arch_jump_target(uint64_t pc, uint64_t end)
 		return 0;
 	memcpy(&distance, code + size - 4, 4);
 	return pc + size + (uint64_t)(int64_t)distance;
+}
+
+/* The system call of this number, which the signal has ended, begins anew. */
+static inline void gorgon_arch_repeat_call(ucontext_t *context, uint64_t number, uint64_t first)
+{
+	(void)first;
+	if (context->uc_mcontext.gregs[REG_RAX] != -EINTR)
+		return;
+	context->uc_mcontext.gregs[REG_RIP] -= 2;
+	context->uc_mcontext.gregs[REG_RAX] = (greg_t)number;
 }
 
 #endif

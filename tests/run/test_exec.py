@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: MIT
+"""gorgon exec: Python that runs in interpreters of another process, in every mode, beside what python3 does with the same code."""
+
+import contextlib
+import json
+import os
+import subprocess
+import tempfile
+import time
+import unittest
+
+from harness import BUILD, GORGON, PYTHON3
+
+ASKED = os.path.join(BUILD, "asked")
+TOLD = "did not take the request in time, which was withdrawn"
+
+
+def ask(pid, *args, **kwargs):
+    return subprocess.run([GORGON, "exec", str(pid), *args], capture_output=True, text=True, timeout=120, **kwargs)
+
+
+@contextlib.contextmanager
+def process(command, **kwargs):
+    """(process, number that it has printed)."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **kwargs) as popen:
+        try:
+            yield popen, int(popen.stdout.readline())
+        finally:
+            popen.kill()
+
+
+def program(code, before="", *options):
+    """A program that does `before`, has a variable, says that it is ready, and goes on."""
+    return process([GORGON, "run", *options, "-c", f"import os, time\n{before}\nmine = 5\nprint(os.getpid(), flush=True)\n{code}"])
+
+
+def asked(mode, **kwargs):
+    return process([ASKED, mode], **kwargs)
+
+
+class Exec(unittest.TestCase):
+    def works(self, pid, count):
+        """Code runs in all interpreters, each with what belongs to it, twice."""
+        for _ in range(2):
+            result = ask(pid, "--json", "-c", "import gorgon, __main__; print(gorgon.interpreter, __main__.mine)")
+            self.assertEqual(result.stderr, "")
+            answers = json.loads(result.stdout)
+            self.assertEqual([(a["interpreter"], a["stdout"], a["status"], a["error"]) for a in answers],
+                             [(i, f"{i} 5\n", 0, None) for i in range(count)])
+
+    def test_programs(self):
+        for name, code in {
+            "sleeps": "time.sleep(1000)",
+            "computes": "while True: pass",
+            "reads": "import sys; sys.stdin.read()",
+            "waits for a lock": "import threading\nlock = threading.Lock(); lock.acquire(); lock.acquire()",
+            "waits for a thread": "import threading\nt = threading.Thread(target=time.sleep, args=(1000,)); t.start(); t.join()",
+            "asyncio": "import asyncio\nasyncio.run(asyncio.sleep(1000))",
+            "waits for a child": "import subprocess\nsubprocess.run(['sleep', '1000'])",
+        }.items():
+            with self.subTest(name), program(code) as (_, pid):
+                self.works(pid, 1)
+
+    def test_hosts(self):
+        for mode, count in {"idle": 2, "lull": 2, "call": 2, "other": 2, "lent": 1, "pool": 2, "fork": 2, "handler": 2}.items():
+            with self.subTest(mode), asked(mode) as (popen, pid):
+                if mode == "handler":
+                    answer = ask(pid, "--timeout", "1", "-c", "pass")
+                    self.assertIn(TOLD, answer.stderr)
+                    continue
+                self.works(pid, count)
+                if mode == "lull":
+                    self.assertEqual(popen.stdout.readline(), "slept\n")
+
+    def test_nothing_runs_and_the_host_computes(self):
+        with asked("computing") as (_, pid):
+            before = time.monotonic()
+            answer = ask(pid, "-i", "0", "--timeout", "0.5", "-c", "print('too late')")
+            self.assertEqual((answer.returncode, answer.stdout), (3, ""))
+            self.assertIn(f"gorgon: exec: interpreter 0: {TOLD}: nothing runs in it, ", answer.stderr)
+            self.assertLess(time.monotonic() - before, 60)
+
+    def test_being_stopped(self):
+        with asked("stop") as (_, pid):
+            answer = ask(pid, "-i", "0", "-c", "pass")
+            self.assertEqual((answer.returncode, answer.stderr), (3, "gorgon: exec: interpreter 0: is being stopped\n"))
+            self.assertEqual(ask(pid, "-i", "1", "-c", "print(1)").stdout, "1\n")
+
+    def test_a_program_beside_others(self):
+        with process([GORGON, "run", "-n", "3", "-c", "import gorgon, os, time\nif not gorgon.interpreter: print(os.getpid(), flush=True)\n"
+                      "time.sleep(1000)"]) as (popen, _):
+            # The label of `gorgon run` stands before its output, so the number is asked for elsewhere.
+            answer = ask(popen.pid, "-c", "import gorgon, sys; print('a\\nb'); print('c', file=sys.stderr)")
+            self.assertEqual((answer.stdout, answer.stderr), ("".join(f"[{i}] a\n[{i}] b\n" for i in range(3)),
+                                                              "".join(f"[{i}] c\n" for i in range(3))))
+            self.assertEqual(ask(popen.pid, "-i", "2", "-c", "import gorgon; print(gorgon.interpreter)").stdout, "2\n")
+
+    def test_code_as_in_python3(self):
+        """Output, errors and status are those of python3 -c, or python3 FILE."""
+        with tempfile.TemporaryDirectory() as folder, program("time.sleep(1000)") as (_, pid):
+            for code in ["print('ü€\\U0001f600'); print('no newline', end='')", "print('x' * 3_000_000)", "1/0", "import sys; sys.exit(7)",
+                         "import sys; sys.exit('words')", "raise SystemExit", "def f():\n  raise ValueError('ü') from KeyError(1)\nf()",
+                         "x = (", "import sys; sys.stdout.buffer.write(b'bytes\\n'); sys.stderr.write('e\\n')", "", "assert False", "if 1:\n    print(__name__)", "import sys; [print(i) for i in range(2000)]"]:
+                path = os.path.join(folder, "code.py")
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(code)
+                for args in (["-c", code], [path]):
+                    with self.subTest(code=code, args=args[:-1]):
+                        peer = subprocess.run([PYTHON3, *args], capture_output=True, text=True, timeout=60)
+                        ours = ask(pid, *args)
+                        self.assertEqual((ours.returncode, ours.stdout, ours.stderr), (peer.returncode, peer.stdout, peer.stderr))
+
+    def test_own_namespace(self):
+        with program("time.sleep(1000)") as (_, pid):
+            self.assertEqual(ask(pid, "-c", "leak = 1").returncode, 0)
+            self.assertEqual(ask(pid, "-c", "import __main__; print(hasattr(__main__, 'leak'), 'leak' in globals())").stdout, "False False\n")
+
+    def test_others_print_where_they_have_printed(self):
+        with program("while True:\n  time.sleep(0.001); print('mine')") as (popen, pid):
+            answer = ask(pid, "-c", "import time\nfor i in range(20): print(i); time.sleep(0.005)")
+            self.assertEqual(answer.stdout, "".join(f"{i}\n" for i in range(20)))
+            self.assertEqual(popen.stdout.readline(), "mine\n")
+            self.assertEqual(ask(pid, "-c", "import sys; print(type(sys.stdout).__name__, file=sys.__stdout__)").stdout, "")
+
+    def test_time_is_up(self):
+        with program("import signal\ntime.sleep(1000)") as (_, pid):
+            for code in ("while True: pass", "import time; time.sleep(1000)", "import threading; threading.Event().wait()"):
+                with self.subTest(code):
+                    answer = ask(pid, "--timeout", "0.5", "-c", code)
+                    self.assertEqual(answer.returncode, 3)
+                    self.assertIn("KeyboardInterrupt\n", answer.stderr)
+                    self.assertIn("interpreter 0: the code has not ended within 0.5 s, and was interrupted\n", answer.stderr)
+            self.works(pid, 1)
+
+    def test_the_command_goes(self):
+        """Code is interrupted when the command that has asked is gone; the program is not."""
+        with program("time.sleep(1000)") as (_, pid), tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "ended")
+            command = subprocess.Popen([GORGON, "exec", str(pid), "-c", f"import time\ntry: print('begun'); time.sleep(1000)\n"
+                                        f"except KeyboardInterrupt: open({path!r}, 'w')"], stdout=subprocess.PIPE, text=True)
+            self.assertEqual(command.stdout.readline(), "begun\n")
+            command.kill()
+            command.communicate()
+            for _ in range(1000):
+                if os.path.exists(path):
+                    break
+                time.sleep(0.01)
+            self.assertTrue(os.path.exists(path))
+            self.works(pid, 1)
+
+    def test_c_code_that_holds_the_gil(self):
+        """The request is withdrawn, and does not run later."""
+        code = "sum(range(150_000_000))\nprint('over', flush=True)\ntime.sleep(1000)"
+        with program(code) as (popen, pid), tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "ran")
+            time.sleep(0.2)
+            answer = ask(pid, "--timeout", "0.5", "-c", f"open({path!r}, 'w')")
+            self.assertEqual((answer.returncode, answer.stdout), (3, ""))
+            self.assertEqual(answer.stderr, f"gorgon: exec: interpreter 0: {TOLD}: its code holds the GIL, or is in C for long\n")
+            self.assertEqual(popen.stdout.readline(), "over\n")
+            self.works(pid, 1)
+            self.assertFalse(os.path.exists(path))
+
+    def test_two_at_once(self):
+        for start in (lambda: program("while True: time.sleep(0.01)"), lambda: asked("idle")):
+            with start() as (_, pid):
+                commands = [subprocess.Popen([GORGON, "exec", str(pid), "-i", "0", "-c", f"import time\nfor i in range(20): print({n}, i); "
+                                              "time.sleep(0.01)"], stdout=subprocess.PIPE, text=True) for n in range(4)]
+                for n, command in enumerate(commands):
+                    self.assertEqual(command.communicate(timeout=60)[0], "".join(f"{n} {i}\n" for i in range(20)))
+
+    def test_program_sees_nothing(self):
+        """Neither descriptors nor threads stay, blocking calls go on, handlers are not called."""
+        code = ("import signal\nsignal.signal(signal.SIGURG, lambda *_: print('handler', flush=True))\n"
+                "before = time.monotonic(); time.sleep(3); print('slept', time.monotonic() - before >= 3, flush=True); time.sleep(1000)")
+        look = "import os; print(len(os.listdir('/proc/thread-self/fd')), len(os.listdir('/proc/self/task')))"
+        with program(code) as (popen, pid):
+            answers = {ask(pid, "-c", look).stdout for _ in range(10)}
+            self.assertEqual(len(answers), 1, answers)
+            self.assertEqual(popen.stdout.readline(), "slept True\n")
+
+    def test_forked_child_of_a_program(self):
+        with program("import sys\nif os.fork():\n  os.wait()\nelse:\n  print(os.getpid(), flush=True); time.sleep(1000)") as (popen, _):
+            pid = int(popen.stdout.readline())
+            self.works(pid, 1)
+            os.kill(pid, 9)
+
+    def test_switched_off(self):
+        for start in (lambda: asked("refuse"), lambda: asked("idle", env=dict(os.environ, PYTHON_DISABLE_REMOTE_DEBUG="1"))):
+            with start() as (_, pid):
+                answer = ask(pid, "-c", "pass")
+                self.assertEqual(answer.returncode, 3)
+                self.assertRegex(answer.stderr, rf"^gorgon: exec: process {pid}: it takes no requests: .*\n$")
+
+    def test_clear_lines(self):
+        with program("time.sleep(1000)") as (_, pid), subprocess.Popen(["sleep", "1000"]) as other:
+            for args, line in {
+                ("999999999", "-c", "1"): "gorgon: exec: process 999999999: there is none with this number\n",
+                (str(other.pid), "-c", "1"): f"gorgon: exec: process {other.pid}: it has no interpreters of Gorgon (no gorgon_debug_root in use)\n",
+                (str(pid), "-i", "7", "-c", "1"): f"gorgon: exec: process {pid}: has no interpreter 7\n",
+                (str(pid), "/nowhere"): "gorgon: exec: /nowhere: No such file or directory\n",
+            }.items():
+                with self.subTest(args):
+                    answer = subprocess.run([GORGON, "exec", *args], capture_output=True, text=True, timeout=60)
+                    self.assertEqual((answer.returncode, answer.stdout, answer.stderr), (3, "", line))
+            for args, line in {
+                (): "a process's number expected",
+                ("x", "-c", "1"): "x: a process's number expected",
+                (str(pid),): "-c CODE or FILE expected",
+                (str(pid), "-c", "1", "file"): "either -c CODE or FILE expected, not both",
+                (str(pid), "-i", "-1", "-c", "1"): "-1: an interpreter's number expected",
+                (str(pid), "--timeout", "soon", "-c", "1"): "--timeout: soon: seconds expected, 0 to 1000000",
+            }.items():
+                with self.subTest(args):
+                    answer = subprocess.run([GORGON, "exec", *args], capture_output=True, text=True, timeout=60)
+                    self.assertEqual((answer.returncode, answer.stderr), (2, f"gorgon: exec: {line} (gorgon --help)\n"))
+            other.kill()
+
+    @unittest.skipIf(os.geteuid() == 0, "root may trace every process")
+    def test_no_permission(self):
+        answer = ask(1, "-c", "1")
+        self.assertEqual((answer.returncode, answer.stderr), (3, "gorgon: exec: process 1: you may not trace it: Permission denied\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
