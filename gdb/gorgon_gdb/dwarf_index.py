@@ -37,13 +37,35 @@ class Unsure(Exception):
 FAILURES = (Unsure, OSError, struct.error, IndexError, ValueError, zlib.error)
 
 
-def read_sections(data):
-    """{name: content} of debug information."""
+def headers(data):
+    """The headers of a file's sections, and where their names are."""
     if data[:6] != elf.IDENT:
         raise Unsure
     header = elf.EHDR.unpack_from(data)
     table = [elf.SHDR.unpack_from(data, header[6] + i * elf.SHDR.size) for i in range(header[12])]
-    names = table[header[13]][4]
+    return table, table[header[13]][4]
+
+
+def content_of(data, section):
+    content = data[section[4]:section[4] + section[5]]
+    if not section[2] & SHF_COMPRESSED:
+        return content
+    if struct.unpack_from("<I", content)[0] != ELFCOMPRESS_ZLIB:
+        raise Unsure
+    return zlib.decompress(content[CHDR_SIZE:])
+
+
+def expanded(data):
+    """A file, followed by its compressed sections as they are when they are not compressed, as far as they can be read."""
+    try:
+        return b"".join([data, *(content_of(data, section) for section in headers(data)[0] if section[2] & SHF_COMPRESSED)])
+    except FAILURES:
+        return data
+
+
+def read_sections(data):
+    """{name: content} of debug information."""
+    table, names = headers(data)
     found = {}
     for section in table:
         start = names + section[0]
@@ -51,12 +73,7 @@ def read_sections(data):
         if name in OTHERS or name.startswith(".zdebug"):
             raise Unsure
         if name in SECTIONS:
-            content = data[section[4]:section[4] + section[5]]
-            if section[2] & SHF_COMPRESSED:
-                if struct.unpack_from("<I", content)[0] != ELFCOMPRESS_ZLIB:
-                    raise Unsure
-                content = zlib.decompress(content[CHDR_SIZE:])
-            found[name] = content
+            found[name] = content_of(data, section)
     return found
 
 

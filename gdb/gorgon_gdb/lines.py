@@ -17,7 +17,7 @@ import os
 
 import gdb
 
-from . import displays, elf, execute, missing_files, objfiles, ours, place_names, process, root
+from . import displays, elf, execute, files, missing_files, objfiles, ours, place_names, process, root
 
 SHF_TLS = 0x400
 TEXT, INFO = b".text", b".debug_info"
@@ -66,7 +66,7 @@ def add(symfile):
         _without.add(symfile)
         return True
     execute.places_change()
-    if execute.run(f'add-symbol-file "{path}" -o {runs[0][0] - code:#x}') is None:
+    if execute.run(files.add_command(path, runs[0][0] - code)) is None:
         return False
     _added[symfile] = Lines(runs)
     _paths.add(path)

@@ -108,7 +108,7 @@ def add_file(obj, by_itself, everywhere=False):
     execute.places_change()
     lines.make_way(obj, covered())
     index_cache.prepare(obj)
-    if execute.run(f'add-symbol-file "{path}" -o {obj.bias:#x}') is None:
+    if execute.run(files.add_command(path, obj.bias)) is None:
         leave()
         return "later"
     _added[key] = Addition(obj, by_itself, everywhere)

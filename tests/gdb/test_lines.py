@@ -182,6 +182,22 @@ gdb.events.stop.connect(tell)
 end""".replace("LIBPYTHON", f"/{harness.SONAME}")
 
 
+# What is printed in the event comes to the scripts, which have run "add-symbol-file".
+ADDED = """python
+added = []
+def note(event):
+    symbol = event.new_objfile.lookup_global_symbol("many_entry")
+    added.append((event.new_objfile.filename.rpartition("/")[2], int(symbol.value().address) if symbol else 0))
+def show_added(event):
+    for name, place in added:
+        print("=== added", name, place)
+    from gorgon_gdb import symbols
+    print("=== everywhere", symbols.count_everywhere())
+gdb.events.new_objfile.connect(note)
+gdb.events.exited.connect(show_added)
+end"""
+
+
 @harness.needs_gdb
 class Handler(Case):
     """A stop handler of the user's that was connected after ours; the breakpoint has commands, too."""
@@ -189,7 +205,7 @@ class Handler(Case):
     @classmethod
     def run_it(cls):
         cls.output = harness.gdb(
-            [HANDLER, "break many_static", "commands\nsilent\nprint n + 100\nend", "run", *["continue"] * MANY], harness.HOST,
+            [HANDLER, ADDED, "break many_static", "commands\nsilent\nprint n + 100\nend", "run", *["continue"] * MANY], harness.HOST,
             "-n", MANY, cls.code + "time.sleep(0.5)", script=True)
 
     def test_it_reads_variables_behind_the_prologue_at_each_stop(self):
@@ -197,6 +213,15 @@ class Handler(Case):
         self.assertEqual(found, MANY * [f"many_static {self.first} 2"], self.output)
         self.assertEqual(re.findall(r"^\$\d+ = (.*)", self.output, re.M), MANY * ["102"])
         self.assertIn("exited normally", self.output)
+
+    def test_only_files_with_the_function_are_added_beforehand(self):
+        """gdb looks for all breakpoints in each file that it gets: those of CPython's own extensions would cost most."""
+        self.assertIn(f"\n=== everywhere {MANY}\n", self.output)
+
+    def test_an_added_file_is_in_its_place_at_once(self):
+        """gdb looks for all breakpoints a second time when it moves a file."""
+        places = [int(place) for place in re.findall(r"^=== added libmany.so (\d+)", self.output, re.M)]
+        self.assertGreater(min(places), 1 << 32, self.output)
 
     def test_gdb_has_all_of_the_libpython_in_the_stack_only(self):
         """Each further copy would cost gdb seconds at the next "break PyErr_SetString"."""

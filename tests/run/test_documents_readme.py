@@ -44,7 +44,7 @@ SENTENCES = [
       "save breakpoints, source"], True),
     ("gdb/README.md", "- Without scripts it has functions and lines of all copies", "gdb", ["plain-20"], GDB_ALL, True),
     ("gdb/README.md", "- Without scripts it has functions and lines of all copies", "gdb", ["plain-20"], ["info locals, info args"], False),
-    ("gdb/README.md", "- With scripts, extensions have everything in every copy", "gdb", ["scripts-20"], GDB_ALL + VALUES, True),
+    ("gdb/README.md", "- With scripts, an extension has everything in every copy if", "gdb", ["scripts-20"], GDB_ALL + VALUES, True),
     ("lldb/README.md", "Plain lldb gives functions, lines, breakpoints, steps and backtraces", "lldb", PLAIN, LLDB_ALL, True),
     ("lldb/README.md", "Plain lldb gives functions, lines, breakpoints, steps and backtraces", "lldb", PLAIN, ["frame variable"], False),
     ("lldb/README.md", "| `expression`, `p`, `call`, `po` | lldb's own commands", "lldb", SCRIPTS,
