@@ -52,6 +52,13 @@ def make(size):
     return numpy.ones(size // 8)
 
 
+def come_and_go():
+    """Large arrays, none of which is there for long."""
+    import numpy
+    for _ in range(20):
+        numpy.ones(2 << 20)
+
+
 def start_with_numpy(i):
     import numpy
     time.sleep(0.2)  # so that each worker gets a call
@@ -157,6 +164,7 @@ def measure_calls(pools):
             what = f"{kind}, {name}, as a result" + (" that the worker keeps" if kind == "an array" else "")
             yield from take_turns(what, pools, times(count, give), count, lambda pool: pool.submit(hold, thing).result(), rounds)
         yield from take_turns(f"an array, {name}, made and a result", pools, times(count, make, size), count, rounds=ROUNDS if count > 1 else 3)
+    yield from take_turns("20 arrays of 16 MB that come and go in a worker", pools, times(3, come_and_go), 3)
 
 
 def measure_start():
