@@ -29,7 +29,12 @@ LIMIT = 1800  # seconds for a suite in a mode
 CPYTHON = ["test_fcntl", "test_os", "test_subprocess", "test_signal", "test_threading", "test_asyncio",
            "test_concurrent_futures", "test_multiprocessing_fork", "test_multiprocessing_spawn"]
 # {suite: {test or pattern: (modes, its outcome there, why)}}
-ALLOWED = {}
+ALLOWED = {
+    "test_subprocess": {
+        "*.POSIXProcessTestCase.test_kill": ("call", "error", "SIGINT is the host's, which has a handler in C: signal.signal() "
+                                             "returns None for it, as in any program that embeds Python"),
+    },
+}
 
 
 def pytest_of(package, distribution=None):

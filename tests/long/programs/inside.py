@@ -19,13 +19,13 @@ def main(who, folder, runner, *words):
 
 
 def main_of_pool(kind, *words):
-    import signal
-    # Tests send Ctrl-C to the process; it is the host's.
-    signal.signal(signal.SIGINT, lambda *_: None)
     if kind == "process":
         from concurrent.futures import ProcessPoolExecutor as Pool
     else:
+        import signal
         from gorgon import InterpreterPoolExecutor as Pool
+        # Tests send Ctrl-C to the process; it is the host's.
+        signal.signal(signal.SIGINT, lambda *_: None)
     with Pool(1) as pool:
         pool.submit(main, "first", *words).result()
 
