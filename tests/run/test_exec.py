@@ -9,7 +9,7 @@ import tempfile
 import time
 import unittest
 
-from harness import BUILD, GORGON, PYTHON3
+from harness import BUILD, GORGON, PYTHON3, SANITIZED, install_package
 
 ASKED = os.path.join(BUILD, "asked")
 TOLD = "did not take the request in time, which was withdrawn"
@@ -71,6 +71,22 @@ class Exec(unittest.TestCase):
                 self.works(pid, count)
                 if mode == "lull":
                     self.assertEqual(popen.stdout.readline(), "slept\n")
+
+    @unittest.skipIf(SANITIZED, "a python3 that is not built with the sanitizer")
+    def test_executor(self):
+        """Workers that wait for work take code as those that compute."""
+        code = ("import os, sys\nfrom gorgon import InterpreterPoolExecutor\npool = InterpreterPoolExecutor(2)\n"
+                "list(pool.map(exec, ['import __main__; __main__.mine = 5; import time; time.sleep(0.2)'] * 2))\n"
+                "print(os.getpid(), flush=True); sys.stdin.readline()\n"
+                "jobs = [pool.submit(exec, 'while True: pass') for _ in range(2)]\nprint('computes', flush=True); sys.stdin.readline(); os._exit(0)")
+        with tempfile.TemporaryDirectory() as folder:
+            install_package(folder)
+            with process([PYTHON3, "-c", code], env=dict(os.environ, PYTHONPATH=folder)) as (popen, pid):
+                self.works(pid, 2)
+                popen.stdin.write("\n")
+                popen.stdin.flush()
+                self.assertEqual(popen.stdout.readline(), "computes\n")
+                self.works(pid, 2)
 
     def test_nothing_runs_and_the_host_computes(self):
         with asked("computing") as (_, pid):
