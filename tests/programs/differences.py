@@ -30,6 +30,8 @@ OPERATIONS = [
     ("owned results", r"True True\nndarray.*", README, "writable and can be resized"),
     ("exception in unpickling a result", "(Type|Value|Import)Error", *BROKEN),
     ("exception in unpickling an argument", "(Type|Value|Import)Error", *BROKEN),
+    ("exception that does not pickle", "RemoteError True",
+     README, "One that cannot be pickled is a `gorgon.RemoteError` with its type and text"),
     ("multiprocessing objects as arguments", "str",
      README, "as arguments of calls and of initializers"),
     ("work that kills its program is the program's", "3 ",

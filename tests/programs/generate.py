@@ -134,6 +134,8 @@ class Step:
         parts = []
         for text in operation.definitions, operation.body:
             text = expand(repeat_lines(text, draw), draw, known)
+            if "{{" in text:
+                raise ValueError(f"{operation.name}: a choice with braces in it is not made: {text}")
             parts.append(re.sub(r"_N\b", f"_{number}", text))
         self.definitions, body = parts
         self.function = f"def step_{number}(pool, ask):\n{indent(body)}"
@@ -180,6 +182,7 @@ class Program:
     def write(self, folder):
         os.makedirs(folder, exist_ok=True)
         for name, text in self.files().items():
+            compile(text, name, "exec")  # otherwise it would end alike in all modes
             with open(os.path.join(folder, name), "w") as file:
                 file.write(text)
         return os.path.join(folder, "program.py")

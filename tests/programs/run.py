@@ -24,7 +24,7 @@ from differences import Differences  # noqa: E402
 from generate import Program, operations  # noqa: E402
 
 PEERS, THREAD = ["fork", "spawn"], "thread"
-OURS = ["gorgon", "joblib", "dask"]
+OURS = ["gorgon", "dask"]
 LIMIT = 120  # seconds for one program
 SURE = 3  # times that a difference is seen before it is one
 

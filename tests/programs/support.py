@@ -16,7 +16,7 @@ PEERS = "fork", "spawn"
 
 
 class Adapter:
-    """An executor over joblib or dask, which do each call at once."""
+    """An executor over dask, which does each call at once."""
 
     def __init__(self, pool):
         self.pool = pool
@@ -39,14 +39,6 @@ class Adapter:
         self.pool.shutdown()
 
 
-class Joblib(Adapter):
-    def run(self, function, args, kwargs):
-        import joblib
-        import gorgon.joblib  # registers the backend
-        with joblib.parallel_config("gorgon", pool=self.pool, n_jobs=2):
-            return joblib.Parallel()([joblib.delayed(function)(*args, **kwargs)])[0]
-
-
 class Dask(Adapter):
     def run(self, function, args, kwargs):
         import dask
@@ -55,7 +47,7 @@ class Dask(Adapter):
         return call().compute(scheduler=self.pool)
 
 
-ADAPTERS = {"joblib": Joblib, "dask": Dask}
+ADAPTERS = {"dask": Dask}
 
 
 def Pool(count=1, copies=True, **options):
