@@ -143,21 +143,12 @@ static bool mark_abandoned(struct gorgon_interp *interp, const char *why,
 	return true;
 }
 
-static bool interp_says_yes(const struct gorgon_interp *interp, const char *name)
-{
-	int (*function)(void) = (int (*)(void))gorgon_interp_find_api(interp, name);
-
-	return function && function();
-}
-
 // Whether Python is up, and another thread may ask for its GIL.
 static bool may_take_gil(const struct gorgon_interp *interp, enum gorgon_interp_state before)
 {
 	return (before == GORGON_INTERP_STARTED || before == GORGON_INTERP_RUNNING ||
 		before == GORGON_INTERP_STOPPING) &&
-	       interp_says_yes(interp, "Py_IsInitialized") &&
-	       !interp_says_yes(interp, "Py_IsFinalizing") &&
-	       !interp_says_yes(interp, "_Py_IsFinalizing");
+	       gorgon_interp_says_yes(interp, "Py_IsInitialized") && !gorgon_interp_is_finalizing(interp);
 }
 
 static struct gorgon_error *keep_gil(struct gorgon_interp *interp, void *ctx)

@@ -301,6 +301,10 @@ void gorgon_interp_show_thread(struct gorgon_interp *interp, uint64_t tid);
 
 /* A function or variable of the C API that libpython itself exports, or NULL. Takes no lock and no memory. */
 void *gorgon_interp_find_api(const struct gorgon_interp *interp, const char *name);
+/* What a function of the C API says that takes no arguments; false where CPython has none of that name. */
+bool gorgon_interp_says_yes(const struct gorgon_interp *interp, const char *name);
+/* Whether Python's end has come so far that only finalisers still run. */
+bool gorgon_interp_is_finalizing(const struct gorgon_interp *interp);
 
 /* Its environment is a copy of the process's: what that says about the host's Python is not for this one. Before Python starts. */
 void gorgon_interp_hide_home(struct gorgon_interp *interp);

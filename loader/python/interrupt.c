@@ -208,7 +208,8 @@ struct gorgon_error *gorgon_interrupt_main(struct gorgon_interp *interp)
 		return NULL;
 	gorgon_interruption_request_main(state);
 	pthread_mutex_lock(&interp->calls.lock);
-	if (interp->calls.interruptible)
+	// From here on Python handles no signals, and CPython 3.11.2 reads what it has freed of their handlers.
+	if (interp->calls.interruptible && !gorgon_interp_is_finalizing(interp))
 		gorgon_interruption_trip(state);
 	pthread_mutex_unlock(&interp->calls.lock);
 	return NULL;

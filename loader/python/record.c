@@ -96,6 +96,18 @@ void *gorgon_interp_find_api(const struct gorgon_interp *interp, const char *nam
 	return (void *)(uintptr_t)(interp->libpython->bias + symbol->st_value);
 }
 
+bool gorgon_interp_says_yes(const struct gorgon_interp *interp, const char *name)
+{
+	int (*function)(void) = (int (*)(void))gorgon_interp_find_api(interp, name);
+
+	return function && function();
+}
+
+bool gorgon_interp_is_finalizing(const struct gorgon_interp *interp)
+{
+	return gorgon_interp_says_yes(interp, "Py_IsFinalizing") || gorgon_interp_says_yes(interp, "_Py_IsFinalizing");
+}
+
 void *gorgon_interp_find_symbol(struct gorgon_interp *interp, const char *name)
 {
 	if (interp->own)

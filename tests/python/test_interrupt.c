@@ -312,9 +312,45 @@ static void interrupt_of_a_program_that_does_not_handle_it(void **state)
 	alarm(0);
 }
 
+static void *run_program(void *arg)
+{
+	// The object lives until the variables of modules go; no signals are handled any more then.
+	const char *const arguments[] = {"-c", "import time\n"
+					       "class Last:\n"
+					       "  def __del__(self, now=time.monotonic):\n"
+					       "    until = now() + 0.3\n"
+					       "    while now() < until: pass\n"
+					       "last = Last()\n" REACHED};
+	int status;
+
+	return gorgon_interp_main(arg, 2, arguments, &status);
+}
+
+static void interrupts_while_finalisers_run_are_nothing(void **state)
+{
+	struct gorgon_interp *interp;
+	pthread_t thread;
+	void *err = NULL;
+
+	(void)state;
+	alarm(120);
+	init_waiting();
+	assert_ok(gorgon_interp_create(NULL, &interp));
+	assert_int_equal(pthread_create(&thread, NULL, run_program, interp), 0);
+	sem_wait(&reached);
+	while (pthread_tryjoin_np(thread, &err)) {
+		gorgon_error_destroy(gorgon_interp_interrupt(interp));
+		usleep(1000);
+	}
+	gorgon_error_destroy(err); // of an interrupt that came before
+	destroy(interp);
+	alarm(0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(interrupts_while_finalisers_run_are_nothing),
 		cmocka_unit_test(interrupt_main_thread_in_a_loop_and_in_system_calls),
 		cmocka_unit_test(interrupt_other_threads_in_a_loop),
 		cmocka_unit_test(interrupt_runaway_among_others_ends_soon),
