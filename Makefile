@@ -78,7 +78,7 @@ SYMDUMP_SRC := $(wildcard tools/symdump/*.c) $(wildcard jitreg/machine/*.c)
 UNIT_SRC := $(wildcard tests/*/test_*.c)
 UNIT_LIB_SRC := $(wildcard tests/lib/*.c)
 JITREG_UNIT_LIB_SRC := tests/jitreg/jitreg_util.c tests/jitreg/jitreg_world.c
-HOSTS := $(BUILD)/host $(BUILD)/asked $(BUILD)/host_python $(BUILD)/soak $(BUILD)/stores $(BUILD)/tenants $(BUILD)/two
+HOSTS := $(BUILD)/host $(BUILD)/asked $(BUILD)/host_python $(BUILD)/soak $(BUILD)/stores $(BUILD)/tenants $(BUILD)/torture $(BUILD)/two
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
 UNITS := $(foreach u,$(UNIT_SRC),$(BUILD)/tests/$(basename $(notdir $(u))))
