@@ -13,10 +13,12 @@
 
 #include <cmath>
 #include <exception>
+#include <functional>
 #include <initializer_list>
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -441,6 +443,8 @@ inline value from_c(const gorgon_value &from)
 	}
 	case GORGON_VALUE_ARRAY:
 		return array(gorgon_array_retain(from.array));
+	case GORGON_VALUE_OBJECT:
+		return object(gorgon_pyobject_hold(from.object));
 	default:
 		return nullptr;
 	}
@@ -622,6 +626,95 @@ inline object replica::in(const interpreter &interp) const
 {
 	return object::made([&](gorgon_pyobject **ret) { return gorgon_replica_get(get(), interp.get(), ret); });
 }
+
+namespace detail
+{
+
+using host_function = std::function<value(const list &, const dict &)>;
+
+/** What a function has thrown, as an exception of Python. */
+inline gorgon_error *thrown() noexcept
+{
+	try {
+		throw;
+	} catch (const error &err) {
+		const gorgon_exception *exception = err.exception();
+
+		return exception ? gorgon_exception_create(exception->type, exception->message)
+				 : gorgon_exception_create("RuntimeError", err.what());
+	} catch (const std::bad_alloc &) {
+		return gorgon_exception_create("MemoryError", "no memory");
+	} catch (const std::out_of_range &err) {
+		return gorgon_exception_create("IndexError", err.what());
+	} catch (const std::invalid_argument &err) {
+		return gorgon_exception_create("ValueError", err.what());
+	} catch (const std::exception &err) {
+		return gorgon_exception_create("RuntimeError", err.what());
+	} catch (...) {
+		return gorgon_exception_create("RuntimeError", "the host's function has thrown something that is no std::exception");
+	}
+}
+
+inline gorgon_error *call_function(void *ctx, const gorgon_value *args, const gorgon_value *kwargs, gorgon_answer *answer) noexcept
+{
+	try {
+		tree c_ret((*static_cast<host_function *>(ctx))(from_c(*args).get<list>(), from_c(*kwargs).get<dict>()));
+
+		return gorgon_answer_set(answer, &c_ret.root);
+	} catch (...) {
+		return thrown();
+	}
+}
+
+} // namespace detail
+
+/**
+ * A callable of Python that calls a function of the host with positional and keyword arguments; see gorgon_function_create().
+ * What it throws is raised: a gorgon::error of Python's as the same class, std::invalid_argument as ValueError,
+ * std::out_of_range as IndexError, std::bad_alloc as MemoryError, everything else as RuntimeError.
+ */
+inline object function(const interpreter &interp, const std::string &name, std::function<value(const list &, const dict &)> call,
+		       const char *doc = nullptr)
+{
+	auto owned = std::make_unique<detail::host_function>(std::move(call));
+	gorgon_function_opts opts{};
+	gorgon_pyobject *made;
+
+	opts.size = sizeof(opts);
+	opts.name = name.c_str();
+	opts.doc = doc;
+	opts.call = detail::call_function;
+	opts.ctx = owned.get();
+	opts.destroy = [](void *ctx) { delete static_cast<detail::host_function *>(ctx); };
+	check(gorgon_function_create(interp.get(), &opts, &made));
+	owned.release();
+	return object(made);
+}
+
+/** The memory of an object, without a copy; see gorgon_pyobject_view(). */
+class view
+{
+public:
+	/** Look at an object's memory; with @p writable, to write to it. */
+	explicit view(const object &of, bool writable = false) : view_(nullptr, gorgon_view_release)
+	{
+		gorgon_view *made;
+
+		check(gorgon_pyobject_view(of.get(), writable, &made));
+		view_.reset(made);
+	}
+	/** Where the items are and what they mean; lives as long as this object. */
+	gorgon_array_info info() const
+	{
+		gorgon_array_info ret;
+
+		gorgon_view_get_info(view_.get(), &ret);
+		return ret;
+	}
+
+private:
+	std::unique_ptr<gorgon_view, void (*)(gorgon_view *)> view_;
+};
 
 /** A library that is loaded privately beside an interpreter, which must outlive it. */
 class library

@@ -11,7 +11,7 @@ import sys
 
 def main(version_map, library, *headers):
     text = "".join(open(header).read() for header in headers)
-    declared = set(re.findall(r"\b(gorgon_\w+)\s*\(", re.sub(r"/\*.*?\*/", "", text, flags=re.S)))
+    declared = set(re.findall(r"\b(gorgon_\w+)\s*\(", re.sub(r"/\*.*?\*/|^static inline .*?^}", "", text, flags=re.S | re.M)))
     declared -= {"gorgon_error"}
     listed = set(re.findall(r"^\s+(\w+);", open(version_map).read(), flags=re.M))
     symbols = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True)

@@ -107,7 +107,8 @@ def read(path):
     folder = os.path.dirname(path)
     for name in re.findall(r'^#include "(.+)"$', text, re.M):
         with open(os.path.join(folder, name)) as file:
-            part = re.sub(r"\A(?:/\*(?!\*).*?\*/\s*)*", "", file.read(), flags=re.S)  # the license, and what the file is
+            part = re.sub(r"\A(?:/\*(?!\*(?! @file)).*?\*/\s*)*", "", file.read(), flags=re.S)  # the license, and what the file is
+        part = re.sub(r"/\*\*[^*]*\*/\nstatic inline .*?^\}\n", "", part, flags=re.S | re.M)  # values.h explains itself
         text += re.sub(r"^#(?!define GORGON_\w+ ).*\n|^extern \"C\" \{\n|^\}\n", "", part, flags=re.M)
     return text
 

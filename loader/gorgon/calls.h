@@ -65,7 +65,7 @@ enum gorgon_value_kind {
  * that is passed in stays the caller's, and nothing of it is kept. A value that comes out is the
  * caller's, to be given back with gorgon_value_deinit(); a zero byte follows its strings and
  * bytes. An object of a subclass crosses as its base (numpy.float64 as a float, an IntEnum as an
- * int).
+ * int). gorgon/values.h has a function for each kind that makes a value.
  */
 struct gorgon_value {
 	enum gorgon_value_kind kind; /**< which member of the union holds the value */

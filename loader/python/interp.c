@@ -17,6 +17,7 @@
 #include "cpu_limit.h"
 #include "ending.h"
 #include "find.h"
+#include "function.h"
 #include "held.h"
 #include "home.h"
 #include "pyfiles.h"
@@ -164,6 +165,7 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 	gorgon_shared_refs_init(&interp->shared_refs);
 	gorgon_calls_init(&interp->calls);
 	gorgon_held_init(interp);
+	gorgon_link_init(&interp->functions);
 	interp->timing = given.timing;
 	interp->files = given.files;
 	interp->end = given.end;
@@ -368,6 +370,7 @@ struct gorgon_error *gorgon_interp_destroy(struct gorgon_interp *interp)
 	gorgon_unlock();
 	gorgon_shared_refs_release(&interp->shared_refs);
 	gorgon_held_end(interp, false);
+	gorgon_functions_end(interp);
 	interp_free(interp);
 	return NULL;
 }

@@ -146,6 +146,7 @@ struct gorgon_interp {
 	void *module; /* definition of the module `gorgon`, owned here; see module.c */
 	void *array_type; /* Python's type of received arrays; see share.c */
 	void *array_methods; /* of that type, owned here */
+	struct gorgon_link functions; /* of the host, as callables; see function.c */
 	struct data_handler *data_handlers; /* of numpy, that programs have used, owned here; see data_handler.c */
 	struct gorgon_shared_refs shared_refs;
 	char **argv; /* what Python was started with; kept because Python may point there */

@@ -16,6 +16,7 @@
 #define _GNU_SOURCE
 #include "children.h"
 #include "descriptors.h"
+#include "function.h"
 #include "imports.h"
 #include "module.h"
 #include "raise.h"
@@ -301,6 +302,8 @@ void gorgon_module_thunks(struct gorgon_interp *interp, struct gorgon_thunk *lis
 	list[GORGON_THUNK_ARRAY_DEALLOC] = (struct gorgon_thunk){gorgon_received_dealloc, 1, interp};
 	list[GORGON_THUNK_ARRAY_GETBUFFER] =
 		(struct gorgon_thunk){gorgon_received_getbuffer, 3, interp};
+	list[GORGON_THUNK_FUNCTION_CALL] = (struct gorgon_thunk){gorgon_function_call, 3, interp};
+	list[GORGON_THUNK_FUNCTION_FREE] = (struct gorgon_thunk){gorgon_function_free, 1, interp};
 	gorgon_imports_thunks(interp, list);
 }
 

@@ -39,6 +39,7 @@ struct crossing {
 	struct found_array *arrays;	     // what becomes an array once the rest is gone
 	size_t arrays_count;
 	bool is_taken;
+	bool holds_objects; // what is no value is held for the host
 };
 
 struct found_array {
@@ -437,6 +438,18 @@ static struct gorgon_error *array_from_python(struct crossing *crossing, PyObjec
 	return NULL;
 }
 
+static struct gorgon_error *hold_object(struct crossing *crossing, PyObject *object, struct gorgon_value *ret)
+{
+	crossing->api->Py_IncRef(object);
+	ret->object = gorgon_held_add(crossing->interp, object);
+	if (!ret->object) {
+		crossing->api->Py_DecRef(object);
+		return &gorgon_error_nomem;
+	}
+	ret->kind = GORGON_VALUE_OBJECT;
+	return NULL;
+}
+
 static bool is_a(const struct gorgon_api *api, PyObject *object, PyTypeObject *type)
 {
 	return Py_TYPE(object) == type || api->PyType_IsSubtype(Py_TYPE(object), type);
@@ -470,21 +483,35 @@ static struct gorgon_error *from_python(struct crossing *crossing, PyObject *obj
 		return tree_from_python(crossing, object, flags, ret);
 	if (gorgon_share_is_array(crossing->interp, object))
 		return array_from_python(crossing, object, ret);
-	return refuse_type(crossing, object);
+	return crossing->holds_objects ? hold_object(crossing, object, ret) : refuse_type(crossing, object);
 }
 
-struct gorgon_error *gorgon_value_from_python(struct gorgon_interp *interp, PyObject *object,
-					      const char *what, struct gorgon_value *ret)
+static struct gorgon_error *value_from_python(struct crossing *crossing, PyObject *object, struct gorgon_value *ret)
 {
-	struct crossing crossing = {.interp = interp, .api = interp->api, .what = what};
 	struct gorgon_value value = {.kind = GORGON_VALUE_NONE};
-	struct gorgon_error *err = from_python(&crossing, object, &value);
+	struct gorgon_error *err = from_python(crossing, object, &value);
 
 	if (err)
 		gorgon_value_deinit(&value);
 	else
 		*ret = value;
 	return err;
+}
+
+struct gorgon_error *gorgon_value_from_python(struct gorgon_interp *interp, PyObject *object,
+					      const char *what, struct gorgon_value *ret)
+{
+	struct crossing crossing = {.interp = interp, .api = interp->api, .what = what};
+
+	return value_from_python(&crossing, object, ret);
+}
+
+struct gorgon_error *gorgon_value_of_arguments(struct gorgon_interp *interp, PyObject *object, const char *what,
+					       struct gorgon_value *ret)
+{
+	struct crossing crossing = {.interp = interp, .api = interp->api, .what = what, .holds_objects = true};
+
+	return value_from_python(&crossing, object, ret);
 }
 
 struct gorgon_error *gorgon_value_take(struct gorgon_interp *interp, PyObject *object, const char *what,

@@ -16,6 +16,10 @@ struct gorgon_error *gorgon_value_from_python(struct gorgon_interp *interp, PyOb
  * without a copy (given.c). */
 struct gorgon_error *gorgon_value_take(struct gorgon_interp *interp, PyObject *object, const char *what,
 				       struct gorgon_value *ret);
+/* A value of the arguments of a call from Python, a tuple or a dict. What is no plain value is held for the host, as
+ * GORGON_VALUE_OBJECT. */
+struct gorgon_error *gorgon_value_of_arguments(struct gorgon_interp *interp, PyObject *object, const char *what,
+					       struct gorgon_value *ret);
 /* Copy a value, under the same limits. Needs no Python. */
 struct gorgon_error *gorgon_value_copy(const struct gorgon_value *value, const char *what,
 				       struct gorgon_value *ret);

@@ -244,6 +244,21 @@ class Embedding(Case):
         self.shell(f"gcc -Wall host.c -o host -I{ROOT}/loader -L{BUILD} -lgorgon -Wl,-rpath,{BUILD} -pthread")
         self.assertEqual(self.shell("./host", env={"PYTHONPATH": self.folder}), "21 400\n")
 
+    @block("docs/embedding.md", 8)
+    @unittest.skipIf(SANITIZED, "an ordinary program is linked without a sanitizer")
+    def test_a_function_of_the_host(self):
+        self.write("host.c", "#include <gorgon.h>\n#include <stdio.h>\n#include <stdlib.h>\n" + text("docs/embedding.md", 8) +
+                   "static void check(struct gorgon_error *err)\n{\n\tif (err) {\n\t\tfprintf(stderr, \"%s\\n\", gorgon_error_message(err));\n"
+                   "\t\texit(1);\n\t}\n}\nint main(void)\n{\n\tstruct gorgon_function_opts opts = {.size = sizeof(opts), .name = \"add\", .call = add};\n"
+                   "\tstruct gorgon_interp *interp;\n\tstruct gorgon_pyobject *function, *module;\n\tstruct gorgon_value value;\n"
+                   "\tcheck(gorgon_interp_create(NULL, &interp));\n\tcheck(gorgon_interp_start(interp, NULL));\n"
+                   "\tcheck(gorgon_function_create(interp, &opts, &function));\n\tcheck(gorgon_pyobject_find(interp, NULL, NULL, &module));\n"
+                   "\tvalue = gorgon_value_of_object(function);\n\tcheck(gorgon_pyobject_set_attr(module, \"add\", &value));\n"
+                   "\tcheck(gorgon_interp_run_string(interp, \"print(add(1, 2))\\ntry:\\n    add(1)\\nexcept TypeError as error:\\n    print(error)\\n\", NULL));\n"
+                   "\treturn 0;\n}\n")
+        self.shell(f"gcc -Wall host.c -o host -I{ROOT}/loader -L{BUILD} -lgorgon -Wl,-rpath,{BUILD} -pthread")
+        self.assertEqual(self.shell("./host"), "3\nadd() takes two numbers\n")
+
     @block("docs/tenants.md", 0)
     def test_customers(self):
         (_, lines), = session("docs/tenants.md", 0)

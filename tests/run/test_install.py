@@ -64,7 +64,30 @@ int main()
 	opts.data = &number;
 	gorgon::value same = interp.call("f", {gorgon::array(opts)});
 	const gorgon::list &args = same.get<gorgon::list>()[0].get<gorgon::list>();
-	assert(args[0].get<gorgon::array>().info().data == &number);
+	const void *data = args[0].get<gorgon::array>().info().data;
+	assert(data != &number && *static_cast<const double *>(data) == number);
+	int calls = 0;
+	{
+		gorgon::object add = gorgon::function(interp, "add", [&](const gorgon::list &args, const gorgon::dict &kwargs) -> gorgon::value {
+			calls++;
+			if (args.at(0).index() == GORGON_VALUE_OBJECT)
+				return args[0].get<gorgon::object>()({kwargs.size()}).to_value();
+			if (args[0].index() != GORGON_VALUE_INT)
+				throw std::invalid_argument("no number");
+			return args[0].get<int64_t>() + args.at(1).get<int64_t>();
+		});
+		interp.import("__main__").set_attr("add", add);
+	}
+	interp.run_string("assert add(1, 2) == 3 and add(str, key=1) == '1'\n"
+			  "for wrong, kind in (((), IndexError), (('x',), ValueError), ((len,), TypeError), ((1, 'x'), RuntimeError)):\n"
+			  "    try:\n        add(*wrong)\n    except kind:\n        continue\n    raise AssertionError(wrong)\n");
+	assert(calls == 6);
+	interp.run_string("memory = bytearray(b'abc')\n");
+	{
+		gorgon::view memory(interp.global("memory"), true);
+		static_cast<char *>(memory.info().data)[1] = 'x';
+	}
+	interp.run_string("memory.append(1)\nassert memory == b'axc\\1', memory\n");
 	interp.close();
 	try {
 		gorgon::interpreter none(nullptr, nullptr);
