@@ -26,7 +26,7 @@ ELSEWHERE = {
     ("docs/architecture.md", 3): "tests/architecture.py",
     ("docs/debugging.md", 0): "tests/lldb/test_readme.py",
     **{("docs/embedding.md", number): "tests/run/test_install.py" for number in (1, 2, 3, 4, 5)},
-    **{("docs/embedding.md", number): "tests/long/languages.py" for number in (8, 9, 10)},
+    **{("docs/embedding.md", number): "tests/long/languages.py" for number in (9, 10, 11)},
     **{("docs/tutorial.md", number): "tests/run/test_documents_tutorial.py" for number in range(6)},
 }
 # Nothing to run: a drawing.
