@@ -67,6 +67,7 @@ static struct gorgon_error *create_one(struct job *job)
 		.python = job->program->python,
 		.ns = &ns_opts,
 		.timing = job->program->timing,
+		.python_lines = job->program->python_lines,
 		.isolate = job->program->isolate,
 		.end = job->program->end,
 		.files = job->program->files,

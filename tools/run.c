@@ -33,6 +33,7 @@ enum {
 	OPT_DENY,
 	OPT_ALLOW_EXTENSION,
 	OPT_VERBOSE,
+	OPT_PYTHON_LINES,
 };
 
 static const struct argp_option options[] = {
@@ -49,6 +50,8 @@ static const struct argp_option options[] = {
 	 "or the dynamic linker", 1},
 	{"debug", OPT_DEBUG, "MODE", 0, "What debuggers are told: full (lines and locals in each copy), lazy (names and unwind "
 	 "data, for hundreds of interpreters), off, or auto (the default: full up to 8 interpreters, then lazy)", 1},
+	{"python-lines", OPT_PYTHON_LINES, "MODE", 0, "on: plain gdb and lldb show Python frames and stop at Python lines (break shop.py:4); "
+	 "calls of Python functions take longer. off is the default", 1},
 	{"isolate", OPT_ISOLATE, "HOW", 0, "Who makes copies: loader (the default, gorgon's own), copy (copies of files, for "
 	 "the system's linker) or dlmopen (namespaces of the system's linker, 15 at most)", 1},
 	{"shared-files", OPT_SHARED_FILES, NULL, 0, "Descriptors, current directory and umask are the process's; otherwise each "
@@ -135,6 +138,14 @@ static int parse_debug(struct run *run, const char *mode)
 		run->program.ns.debug = GORGON_DEBUG_LAZY;
 	else
 		return tool_usage("--debug %s: expected auto, full, lazy or off", mode);
+	return 0;
+}
+
+static int parse_python_lines(struct run *run, const char *mode)
+{
+	run->program.python_lines = !strcmp(mode, "on");
+	if (!run->program.python_lines && strcmp(mode, "off"))
+		return tool_usage("--python-lines %s: expected on or off", mode);
 	return 0;
 }
 
@@ -251,6 +262,8 @@ static int parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_DEBUG:
 		return parse_debug(run, arg);
+	case OPT_PYTHON_LINES:
+		return parse_python_lines(run, arg);
 	case OPT_LABEL:
 		run->program.label = true;
 		return 0;

@@ -25,6 +25,7 @@
 #include "interrupt.h"
 #include "interp.h"
 #include "limits.h"
+#include "lines.h"
 #include "module.h"
 #include "traceback.h"
 #include "remote.h"
@@ -118,7 +119,8 @@ static struct gorgon_error *load_interp(struct gorgon_interp *interp, enum gorgo
 					   "what a quick end leaves; by the loader can",
 					   interp->isolation->name);
 	if ((err = interp->isolation->check(opts)) || (err = gorgon_cpu_limit_check(interp)) ||
-	    (err = gorgon_limits_check(interp, interp->memory_limit, interp->memory_hard_limit)))
+	    (err = gorgon_limits_check(interp, interp->memory_limit, interp->memory_hard_limit)) ||
+	    (interp->python_lines && (err = gorgon_lines_check(interp))))
 		return err;
 	gorgon_module_thunks(interp, thunks);
 	err = gorgon_ns_create_with(opts, thunks, GORGON_MODULE_THUNKS, &interp->ns);
@@ -167,6 +169,7 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 	gorgon_held_init(interp);
 	gorgon_link_init(&interp->functions);
 	interp->timing = given.timing;
+	interp->python_lines = given.python_lines;
 	interp->files = given.files;
 	interp->end = given.end;
 	interp->memory_limit = given.memory_limit;
@@ -287,6 +290,8 @@ static struct gorgon_error *run_program(struct gorgon_interp *interp, void *ctx)
 		return gorgon_error_create(GORGON_ERROR_PYTHON,
 					   "interpreter %u: refused the audit hook that --timing needs",
 					   interp->number);
+	if (interp->python_lines && (err = gorgon_lines_begin(interp)))
+		return err;
 	gorgon_interp_show_thread(interp, (uint64_t)gettid());
 	err = run_python(interp, program->argc + 1, &program->status);
 	// CPython 3.14 and newer return all bits of the argument of sys.exit(); a process has the lowest eight.
@@ -363,11 +368,13 @@ struct gorgon_error *gorgon_interp_destroy(struct gorgon_interp *interp)
 	gorgon_call_settle(interp);
 	// Nobody who holds a reference comes to a libpython that is being unloaded.
 	gorgon_held_close(interp);
+	gorgon_lines_stop(interp);
 	if ((err = unload_interp(interp)))
 		return err;
 	gorgon_lock();
 	gorgon_interp_counted(-1);
 	gorgon_unlock();
+	gorgon_lines_end(interp);
 	gorgon_shared_refs_release(&interp->shared_refs);
 	gorgon_held_end(interp, false);
 	gorgon_functions_end(interp);

@@ -9,6 +9,7 @@
 #include "imports.h"
 #include "interrupt.h"
 #include "limits.h"
+#include "lines.h"
 #include "state.h"
 #include "traceback.h"
 #include "module.h"
@@ -149,7 +150,7 @@ static struct gorgon_error *start_python(struct gorgon_interp *interp, void *ctx
 	interp->progress_ctx = start->opts.progress_ctx;
 	if ((err = gorgon_interp_take_files(interp)) || (err = gorgon_api_init(interp)) ||
 	    (err = make_command_line(interp, &start->opts)) ||
-	    (err = gorgon_module_add(interp)))
+	    (err = gorgon_module_add(interp)) || (interp->python_lines && (err = gorgon_lines_begin(interp))))
 		return err;
 	gorgon_interp_show_thread(interp, (uint64_t)gettid());
 	if ((err = initialize_at_start(interp, &start->config)))

@@ -20,6 +20,8 @@ DOCUMENTS = ["README.md", "python/README.md", "examples/README.md",
 # Blocks that other tests run or compare: (document, number) -> the file of the test, which reads the document.
 ELSEWHERE = {
     ("README.md", 3): "tests/gdb/test_readme.py",
+    ("docs/mixed.md", 0): "tests/gdb/test_python_lines.py",
+    ("docs/mixed.md", 1): "tests/gdb/test_python_lines.py",
     ("python/README.md", 0): "tests/run/test_executor.py",
     ("docs/architecture.md", 1): "tests/architecture.py",
     ("docs/architecture.md", 2): "tests/architecture.py",

@@ -76,6 +76,7 @@ HELD = [
     ("docs/debugging.md", "Cores that are made afterwards show lines in plain lldb", "tests/lldb/test_dwarf.py"),
     ("docs/debugging.md", "A breakpoint by file and line in plain gdb costs gdb", "tests/bench/DEBUG.md"),
     ("docs/debugging.md", "If there is no such folder, or the file is larger than 128 MiB", "tests/gdb/test_lines.py"),
+    ("docs/mixed.md", "With `gorgon run --python-lines=on` plain gdb and plain lldb", "tests/gdb/test_python_lines.py"),
     ("docs/editors.md", "When dozens of threads stop at the same time", "tests/lldb/test_dap.py"),
 ]
 # What only says where something stands.

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Python lines that have addresses, for debuggers. See lines.c. */
+#ifndef GORGON_PYTHON_LINES_H
+#define GORGON_PYTHON_LINES_H
+
+#include <stdbool.h>
+
+struct gorgon_error;
+struct gorgon_interp;
+
+/* Before the load of an interpreter whose options ask for lines: an error where they cannot be had. */
+struct gorgon_error *gorgon_lines_check(const struct gorgon_interp *interp);
+
+/* Before Python starts. Lines are made from the first module on. */
+struct gorgon_error *gorgon_lines_begin(struct gorgon_interp *interp);
+
+/* It is about to be unloaded: nobody looks for breakpoints any more. */
+void gorgon_lines_stop(struct gorgon_interp *interp);
+
+/* Its code is unmapped, or it never started: debuggers forget the lines. */
+void gorgon_lines_end(struct gorgon_interp *interp);
+
+#endif

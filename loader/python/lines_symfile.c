@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: MIT
+// What debuggers read of Python lines: symfiles with functions, lines, values and unwind rules.
+//
+//     _PyEval_EvalFrameDefault   CPython's own rules
+//     python_frame               calls it; its caller is, by our rule, the line that the frame has reached
+//     shop.price                 a stub, which is not run for this; its caller is the real caller of python_frame
+//     _PyEval_Vector             and so on, by CPython's own rules
+//
+// The rule of python_frame goes from the frame to its code object, from there to our struct gorgon_lines_function, and takes
+// the address of the line from its table. A frame that has none is in python_code. A stub that is run, because a breakpoint is
+// there, has the address of the same record in rbx, so it is the same frame as one that is found by unwinding.
+//
+// Rules are in .debug_frame, which only debuggers read.
+//
+// Specifications: DWARF 4, sections 2.5 and 6.4; gABI chapter 4.
+
+#define _GNU_SOURCE
+#include "lines_code.h"
+#include "python/lines_arch.h"
+
+#if GORGON_LINES_SUPPORTED
+
+#include <dwarf.h>
+#include <elf.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RECORD_SIZE ((int)sizeof(struct gorgon_lines_record))
+
+// --- bytes -----------------------------------------------------------------------------------
+
+static void put(struct gorgon_lines_bytes *to, const void *data, size_t size)
+{
+	if (to->failed)
+		return;
+	if (size > to->capacity - to->size) {
+		size_t capacity = 2 * (to->size + size) + 256;
+		uint8_t *grown = realloc(to->data, capacity);
+
+		if (!grown) {
+			to->failed = true;
+			return;
+		}
+		to->data = grown;
+		to->capacity = capacity;
+	}
+	memcpy(to->data + to->size, data, size);
+	to->size += size;
+}
+
+static void put_number(struct gorgon_lines_bytes *to, uint64_t value, size_t size)
+{
+	put(to, &value, size);
+}
+
+static void put_text(struct gorgon_lines_bytes *to, const char *text)
+{
+	put(to, text, strlen(text) + 1);
+}
+
+static void put_uleb(struct gorgon_lines_bytes *to, uint64_t value)
+{
+	for (; value > 0x7f; value >>= 7)
+		put_number(to, value | 0x80, 1);
+	put_number(to, value, 1);
+}
+
+static void put_sleb(struct gorgon_lines_bytes *to, int64_t value)
+{
+	for (; value < -64 || value > 63; value >>= 7)
+		put_number(to, (uint64_t)value | 0x80, 1);
+	put_number(to, (uint64_t)value & 0x7f, 1);
+}
+
+static void set_number(struct gorgon_lines_bytes *to, size_t at, uint64_t value, size_t size)
+{
+	if (!to->failed)
+		memcpy(to->data + at, &value, size);
+}
+
+static void align(struct gorgon_lines_bytes *to, size_t alignment)
+{
+	while (!to->failed && to->size % alignment)
+		put_number(to, 0, 1);
+}
+
+// --- unwind rules ------------------------------------------------------------------------------
+
+#define OPS(to, ...) put(to, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
+
+// Registers that python_frame has saved, in the order in which they are below the return address.
+static const uint8_t saved[] = {GORGON_LINES_RBX, GORGON_LINES_RBP, 12, 13, 14, 15};
+
+static void def_cfa(struct gorgon_lines_bytes *to, uint64_t reg, uint64_t offset)
+{
+	OPS(to, DW_CFA_def_cfa);
+	put_uleb(to, reg);
+	put_uleb(to, offset);
+}
+
+static void advance(struct gorgon_lines_bytes *to, unsigned bytes)
+{
+	OPS(to, (uint8_t)(DW_CFA_advance_loc | bytes));
+}
+
+// Register @i of @saved is where it was saved.
+static void is_saved(struct gorgon_lines_bytes *to, size_t i)
+{
+	OPS(to, (uint8_t)(DW_CFA_offset | saved[i]), (uint8_t)(i + 2));
+}
+
+static void all_saved(struct gorgon_lines_bytes *to)
+{
+	for (size_t i = 0; i < sizeof(saved); i++)
+		is_saved(to, i);
+	OPS(to, DW_CFA_offset | GORGON_LINES_RETURN_ADDRESS, 1);
+}
+
+static void same_value(struct gorgon_lines_bytes *to, size_t i)
+{
+	OPS(to, DW_CFA_same_value, saved[i]);
+}
+
+static size_t begin_entry(struct gorgon_lines_bytes *to)
+{
+	put_number(to, 0, 4);
+	return to->size;
+}
+
+static void end_entry(struct gorgon_lines_bytes *to, size_t start)
+{
+	align(to, 8); // with DW_CFA_nop, which is 0
+	set_number(to, start - 4, to->size - start, 4);
+}
+
+// A CIE. Its rules are those of a stub: the frame of the record in rbx.
+static void put_cie(struct gorgon_lines_bytes *to)
+{
+	size_t start = begin_entry(to);
+
+	put_number(to, UINT32_MAX, 4);
+	OPS(to, 4, 0, 8, 0); // version, augmentation, sizes of addresses and segments
+	put_uleb(to, 1);
+	put_sleb(to, -8);
+	put_uleb(to, GORGON_LINES_RETURN_ADDRESS);
+	def_cfa(to, GORGON_LINES_RBX, (uint64_t)RECORD_SIZE);
+	all_saved(to);
+	end_entry(to, start);
+}
+
+// The CIE is at 0.
+static size_t begin_function(struct gorgon_lines_bytes *to, uint64_t address, uint64_t size)
+{
+	size_t start = begin_entry(to);
+
+	put_number(to, 0, 4);
+	put_number(to, address, 8);
+	put_number(to, size, 8);
+	return start;
+}
+
+static void end_jump(struct gorgon_lines_bytes *x, size_t from)
+{
+	set_number(x, from, x->size - from - 2, 2);
+}
+
+static size_t begin_jump(struct gorgon_lines_bytes *x, uint8_t op)
+{
+	OPS(x, op, 0, 0);
+	return x->size - 2;
+}
+
+// What is the line of the frame whose record has its address before the CFA? The CFA is on the stack.
+static void line_of_frame(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout, uint64_t generic)
+{
+	size_t no_extra, no_function, done, done_too;
+
+	OPS(x, DW_OP_lit8, DW_OP_minus, DW_OP_deref);					     // frame
+	OPS(x, DW_OP_dup, DW_OP_plus_uconst, layout->frame_code, DW_OP_deref);		     // frame code
+	OPS(x, DW_OP_dup, DW_OP_plus_uconst);
+	put_uleb(x, layout->code_extra);
+	OPS(x, DW_OP_deref);								     // frame code extra
+	OPS(x, DW_OP_dup, DW_OP_lit0, DW_OP_eq);
+	no_extra = begin_jump(x, DW_OP_bra);
+	// how many words it has comes first
+	OPS(x, DW_OP_dup, DW_OP_deref, DW_OP_const1u, (uint8_t)(layout->extra / 8 - 1), DW_OP_le);
+	no_function = begin_jump(x, DW_OP_bra);
+	OPS(x, DW_OP_plus_uconst, layout->extra, DW_OP_deref);				     // frame code function
+	OPS(x, DW_OP_dup, DW_OP_lit0, DW_OP_eq);
+	done = begin_jump(x, DW_OP_bra);
+	OPS(x, DW_OP_rot);								     // function frame code
+	OPS(x, DW_OP_plus_uconst);
+	put_uleb(x, layout->code_units);
+	OPS(x, DW_OP_swap, DW_OP_plus_uconst, layout->frame_instruction, DW_OP_deref);	     // function units instruction
+	OPS(x, DW_OP_swap, DW_OP_minus, DW_OP_lit1, DW_OP_shl);				     // function, four times the unit
+	OPS(x, DW_OP_over, DW_OP_plus_uconst, 8, DW_OP_deref, DW_OP_plus, DW_OP_deref_size, 4); // function offset
+	OPS(x, DW_OP_swap, DW_OP_deref, DW_OP_plus);
+	done_too = begin_jump(x, DW_OP_skip);
+	end_jump(x, no_extra);
+	end_jump(x, no_function);
+	end_jump(x, done);
+	OPS(x, DW_OP_addr);
+	put_number(x, generic, 8);
+	end_jump(x, done_too);
+}
+
+static void put_frame_rules(struct gorgon_lines_bytes *to, uint64_t code, const struct gorgon_lines_layout *layout)
+{
+	static const uint8_t prologue[] = {1, 1, 2, 2, 2, 2, 11, 1, 2, 2, 1}; // up to the end of each push
+	static const uint8_t epilogue[] = {18, 2, 2, 2, 2, 1, 1};	       // of the add, and of each pop
+	size_t start = begin_function(to, code + GORGON_LINES_FRAME, GORGON_LINES_FRAME_END);
+	struct gorgon_lines_bytes rule = {0};
+	unsigned depth = 8, at = 0;
+
+	def_cfa(to, GORGON_LINES_RSP, depth);
+	for (size_t i = 0; i < sizeof(saved); i++)
+		same_value(to, i);
+	for (size_t i = 0; i < sizeof(prologue); i++) {
+		advance(to, prologue[i]);
+		at += prologue[i];
+		depth += 8;
+		def_cfa(to, GORGON_LINES_RSP, depth);
+		if (i < sizeof(saved))
+			is_saved(to, i);
+	}
+	advance(to, GORGON_LINES_CALL - at);
+	def_cfa(to, GORGON_LINES_RSP, 8);
+	for (size_t i = 0; i < sizeof(saved); i++)
+		same_value(to, i);
+	line_of_frame(&rule, layout, code + GORGON_LINES_GENERIC + 1);
+	OPS(to, DW_CFA_val_expression, GORGON_LINES_RETURN_ADDRESS);
+	put_uleb(to, rule.size);
+	put(to, rule.data, rule.size);
+	to->failed |= rule.failed;
+	free(rule.data);
+	advance(to, GORGON_LINES_CALLED - GORGON_LINES_CALL);
+	all_saved(to);
+	def_cfa(to, GORGON_LINES_RSP, depth);
+	depth -= 40;
+	for (size_t i = 0; i < sizeof(epilogue); i++) {
+		advance(to, epilogue[i]);
+		def_cfa(to, GORGON_LINES_RSP, depth);
+		if (i)
+			same_value(to, sizeof(saved) - i);
+		depth -= 8;
+	}
+	advance(to, 1); // ret
+	def_cfa(to, GORGON_LINES_RBX, (uint64_t)RECORD_SIZE);
+	all_saved(to);
+	end_entry(to, start);
+}
+
+// Functions of ours that have no frame: the tracer's entry, and "leave".
+static void put_leaf_rules(struct gorgon_lines_bytes *to, uint64_t address, uint64_t size)
+{
+	size_t start = begin_function(to, address, size);
+
+	def_cfa(to, GORGON_LINES_RSP, 8);
+	for (size_t i = 0; i < sizeof(saved); i++)
+		same_value(to, i);
+	end_entry(to, start);
+}
+
+// The stubs of a function. When the mov has put the caller's record into rbx, the frame's own is still in r15.
+static void put_stub_rules(struct gorgon_lines_bytes *to, const struct gorgon_lines_function *function)
+{
+	size_t start = begin_function(to, (uintptr_t)function->text, GORGON_LINES_STUB_SIZE * function->line_count);
+
+	for (size_t i = 0; i < function->line_count; i++) {
+		advance(to, GORGON_LINES_STUB_JUMP);
+		def_cfa(to, GORGON_LINES_R15, (uint64_t)RECORD_SIZE);
+		advance(to, GORGON_LINES_STUB_SIZE - GORGON_LINES_STUB_JUMP);
+		def_cfa(to, GORGON_LINES_RBX, (uint64_t)RECORD_SIZE);
+	}
+	end_entry(to, start);
+}
+
+// --- names, lines, values ----------------------------------------------------------------------
+
+enum { UNIT = 1, FUNCTION, PARAMETER, VARIABLE, CHARACTER, CONSTANT, POINTER };
+
+static const uint8_t abbrevs[] = {
+	UNIT, DW_TAG_compile_unit, 1, DW_AT_producer, DW_FORM_string, DW_AT_language, DW_FORM_data1, DW_AT_name, DW_FORM_string,
+	DW_AT_comp_dir, DW_FORM_string, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data8, DW_AT_stmt_list,
+	DW_FORM_sec_offset, 0, 0,
+	FUNCTION, DW_TAG_subprogram, 1, DW_AT_name, DW_FORM_string, DW_AT_decl_file, DW_FORM_data1, DW_AT_decl_line,
+	DW_FORM_udata, DW_AT_external, DW_FORM_flag_present, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data8,
+	DW_AT_frame_base, DW_FORM_exprloc, DW_AT_prototyped, DW_FORM_flag_present, 0, 0,
+	PARAMETER, DW_TAG_formal_parameter, 0, DW_AT_name, DW_FORM_string, DW_AT_type, DW_FORM_ref4, DW_AT_location,
+	DW_FORM_exprloc, 0, 0,
+	VARIABLE, DW_TAG_variable, 0, DW_AT_name, DW_FORM_string, DW_AT_type, DW_FORM_ref4, DW_AT_location, DW_FORM_exprloc, 0, 0,
+	CHARACTER, DW_TAG_base_type, 0, DW_AT_name, DW_FORM_string, DW_AT_byte_size, DW_FORM_data1, DW_AT_encoding,
+	DW_FORM_data1, 0, 0,
+	CONSTANT, DW_TAG_const_type, 0, DW_AT_type, DW_FORM_ref4, 0, 0,
+	POINTER, DW_TAG_pointer_type, 0, DW_AT_byte_size, DW_FORM_data1, DW_AT_type, DW_FORM_ref4, 0, 0,
+	0,
+};
+
+// Text number @i of the frame: in the array that its record leads to, which is at @values in the record.
+static void put_value(struct gorgon_lines_bytes *to, unsigned i, uint64_t no_value)
+{
+	struct gorgon_lines_bytes x = {0};
+	size_t known, done;
+
+	OPS(&x, DW_OP_call_frame_cfa, DW_OP_const1u, (uint8_t)(RECORD_SIZE - offsetof(struct gorgon_lines_record, values)),
+	    DW_OP_minus, DW_OP_deref, DW_OP_dup);
+	known = begin_jump(&x, DW_OP_bra);
+	OPS(&x, DW_OP_drop, DW_OP_addr);
+	put_number(&x, no_value, 8);
+	done = begin_jump(&x, DW_OP_skip);
+	end_jump(&x, known);
+	OPS(&x, DW_OP_plus_uconst);
+	put_uleb(&x, 8 * i);
+	end_jump(&x, done);
+	put_uleb(to, x.size);
+	put(to, x.data, x.size);
+	to->failed |= x.failed;
+	free(x.data);
+}
+
+static void put_function(struct gorgon_lines_bytes *to, const struct gorgon_lines_function *function, uint64_t type,
+			 uint64_t no_value)
+{
+	OPS(to, FUNCTION);
+	put_text(to, function->name);
+	OPS(to, 1);
+	put_uleb(to, (uint64_t)function->lines[0]);
+	put_number(to, (uintptr_t)function->text, 8);
+	put_number(to, GORGON_LINES_STUB_SIZE * function->line_count, 8);
+	OPS(to, 1, DW_OP_call_frame_cfa);
+	for (unsigned i = 0; i < function->value_count; i++) {
+		OPS(to, i < function->argument_count ? PARAMETER : VARIABLE);
+		put_text(to, function->values[i]);
+		put_number(to, type, 4);
+		put_value(to, i, no_value);
+	}
+	OPS(to, 0);
+}
+
+static void put_info(struct gorgon_lines_bytes *to, const struct gorgon_lines_file *file, uint64_t no_value)
+{
+	size_t slash = (size_t)(strrchr(file->path, '/') - file->path);
+	uint64_t character, constant, pointer;
+
+	put_number(to, 0, 4);
+	put_number(to, 4, 2);
+	put_number(to, 0, 4);
+	OPS(to, 8, UNIT);
+	put_text(to, "gorgon, Python lines");
+	OPS(to, DW_LANG_C99);
+	put_text(to, file->path);
+	put(to, file->path, slash ? slash : 1);
+	OPS(to, 0);
+	put_number(to, (uintptr_t)file->text, 8);
+	put_number(to, file->text_size, 8);
+	put_number(to, 0, 4);
+	character = to->size;
+	OPS(to, CHARACTER);
+	put_text(to, "char");
+	OPS(to, 1, DW_ATE_signed_char);
+	constant = to->size;
+	OPS(to, CONSTANT);
+	put_number(to, character, 4);
+	pointer = to->size;
+	OPS(to, POINTER, 8);
+	put_number(to, constant, 4);
+	for (size_t i = 0; i < file->function_count; i++)
+		put_function(to, &file->functions[i], pointer, no_value);
+	OPS(to, 0);
+	set_number(to, 0, to->size - 4, 4);
+}
+
+static void put_lines(struct gorgon_lines_bytes *to, const struct gorgon_lines_file *file)
+{
+	static const uint8_t header[] = {1, 1, 1, (uint8_t)-5, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1};
+	size_t start;
+
+	put_number(to, 0, 4);
+	put_number(to, 4, 2);
+	put_number(to, 0, 4);
+	start = to->size;
+	put(to, header, sizeof(header));
+	OPS(to, 0);
+	put_text(to, file->path);
+	OPS(to, 0, 0, 0, 0);
+	set_number(to, start - 4, to->size - start, 4);
+	for (size_t i = 0; i < file->function_count; i++) {
+		const struct gorgon_lines_function *function = &file->functions[i];
+		int line = 1;
+
+		OPS(to, 0, 9, DW_LNE_set_address);
+		put_number(to, (uintptr_t)function->text, 8);
+		for (size_t k = 0; k < function->line_count; k++) {
+			OPS(to, DW_LNS_advance_line);
+			put_sleb(to, (int64_t)function->lines[k] - line);
+			OPS(to, DW_LNS_copy, DW_LNS_advance_pc, GORGON_LINES_STUB_SIZE);
+			line = function->lines[k];
+		}
+		OPS(to, 0, 1, DW_LNE_end_sequence);
+	}
+	set_number(to, 0, to->size - 4, 4);
+}
+
+static void put_symbol(struct gorgon_lines_bytes *symbols, struct gorgon_lines_bytes *names, const char *name, uint64_t offset,
+		       uint64_t size)
+{
+	Elf64_Sym symbol = {.st_name = (uint32_t)names->size, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = 1,
+			    .st_value = offset, .st_size = size};
+
+	put_text(names, name);
+	put(symbols, &symbol, sizeof(symbol));
+}
+
+// --- the file ------------------------------------------------------------------------------------
+
+struct contents {
+	struct gorgon_lines_bytes info, abbrev, line, frame, symbols, names;
+};
+
+static void put_file(struct gorgon_lines_bytes *to, uint64_t text, uint64_t text_size, struct contents *contents)
+{
+	const struct section {
+		const char *name;
+		uint32_t type, link, info, entry_size;
+		struct gorgon_lines_bytes *data;
+	} sections[] = {
+		{"", SHT_NULL, 0, 0, 0, NULL},
+		{".text", SHT_NOBITS, 0, 0, 0, NULL},
+		{".debug_info", SHT_PROGBITS, 0, 0, 0, &contents->info},
+		{".debug_abbrev", SHT_PROGBITS, 0, 0, 0, &contents->abbrev},
+		{".debug_line", SHT_PROGBITS, 0, 0, 0, &contents->line},
+		{".debug_frame", SHT_PROGBITS, 0, 0, 0, &contents->frame},
+		{".symtab", SHT_SYMTAB, 7, 1, sizeof(Elf64_Sym), &contents->symbols},
+		{".strtab", SHT_STRTAB, 0, 0, 0, &contents->names},
+		{".shstrtab", SHT_STRTAB, 0, 0, 0, NULL},
+	};
+	enum { COUNT = sizeof(sections) / sizeof(*sections) };
+	Elf64_Ehdr header = {
+		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		.e_type = ET_REL, .e_machine = EM_X86_64, .e_version = EV_CURRENT, .e_ehsize = sizeof(header),
+		.e_shentsize = sizeof(Elf64_Shdr), .e_shnum = COUNT, .e_shstrndx = COUNT - 1,
+	};
+	Elf64_Shdr headers[COUNT] = {{0}};
+	struct gorgon_lines_bytes names = {0};
+
+	put(to, &header, sizeof(header));
+	put_text(&names, "");
+	for (unsigned i = 1; i < COUNT; i++) {
+		struct gorgon_lines_bytes *data = i == COUNT - 1 ? &names : sections[i].data;
+
+		headers[i] = (Elf64_Shdr){.sh_name = (uint32_t)names.size, .sh_type = sections[i].type,
+					  .sh_link = sections[i].link, .sh_info = sections[i].info,
+					  .sh_entsize = sections[i].entry_size, .sh_addralign = 8};
+		put_text(&names, sections[i].name);
+		align(to, 8);
+		headers[i].sh_offset = to->size;
+		if (i == 1) {
+			headers[i].sh_flags = SHF_ALLOC | SHF_EXECINSTR;
+			headers[i].sh_addr = text;
+			headers[i].sh_size = text_size;
+		} else {
+			headers[i].sh_size = data->size;
+			put(to, data->data, data->size);
+			to->failed |= data->failed;
+		}
+	}
+	align(to, 8);
+	header.e_shoff = to->size;
+	put(to, headers, sizeof(headers));
+	if (!to->failed)
+		memcpy(to->data, &header, sizeof(header));
+	free(names.data);
+}
+
+static void begin_contents(struct contents *contents)
+{
+	static const Elf64_Sym none;
+
+	put_text(&contents->names, "");
+	put(&contents->symbols, &none, sizeof(none));
+	put_cie(&contents->frame);
+}
+
+static void free_contents(struct contents *contents)
+{
+	free(contents->info.data);
+	free(contents->abbrev.data);
+	free(contents->line.data);
+	free(contents->frame.data);
+	free(contents->symbols.data);
+	free(contents->names.data);
+}
+
+void gorgon_lines_describe_code(struct gorgon_lines_bytes *ret, uint64_t code, const struct gorgon_lines_layout *layout)
+{
+	static const struct {
+		const char *name;
+		uint64_t offset, size;
+	} symbols[] = {
+		{"python_frame", GORGON_LINES_FRAME, GORGON_LINES_FRAME_END},
+		{"python_tracer", GORGON_LINES_TRACER, GORGON_LINES_LEAVE - GORGON_LINES_TRACER},
+		{"python_line_leave", GORGON_LINES_LEAVE, GORGON_LINES_GENERIC - GORGON_LINES_LEAVE},
+		{"python_code", GORGON_LINES_GENERIC, GORGON_LINES_CODE_SIZE - GORGON_LINES_GENERIC},
+	};
+	struct contents contents = {0};
+	size_t generic;
+
+	begin_contents(&contents);
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++)
+		put_symbol(&contents.symbols, &contents.names, symbols[i].name, symbols[i].offset, symbols[i].size);
+	put_frame_rules(&contents.frame, code, layout);
+	put_leaf_rules(&contents.frame, code + GORGON_LINES_TRACER, GORGON_LINES_LEAVE - GORGON_LINES_TRACER);
+	put_leaf_rules(&contents.frame, code + GORGON_LINES_LEAVE, GORGON_LINES_GENERIC - GORGON_LINES_LEAVE);
+	generic = begin_function(&contents.frame, code + GORGON_LINES_GENERIC, GORGON_LINES_CODE_SIZE - GORGON_LINES_GENERIC);
+	end_entry(&contents.frame, generic);
+	put_file(ret, code, GORGON_LINES_CODE_SIZE, &contents);
+	free_contents(&contents);
+}
+
+void gorgon_lines_describe_file(struct gorgon_lines_bytes *ret, const struct gorgon_lines_file *file, uint64_t no_value)
+{
+	struct contents contents = {0};
+
+	begin_contents(&contents);
+	put(&contents.abbrev, abbrevs, sizeof(abbrevs));
+	put_info(&contents.info, file, no_value);
+	put_lines(&contents.line, file);
+	for (size_t i = 0; i < file->function_count; i++) {
+		const struct gorgon_lines_function *function = &file->functions[i];
+
+		put_stub_rules(&contents.frame, function);
+		put_symbol(&contents.symbols, &contents.names, function->name, (uint64_t)(function->text - file->text),
+			   GORGON_LINES_STUB_SIZE * function->line_count);
+	}
+	put_file(ret, (uintptr_t)file->text, file->text_size, &contents);
+	free_contents(&contents);
+}
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Values of frames as texts, for debuggers. See lines_values.c. */
+#ifndef GORGON_PYTHON_LINES_VALUES_H
+#define GORGON_PYTHON_LINES_VALUES_H
+
+#include "lines_code.h"
+
+/* What CPython has for it. */
+struct gorgon_lines_values_api;
+
+/* Look it up. NULL: it is not complete, or there is no memory. free() releases it. */
+struct gorgon_lines_values_api *gorgon_lines_values_api_create(struct gorgon_interp *interp);
+
+/*
+ * Texts of the values of a CPython frame, in the order of @function's names; @values are its objects. With the GIL and without a Python
+ * error. No code of the program runs. free() releases the array and the texts. NULL: no memory.
+ */
+const char **gorgon_lines_values_create(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
+					const struct gorgon_lines_function *function, struct _object *const *values);
+
+#endif

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: MIT
+"""Plain gdb and `gorgon run --python-lines=on`: Python frames in backtraces, breakpoints at Python lines, steps between them."""
+
+import os
+import re
+import sys
+import tempfile
+import unittest
+
+import harness
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from terminal import Terminal  # noqa: E402
+
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lines.py")
+TOTAL = harness.source_line(PROGRAM, "total = n * rate")
+CALLS = harness.source_line(PROGRAM, "# calls price")
+FRAME = re.compile(r"^#\d+ +(?:0x[0-9a-f]+ in )?lines\.(\S+) \(.*\) at \S*/lines\.py:(\d+)$", re.M)
+CHEAP = ["set print frame-arguments none"]
+known = unittest.skipUnless(harness.VERSION in ("3.11", "3.12", "3.13") and os.uname().machine == "x86_64",
+                            "Python lines are for CPython 3.11 to 3.13 on x86-64")
+
+
+def run(count, *options):
+    return [harness.GORGON, "run", "-n", count, "--python-lines=on", f"--python={harness.PYTHON}", *options, PROGRAM]
+
+
+def frames(backtrace):
+    return [f"{name}:{line}" for name, line in FRAME.findall(backtrace)]
+
+
+@known
+@harness.needs_gdb
+class Started(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        commands = [f"break lines.py:{TOTAL}", "run", "echo === args\\n", "info args", "echo === stack\\n", "bt", "echo === next\\n",
+                    "next", "next", "next", "echo === finish\\n", f"tbreak lines.py:{TOTAL}", "continue", "finish",
+                    "echo === rest\\n", "delete", "break lines.told", "continue", "delete", "continue"]
+        cls.output = harness.gdb(commands, *run(1))
+        cls.parts = dict(zip(["start", *re.findall(r"^=== (\w+)$", cls.output, re.M)],
+                             re.split(r"^=== \w+\n", cls.output, flags=re.M)))
+
+    def test_pending_breakpoint_is_hit_at_its_line(self):
+        self.assertRegex(self.parts["start"], rf"hit Breakpoint 1, lines\.price \(.*\) at \S+/lines\.py:{TOTAL}\n", self.output)
+
+    def test_arguments_are_texts(self):
+        self.assertRegex(self.parts["args"], r'^n = 0x\w+ "2"\nrate = 0x\w+ "2"\n$')
+
+    def test_stack_has_both_languages(self):
+        stack = self.parts["stack"]
+        self.assertEqual([name.partition(":")[0] for name in frames(stack)][:3], ["price", "each", "recursive"], stack)
+        self.assertEqual(frames(stack)[-2:], [f"main:{harness.source_line(PROGRAM, 'in generator(Basket')}",
+                                             f"<module>:{harness.source_line(PROGRAM, '    main()')}"], stack)
+        self.assertRegex(stack, r"(?s)lines\.price .*functools_reduce .*lines\.recursive .*\n#\d+ .*\bclone3 ", stack)
+
+    def test_next_goes_over_lines_and_back_to_the_caller(self):
+        found = re.findall(r"^(\d+)\t", self.parts["next"], re.M)
+        self.assertEqual(found, [str(TOTAL + 1), str(TOTAL + 2), str(CALLS + 1)], self.output)
+        self.assertRegex(self.parts["next"], rf"(?m)^lines\.each \(.*\) at \S+/lines\.py:{CALLS + 1}$")
+
+    def test_finish_ends_in_the_caller_in_c(self):
+        self.assertRegex(self.parts["finish"], r"(?m)^(0x\w+ in )?_PyE\w+ \(.*\) at ")
+
+    def test_function_and_end(self):
+        self.assertRegex(self.parts["rest"], r"Breakpoint \d+, lines\.told \(\)")
+        self.assertRegex(self.parts["rest"], r"done\n(?s:.*)exited normally")
+
+
+@known
+@harness.needs_gdb
+class Stacks(unittest.TestCase):
+    """At each call of time.sleep() gdb's stack has the Python frames that the program has just printed."""
+
+    def check(self, output, count):
+        line = harness.source_line(PROGRAM, 'print("stack"')
+        told = [[f"told:{line}", *words.split()[1:]] for words in re.findall(r"^stack (told.*)$", output, re.M)]
+        seen = [frames(part) for part in output.split("=== stack\n")[1:]]
+        self.assertEqual(len(told), 6 * count, output)
+        self.assertEqual(sorted(seen), sorted(told), output)
+
+    def test_started(self):
+        for count in (1, 3):
+            with self.subTest(count=count):
+                stop = ["bt" if count == 1 else "bt -frame-arguments none", "continue"]
+                output = harness.gdb([*CHEAP, "break time_sleep", "commands", "silent", "echo === stack\\n", *stop, "end", "run"], *run(count))
+                self.check(output, count)
+
+    def test_stepped_to_from_the_line(self):
+        """The frame of a line that is stopped at is the one that is found by unwinding."""
+        line = harness.source_line(PROGRAM, 'print("stack"')
+        output = harness.gdb([*CHEAP, f"break lines.py:{line}", "commands", "silent", "echo === stack\\n", "bt", "continue", "end", "run"],
+                             *run(1))
+        self.check(output, 1)
+
+
+@known
+@harness.needs_gdb
+class Many(unittest.TestCase):
+    def test_each_interpreter_hits_it(self):
+        for count in (3, 20):
+            with self.subTest(count=count):
+                output = harness.gdb([*CHEAP, f"break lines.py:{TOTAL}", "commands", "silent", 'printf "hit %d\\n", $_thread', "continue",
+                                      "end", "run"], *run(count))
+                hits = re.findall(r"^hit (\d+)$", output, re.M)
+                self.assertEqual(len(set(hits)), count, output)
+                self.assertEqual({hits.count(thread) for thread in hits}, {4}, output)
+                self.assertEqual(output.count("done\n"), count, output)
+
+
+@known
+@harness.needs_gdb
+class Attached(unittest.TestCase):
+    def test_breakpoints_in_loops_that_run(self):
+        with harness.Background(*run(2), "100000", until=r"(?s)(stack .*){20}") as program:
+            output = harness.gdb([*CHEAP, f"break lines.py:{TOTAL}", "continue", "delete", "next", "break time_sleep", "continue", "bt",
+                                  "detach"], options=["-p", str(program.pid)])
+        self.assertIn("(2 locations)", output)
+        self.assertRegex(output, rf"hit Breakpoint 1\S*, lines\.price \(.*\) at \S+/lines\.py:{TOTAL}\n")
+        self.assertRegex(output, rf"(?m)^{TOTAL + 1}\t")
+        self.assertRegex(output, r"(?s)hit Breakpoint 2\S*, time_sleep .*lines\.<module> \(\) at ", output)
+
+
+RECURSIVE = """def down(n):
+    if n:
+        value = down(n - 1)
+        return value
+    leaf = 1
+    return leaf
+
+x = list(map(down, [1, 2]))
+y = x
+"""
+
+
+@known
+@harness.needs_gdb
+class Steps(unittest.TestCase):
+    def test_out_of_recursion(self):
+        """After the last line of a function: the caller's next line, of the frame that has called it."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "steps.py")
+            with open(path, "w") as file:
+                file.write(RECURSIVE)
+            output = harness.gdb(["break steps.py:6", "run", "continue", "delete", *5 * ["echo === next\\n", "next"]], *run(1)[:-1], path)
+        found = [re.search(r"^(\d+)\t.*$", part, re.M) for part in output.split("=== next\n")[1:]]
+        self.assertEqual([line and line[1] for line in found], ["4", "4", "9", None, None], output)
+
+
+@known
+@harness.needs_gdb
+class Page(unittest.TestCase):
+    """The session of docs/mixed.md, typed."""
+
+    def test_session(self):
+        with open(os.path.join(harness.ROOT, "docs", "mixed.md")) as file:
+            blocks = re.findall(r"```\w*\n(.*?)```", file.read(), re.S)
+        asked = re.findall(r"^\(gdb\) (.*)\n((?:(?!\(gdb\)).*\n)*)", blocks[1], re.M)
+        self.assertEqual(len(asked), 5)
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "shop.py"), "w") as file:
+                file.write(blocks[0])
+            with Terminal(*run(1)[:-1], os.path.join(folder, "shop.py")) as gdb:
+                for command, answer in asked:
+                    said = self.bare(gdb.ask(command))
+                    for line in self.bare(answer).splitlines():
+                        if line != "..." and "_Py" not in line and "PyObject" not in line:
+                            self.assertIn(line, said)
+
+    @staticmethod
+    def bare(text):
+        """Without what differs from run to run, and between builds of CPython: addresses, folders, frames' numbers."""
+        return re.sub(r"at /\S*/|#\d+ +|0x\w+( in )?|[\t ]+", "", text)
+
+
+@known
+@harness.needs_gdb
+class Core(unittest.TestCase):
+    def test_core(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "core")
+            output = harness.gdb(["break time_sleep", "run", f"generate-core-file {path}", "kill", "file", f"core-file {path}", f"file {harness.GORGON}",
+                                  f"core-file {path}", "echo === core\\n", "bt -frame-arguments none"], *run(1))
+            told = re.search(r"^stack told:\d+ (.*)$", output, re.M)[1].split()
+            self.assertEqual(frames(output.partition("=== core\n")[2])[1:], told, output)
+
+
+@known
+@harness.needs_gdb
+class TypedSession(unittest.TestCase):
+    def test_typed(self):
+        with Terminal(*run(1)) as gdb:
+            gdb.ask(f"break lines.py:{CALLS}")
+            self.assertRegex(gdb.ask("run"), rf"Breakpoint 1, lines\.each \(a=0x\w+ \"1\", b=0x\w+ \"2\"\) at \S+:{CALLS}\n")
+            self.assertRegex(gdb.ask("step"), rf"^{CALLS + 1}\t")
+            self.assertRegex(gdb.ask("up 20"), r"^#20 ")
+            self.assertRegex(gdb.ask("print $_strlen(\"abc\")"), "= 3")
+            gdb.ask("delete")
+            self.assertRegex(gdb.ask("continue"), "exited normally")
+
+
+@known
+@harness.needs_gdb
+class Others(unittest.TestCase):
+    def test_without_the_option_there_is_nothing(self):
+        command = [part for part in run(1) if part != "--python-lines=on"]
+        output = harness.gdb(["break time_sleep", "run", "info functions python_frame", "bt -frame-arguments none"], *command)
+        self.assertNotRegex(output, r"python_frame \(|0x\w+  python_frame")
+        self.assertEqual(frames(output), [])
+
+    def test_a_program_with_a_trace_function(self):
+        code = (f"import sys; seen = []; sys.settrace(lambda *a: seen.append(a)); sys.argv = ['']; "
+                f"exec(compile(open({PROGRAM!r}).read(), {PROGRAM!r}, 'exec')); sys.settrace(None); print('traced', len(seen) > 3)")
+        output = harness.gdb([f"break lines.py:{TOTAL}", "run"], *run(1)[:-1], "-c", code)
+        self.assertIn("gorgon: interpreter 0: a thread has a trace function (sys.settrace()): debuggers do not stop at its Python lines\n",
+                      output)
+        self.assertRegex(output, "traced True\n(?s:.*)exited normally")
+
+
+if __name__ == "__main__":
+    unittest.main()

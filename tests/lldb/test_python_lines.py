@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""Plain lldb and `gorgon run --python-lines=on`: Python frames, breakpoints at Python lines, steps between them."""
+
+import os
+import re
+import sys
+import unittest
+
+import harness
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import lldb_session as session  # noqa: E402
+
+PROGRAM = os.path.join(os.path.dirname(session.PROGRAM), "lines.py")
+TOTAL = harness.source_line(PROGRAM, "total = n * rate")
+CALLS = harness.source_line(PROGRAM, "# calls price")
+FRAME = re.compile(r"frame #\d+: .*`lines\.([\w.<>]+)(?:\(.*\))? at lines\.py:(\d+)")
+
+
+@unittest.skipUnless(harness.VERSION in ("3.11", "3.12", "3.13") and os.uname().machine == "x86_64",
+                     "Python lines are for CPython 3.11 to 3.13 on x86-64")
+@harness.needs_lldb
+class Started(session.Case):
+    @classmethod
+    def setUpClass(cls):
+        commands = [f"breakpoint set -f lines.py -l {TOTAL}", "run", "bt", "frame variable", "script print('=== next')", "next", "next", "next", "next",
+                    "script print('=== rest')", "breakpoint delete -f", "continue"]
+        cls.output = harness.lldb(commands, harness.GORGON, "run", "--python-lines=on", f"--python={harness.PYTHON}", PROGRAM)
+        cls.first, _, rest = cls.output.partition("=== next\n")
+        cls.next, _, cls.rest = rest.partition("=== rest\n")
+
+    def test_stack(self):
+        found = [name for name, _ in FRAME.findall(self.first[self.first.index("(lldb) bt"):])]
+        self.assertEqual([found[:3], found[-2:]], [["price", "each", "recursive"], ["main", "<module>"]], self.output)
+        self.assertRegex(self.first, r"(?s)lines\.price.*`functools_reduce.*lines\.recursive.*clone3", self.output)
+
+    def test_values(self):
+        self.assertRegex(self.first, r'\(const char \*\) n = 0x\w+ "2"\n\(const char \*\) rate = 0x\w+ "2"\n')
+
+    def test_next(self):
+        self.assertEqual(FRAME.findall(self.next), [("price", str(TOTAL + 1)), ("price", str(TOTAL + 2)), ("each", str(CALLS)),
+                                                    ("each", str(CALLS + 1))], self.output)
+
+    def test_end(self):
+        self.assertRegex(self.output, "exited with status = 0")
+        self.assert_clean(self.output)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Python lines for debuggers in interpreters of a host: what is registered, and that it goes with the interpreter.
+
+#define _GNU_SOURCE
+#include "calls.h"
+
+#include <jitreg.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#define MODULE "def price(n):\n    return n * 2\n"
+
+static bool supported(unsigned minor)
+{
+	struct utsname name;
+
+	assert_false(uname(&name));
+	return !strcmp(name.machine, "x86_64") && minor <= 13;
+}
+
+static unsigned default_minor(void)
+{
+	struct gorgon_python python;
+	unsigned minor;
+
+	assert_ok(gorgon_python_find(NULL, &python));
+	minor = python.minor;
+	gorgon_python_deinit(&python);
+	return minor;
+}
+
+// The number of symfiles that an interpreter has after it has run a module's file twice.
+static size_t symfiles_of(bool lines)
+{
+	const struct gorgon_ns_opts ns = {.size = sizeof(ns), .debug = GORGON_DEBUG_FULL};
+	const struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = &ns, .python_lines = lines};
+	const char *path = test_temp("lines_module.py");
+	size_t before = jitreg_count(), ret;
+	struct gorgon_interp *interp;
+
+	test_write(path, MODULE, strlen(MODULE));
+	interp = test_interp_create(&opts);
+	assert_ok(gorgon_interp_start(interp, NULL));
+	assert_ok(gorgon_interp_run_file(interp, path));
+	run(interp, "assert price(4) == 8\n");
+	assert_ok(gorgon_interp_run_file(interp, path));
+	run(interp, "assert price(5) == 10\n");
+	ret = jitreg_count() - before;
+	destroy(interp);
+	assert_int_equal(jitreg_count(), before);
+	return ret;
+}
+
+static void lines_come_and_go_with_the_interpreter(void **state)
+{
+	size_t without;
+
+	(void)state;
+	if (!supported(default_minor()))
+		skip();
+	without = symfiles_of(false);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(symfiles_of(true), without + 3); // the code, and the file twice
+}
+
+static void lines_are_refused_where_they_are_not_known(void **state)
+{
+	const struct gorgon_interp_opts opts = {.size = sizeof(opts), .isolate = GORGON_ISOLATE_COPY, .python_lines = true};
+	struct gorgon_interp *interp;
+
+	(void)state;
+	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_UNSUPPORTED, "python_lines: ");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_come_and_go_with_the_interpreter),
+		cmocka_unit_test(lines_are_refused_where_they_are_not_known),
+	};
+
+	return cmocka_run_group_tests_name("lines", tests, test_warm_up, NULL);
+}
