@@ -29,9 +29,28 @@ static void note_host(int number, gorgon_signals_handler *dispatch)
 	__atomic_store_n(&known->host_briefs[number], brief_of(&now), __ATOMIC_RELEASE);
 }
 
+// Whether the default action of a signal ends the process.
+bool gorgon_signals_end_by_default(int number)
+{
+	switch (number) {
+	case SIGCHLD:
+	case SIGCONT:
+	case SIGURG:
+	case SIGWINCH:
+	case SIGSTOP:
+	case SIGTSTP:
+	case SIGTTIN:
+	case SIGTTOU:
+		return false;
+	default:
+		return true;
+	}
+}
+
 // What those who have a function for a signal want of the dispatcher.
 struct wishes {
 	bool function, ignore;
+	bool own_ignore; // a worker ignores it, for itself
 	bool ends_calls; // somebody counts on EINTR
 	int flags;
 	sigset_t mask;
@@ -50,7 +69,8 @@ static void add_wish(const struct sigaction *action, struct wishes *ret)
 	sigorset(&ret->mask, &ret->mask, &action->sa_mask);
 }
 
-// What a worker ignores the process does not, but for what a system call sends to its own thread.
+// What a worker ignores the process does not, but for what a system call sends to its own thread. What the worker's
+// threads send themselves with raise() must not end the process all the same: the dispatcher drops it.
 static void ask_views(int number, struct wishes *ret)
 {
 	for (struct gorgon_signals *view = known->views; view; view = view->next) {
@@ -59,7 +79,7 @@ static void ask_views(int number, struct wishes *ret)
 		if (view->set & bit(number) && is_function((brief)wanted->sa_handler))
 			add_wish(wanted, ret);
 		else if (view->set & bit(number) && wanted->sa_handler == SIG_IGN)
-			ret->ignore |= !view->is_worker || number == SIGPIPE || number == SIGXFSZ;
+			*(!view->is_worker || number == SIGPIPE || number == SIGXFSZ ? &ret->ignore : &ret->own_ignore) = true;
 	}
 }
 
@@ -86,7 +106,7 @@ void gorgon_signals_install(int number, gorgon_signals_handler *dispatch)
 	hosts = is_function((brief)known->host[number].sa_handler);
 	ask_views(number, &wishes);
 	ask_timers(number, &wishes);
-	wishes.function |= wake || fault;
+	wishes.function |= wake || fault || (wishes.own_ignore && gorgon_signals_end_by_default(number));
 	wishes.ends_calls |= wake;
 	known->dispatched &= ~bit(number);
 	known->ignored &= ~bit(number);

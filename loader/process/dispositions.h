@@ -54,6 +54,9 @@ extern struct gorgon_dispositions gorgon_dispositions;
 
 typedef void gorgon_signals_handler(int number, siginfo_t *info, void *context);
 
+/* Whether a signal ends the process where nobody has set anything for it. */
+bool gorgon_signals_end_by_default(int number);
+
 static inline uint64_t bit(int number)
 {
 	return UINT64_C(1) << (number - 1);

@@ -181,24 +181,6 @@ static void install_default(int number)
 	sigaction(number, &action, NULL);
 }
 
-// Whether the default action of a signal ends the process.
-static bool ends_by_default(int number)
-{
-	switch (number) {
-	case SIGCHLD:
-	case SIGCONT:
-	case SIGURG:
-	case SIGWINCH:
-	case SIGSTOP:
-	case SIGTSTP:
-	case SIGTTIN:
-	case SIGTTOU:
-		return false;
-	default:
-		return true;
-	}
-}
-
 // No view is freed between the two.
 static void begin_look(void)
 {
@@ -270,7 +252,7 @@ static void signals_spread(int number, siginfo_t *info, void *context)
 	end_look();
 	// No view that signals are delivered to has a function or SIG_IGN: the signal ends the process, as it
 	// would without views.
-	if (!taken && ends_by_default(number) && hosts == (brief)SIG_DFL) {
+	if (!taken && gorgon_signals_end_by_default(number) && hosts == (brief)SIG_DFL) {
 		install_default(number);
 		raise(number);
 	}
@@ -373,7 +355,7 @@ static brief signals_choose(struct gorgon_signals *view, int *number)
 			return action;
 		__atomic_or_fetch(&view->pending, bit(*number), __ATOMIC_ACQ_REL);
 		pthread_kill(view->thread, *number);
-	} else if (action != (brief)SIG_IGN && ends_by_default(*number)) {
+	} else if (action != (brief)SIG_IGN && gorgon_signals_end_by_default(*number)) {
 		brief interrupt = action_of(view, SIGINT);
 
 		if (is_function(interrupt)) {

@@ -14,7 +14,7 @@ from test_executor import Package  # noqa: E402
 
 # Each function is a case: what it returns is compared.
 CASES = textwrap.dedent('''
-    import asyncio, os, select, signal, socket, subprocess, threading, time
+    import asyncio, os, select, signal, socket, subprocess, sys, threading, time
 
     class Late(Exception):
         pass
@@ -77,6 +77,27 @@ CASES = textwrap.dedent('''
         os.kill(os.getpid(), signal.SIGUSR2)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         os.kill(os.getpid(), signal.SIGTERM)
+        return "alive"
+
+    def raised_on_a_thread_while_the_handler_changes():
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+        signal.raise_signal(signal.SIGUSR1)
+        hook, sys.unraisablehook = sys.unraisablehook, lambda *args: None  # "Signal 10 ignored due to race condition"
+        ended = threading.Event()
+
+        def send():
+            while not ended.is_set():
+                signal.raise_signal(signal.SIGUSR1)
+
+        thread = threading.Thread(target=send)
+        thread.start()
+        for _ in range(2000):
+            signal.signal(signal.SIGUSR1, lambda *args: None)
+            signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+        ended.set()
+        thread.join()
+        time.sleep(0)
+        sys.unraisablehook = hook
         return "alive"
 
     def children_that_nobody_waits_for():
