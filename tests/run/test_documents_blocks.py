@@ -139,10 +139,10 @@ class Commands(Case):
         (command, lines), = session("docs/command.md", 1)
         self.compare(self.shell(command), lines)
 
-    @block("docs/command.md", 2)
+    @block("docs/command.md", 3)
     def test_doctor(self):
         """What doctor finds differs from machine to machine: its rows and their order do not."""
-        (command, lines), = session("docs/command.md", 2)
+        (command, lines), = session("docs/command.md", 3)
         rows = [line[9:].split("  ")[0] for line in lines if not line.startswith(" ")]
         said = run(*command.replace("gorgon", GORGON, 1).split()).stdout
         found = [line[9:].split("  ")[0] for line in said.splitlines() if not line.startswith(" ")]
@@ -211,11 +211,11 @@ class Python(Case):
 
 
 class Checkers(Case):
-    @block("docs/debugging.md", 1)
+    @block("docs/debugging.md", 2)
     @unittest.skipUnless(shutil.which("valgrind"), "valgrind is not installed")
     @unittest.skipIf(SANITIZED, "valgrind takes no program with a sanitizer")
     def test_valgrind_and_the_address_sanitizer(self):
-        (valgrind, lines), (sanitizer, _) = session("docs/debugging.md", 1)
+        (valgrind, lines), (sanitizer, _) = session("docs/debugging.md", 2)
         self.write("overrun.c", '#include <stdlib.h>\n#include <string.h>\n__attribute__((noinline)) void overrun(int n)\n{\n'
                    '\tchar *bytes = malloc(n);\n\tmemset(bytes + n, 1, 1);\n\tfree(bytes);\n}\n')
         self.shell("gcc -g -O0 -fno-builtin -shared -fPIC overrun.c -o overrun.so")
@@ -267,14 +267,28 @@ class Embedding(Case):
         self.compare(run(f"{BUILD}/examples/customers").stdout, lines)
 
 
-class Symdump(Case):
-    """Sessions of gorgon-symdump, with programs that do what the ones of the page did."""
+class Running(Case):
+    """Sessions about programs that run, with programs that do what the ones of the page did."""
 
     def background(self, code, count=2, asleep=0):
         self.write("shares.py", "print('begins', flush=True)\n" + code)
         program = Background(GORGON, "run", "-n", count, f"{self.folder}/shares.py", until=r"(?:begins\n){%d}" % count, asleep=asleep)
         self.addCleanup(program.stop)
         return program.pid
+
+    @block("docs/command.md", 2)
+    @block("docs/debugging.md", 1)
+    @unittest.skipIf(SANITIZED, "a sanitizer's interpreters are asked in tests/run/test_exec.py")
+    def test_exec(self):
+        pid = self.background("import gorgon, threading, time\nfor _ in range(2 * gorgon.interpreter):\n"
+                              "    threading.Thread(target=time.sleep, args=(1000,)).start()\ntime.sleep(1000)\n", asleep=4)
+        self.write("collect.py", "import gc\nprint(gc.collect() >= 0)\n")
+        (count, counts), (collect, _) = session("docs/command.md", 2)
+        self.assertEqual(self.shell(count.replace("4711", str(pid))).splitlines(), counts)
+        self.assertEqual(self.shell(collect.replace("4711", str(pid))).strip(), "True")
+        stacks = text("docs/debugging.md", 1)
+        self.assertIn("-i 2", stacks)
+        self.assertIn("in <module>", self.shell(stacks.replace("4711", str(pid)).replace("-i 2", "-i 1")))
 
     @block("docs/symdump.md", 0)
     def test_find_and_stacks(self):
