@@ -37,6 +37,7 @@ const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_blocks_part,
 	&gorgon_jit_mirror_part,
 	&gorgon_hidden_traceback_part, // knows where output goes, too
+	&gorgon_parking_part, // libpython's pthread_create() comes before all others'
 	&gorgon_loader_parts[0],
 	&gorgon_loader_parts[1],
 	&gorgon_loader_parts[2],
@@ -63,8 +64,8 @@ const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_children_part,
 	&gorgon_timers_part,
 	&gorgon_interruption_part,
-	&gorgon_parking_part,
 	&gorgon_hanging_part,
+	&gorgon_semaphores_part,
 	&gorgon_patch_part,
 	NULL,
 };

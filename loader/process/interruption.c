@@ -25,6 +25,7 @@
 #define _GNU_SOURCE
 #include "interruption.h"
 #include "parking.h"
+#include "shield.h"
 #include "signals.h"
 #include "base/clock.h"
 #include "ns/ns.h"
@@ -55,6 +56,7 @@ static __thread bool pretends __attribute__((tls_model("initial-exec")));
 static __thread bool ignores __attribute__((tls_model("initial-exec")));
 static __thread bool asked __attribute__((tls_model("initial-exec")));
 static __thread bool looks __attribute__((tls_model("initial-exec"))); // for a SIGINT, as the main thread
+static __thread bool blocks __attribute__((tls_model("initial-exec"))); // who looks now finds an interrupt that a shield kept
 
 static bool interruption_begin(void *state, struct gorgon_ns *ns)
 {
@@ -116,15 +118,38 @@ static struct gorgon_ns *request_of(const struct gorgon_thread *thread)
 	return __atomic_load_n(&thread->interrupt, __ATOMIC_ACQUIRE);
 }
 
+// On the main thread, in a blocking call that looks for signals.
+static void trip_kept(const struct gorgon_interruption *state)
+{
+	asked = true;
+	if (gorgon_shield_take_sigint()) {
+		state->python.trip(SIGINT);
+	} else {
+		gorgon_shield_take_interrupt();
+		blocks = true;
+		state->python.trip(GORGON_SIGNAL_RESERVED);
+	}
+	asked = false;
+}
+
 static __attribute__((noinline)) pthread_t interruption_answer(struct gorgon_interruption *state)
 {
 	const struct gorgon_thread *thread = gorgon_thread_peek();
 
 	if (looks)
 		return state->python.main;
+	// What was kept for a shield may interrupt a blocking call.
+	if (!asked)
+		blocks = false;
+	// Another thread that was interrupted may have taken the signal that told of it: the request is still there.
+	if (!asked && state->python.trip && !gorgon_shield_is_whole() &&
+	    (gorgon_shield_has_kept() ||
+	     (thread && pthread_self() == state->python.main && request_of(thread) == state->ns)) &&
+	    is_look_for_signals(state))
+		trip_kept(state);
 	// Making the signal known asks which thread this is, too. The main thread finds it by itself.
 	if (asked || pthread_self() == state->python.main || ignores || !thread || request_of(thread) != state->ns || !state->python.trip ||
-	    !is_look_for_signals(state))
+	    gorgon_shield_is_whole() || !is_look_for_signals(state))
 		return pretends && !asked ? state->python.main : pthread_self();
 	// Python is about to handle all signals that wait. A SIGINT is for the call on the main thread.
 	asked = looks = true;
@@ -275,6 +300,36 @@ bool gorgon_interruption_request(struct gorgon_interruption *state, pthread_t th
 bool gorgon_interruption_request_main(struct gorgon_interruption *state)
 {
 	return gorgon_interruption_request(state, state->python.main);
+}
+
+bool gorgon_interruption_is_shielded(pthread_t thread)
+{
+	const struct gorgon_thread *found;
+	bool ret;
+
+	gorgon_threads_lock();
+	found = find_thread(thread);
+	ret = found && gorgon_shield_is_up(found);
+	gorgon_threads_unlock();
+	return ret;
+}
+
+bool gorgon_interruption_blocks(void)
+{
+	return blocks;
+}
+
+bool gorgon_interruption_is_requested(const struct gorgon_interruption *state)
+{
+	const struct gorgon_thread *thread = gorgon_thread_peek();
+
+	return thread && request_of(thread) == state->ns;
+}
+
+void gorgon_interruption_expect(struct gorgon_interruption *state)
+{
+	if (!__atomic_load_n(&state->wanted, __ATOMIC_RELAXED))
+		__atomic_store_n(&state->wanted, true, __ATOMIC_RELEASE);
 }
 
 bool gorgon_interruption_take(struct gorgon_interruption *state)

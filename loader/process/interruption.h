@@ -52,6 +52,16 @@ bool gorgon_interruption_request_main(struct gorgon_interruption *state);
 /* Take the request of the calling thread. False: it has none of this namespace. Safe in signal handlers. */
 bool gorgon_interruption_take(struct gorgon_interruption *state);
 
+/* Whether a thread of the process holds a lock of importlib's; see shield.h. With the GIL. */
+bool gorgon_interruption_is_shielded(pthread_t thread);
+/* Whether the calling main thread, which handles GORGON_SIGNAL_RESERVED under a shield, is in a blocking call, which may be
+ * interrupted all the same. */
+bool gorgon_interruption_blocks(void);
+/* Whether the calling thread has a request. */
+bool gorgon_interruption_is_requested(const struct gorgon_interruption *state);
+/* A SIGINT may be kept for the calling thread from now on. */
+void gorgon_interruption_expect(struct gorgon_interruption *state);
+
 /* The threads that private code of the namespace has started: up to @count of them, and the number of all. */
 size_t gorgon_interruption_threads(struct gorgon_interruption *state, pthread_t *list, size_t count);
 

@@ -26,11 +26,16 @@
 // (../python/call.c). It is left with the mutex released, and CPython's state is whole: the thread has a state in Python and waits
 // for nothing.
 //
-// `lock` is a leaf, and guards the lists of mutexes.
+// Threads that start. CPython frees the states of all threads when it is finalised. A thread that has just been started writes to
+// its state before it asks for the GIL, and after that it compares the address only. So who starts a thread, and has the GIL,
+// waits until the new thread locks a mutex of CPython's, which is the GIL's: whoever finalises has the GIL later.
+//
+// `lock` is a leaf, and guards the lists of mutexes and the counts of threads that start.
 
 #define _GNU_SOURCE
 #include "parking.h"
 #include "part.h"
+#include "pthread_create.h"
 #include "base/clock.h"
 #include "base/lock.h"
 #include "ns/ns.h"
@@ -38,12 +43,14 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 #define LOOK_MS	 20 // how often a thread that waits looks whether its namespace is abandoned
+#define START_MS 200 // for a thread to come to the GIL
 #define HURRY_MS 5  // after so long a thread in a hurry asks for the GIL anew
 
 // What a mutex of CPython is locked with: the C library's function, or ours. Its thunk jumps to it.
@@ -55,11 +62,21 @@ struct parking {
 	struct gorgon_ns *ns;
 	pthread_mutex_t **mutexes; // that CPython has made
 	size_t count, capacity;
+	unsigned starting; // threads
+};
+
+// A thread that starts.
+struct starting {
+	void *(*fn)(void *);
+	void *arg;
+	sem_t locks; // it locks a mutex of CPython's, or has ended
+	unsigned users; // the thread, and who has started it; atomic
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static __thread struct gorgon_hurry *hurry __attribute__((tls_model("initial-exec")));
+static __thread struct starting *starting __attribute__((tls_model("initial-exec"))); // on the new thread
 
 bool gorgon_parking_is_abandoned(const struct gorgon_ns *ns)
 {
@@ -91,6 +108,11 @@ void gorgon_park(struct gorgon_ns *ns)
 static bool is_in_hurry(const struct gorgon_ns *ns)
 {
 	return hurry && hurry->ns == ns;
+}
+
+bool gorgon_parking_is_due(const struct gorgon_ns *ns)
+{
+	return gorgon_parking_is_abandoned(ns) && !is_in_hurry(ns);
 }
 
 // Where a thread may be parked, or may give up.
@@ -170,14 +192,96 @@ static void release_mutexes(struct parking *parking)
 	pthread_mutex_unlock(&lock);
 }
 
+static void drop_start(struct starting *start)
+{
+	if (!__atomic_sub_fetch(&start->users, 1, __ATOMIC_ACQ_REL))
+		free(start);
+}
+
+void gorgon_parking_leave_start(void)
+{
+	struct starting *start = starting;
+
+	if (!start)
+		return;
+	starting = NULL;
+	sem_post(&start->locks);
+	drop_start(start);
+}
+
+static int lock_while_threads_start(pthread_mutex_t *mutex, struct parking *parking)
+{
+	(void)parking;
+	gorgon_parking_leave_start();
+	return pthread_mutex_lock(mutex);
+}
+
 // The other threads hold CPython's mutexes for moments only, and those that are parked hold none: so waits for them are short.
 static int lock_when_abandoned(pthread_mutex_t *mutex, struct parking *parking)
 {
+	gorgon_parking_leave_start();
 	if (!is_in_hurry(parking->ns)) {
 		release_mutexes(parking);
 		gorgon_park(parking->ns);
 	}
 	return pthread_mutex_lock(mutex);
+}
+
+// --- threads that start --------------------------------------------------------------------------
+
+static void *start_of_python(void *arg)
+{
+	struct starting given = *(struct starting *)arg;
+	void *ret;
+
+	starting = arg;
+	ret = given.fn(given.arg);
+	gorgon_parking_leave_start();
+	return ret;
+}
+
+// An abandoned namespace keeps its own function.
+static void replace_lock(struct parking *parking, parking_lock_fn *before, parking_lock_fn *after)
+{
+	__atomic_compare_exchange_n(&parking->lock_mutex, &before, after, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
+
+static parking_lock_fn *plain_lock(void)
+{
+	return (parking_lock_fn *)(void *)pthread_mutex_lock;
+}
+
+static void count_starting(struct parking *parking, bool begins)
+{
+	pthread_mutex_lock(&lock);
+	parking->starting += begins ? 1u : -1u;
+	if (parking->starting == begins)
+		replace_lock(parking, begins ? plain_lock() : lock_while_threads_start,
+			     begins ? lock_while_threads_start : plain_lock());
+	pthread_mutex_unlock(&lock);
+}
+
+// A thread that waits for a time first (faulthandler's does) has no state.
+static int create_thread_of_python(void *thread, const void *attr, void *(*fn)(void *), void *arg, struct parking *parking)
+{
+	struct starting *new = malloc(sizeof(*new));
+	struct timespec until = gorgon_deadline(START_MS);
+	int err;
+
+	if (!new)
+		return EAGAIN;
+	*new = (struct starting){.fn = fn, .arg = arg, .users = 2};
+	sem_init(&new->locks, 0, 0);
+	count_starting(parking, true);
+	err = gorgon_thread_create(thread, attr, start_of_python, new, parking->ns);
+	while (!err && sem_clockwait(&new->locks, CLOCK_MONOTONIC, &until) && errno == EINTR)
+		continue;
+	count_starting(parking, false);
+	if (err)
+		free(new);
+	else
+		drop_start(new);
+	return err;
 }
 
 static struct parking *parking_of(const struct gorgon_ns *ns)
@@ -243,7 +347,7 @@ static bool parking_begin(void *state, struct gorgon_ns *ns)
 {
 	struct parking *parking = state;
 
-	parking->lock_mutex = (parking_lock_fn *)(void *)pthread_mutex_lock;
+	parking->lock_mutex = plain_lock();
 	parking->ns = ns;
 	return true;
 }
@@ -256,6 +360,8 @@ static void parking_end(void *state)
 static const struct gorgon_bound bound[] = {
 	{"pthread_mutex_lock", NULL, 1, 0, GORGON_OWN,
 	 "threads of an interpreter that was abandoned are parked where they take its GIL"},
+	{"pthread_create", create_thread_of_python, 4, 0, GORGON_OWN,
+	 "a namespace is not unmapped under threads that its code has started; nor does Python end under one that it starts"},
 	{"pthread_mutex_init", init_mutex, 2, 0, GORGON_OWN, "as pthread_mutex_lock"},
 	{"pthread_mutex_destroy", destroy_mutex, 1, 0, GORGON_OWN, "as pthread_mutex_lock"},
 	{"pthread_cond_wait", wait_for_cond, 2, 0, GORGON_OWN, "as pthread_mutex_lock"},

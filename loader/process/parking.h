@@ -13,6 +13,9 @@ struct gorgon_ns;
 void gorgon_parking_abandon(struct gorgon_ns *ns);
 bool gorgon_parking_is_abandoned(const struct gorgon_ns *ns);
 
+/* Whether the calling thread is to be parked when it waits for a lock of that CPython. */
+bool gorgon_parking_is_due(const struct gorgon_ns *ns);
+
 /* The calling thread leaves private code for good: it goes where the namespace's user sends it, or waits for ever, with
  * all signals blocked. It holds no lock of this library. */
 _Noreturn void gorgon_park(struct gorgon_ns *ns);
@@ -29,5 +32,8 @@ struct gorgon_hurry {
 
 /* Begin, or with NULL end, the hurry of the calling thread; @hurry lives until then. */
 void gorgon_parking_hurry(struct gorgon_hurry *hurry);
+
+/* A thread that libpython has started needs no longer be waited for. */
+void gorgon_parking_leave_start(void);
 
 #endif

@@ -102,6 +102,7 @@ void *gorgon_parts_state(const struct gorgon_part_state *states, const struct go
 extern const struct gorgon_part gorgon_no_fork_part, gorgon_no_exec_part;
 extern const struct gorgon_part gorgon_parking_part;
 extern const struct gorgon_part gorgon_hanging_part;
+extern const struct gorgon_part gorgon_semaphores_part;
 extern const struct gorgon_part gorgon_databases_part;
 extern const struct gorgon_part gorgon_lookups_part;
 extern const struct gorgon_part gorgon_logins;

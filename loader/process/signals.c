@@ -63,6 +63,7 @@
 #include "fault_owner.h"
 #include "faults.h"
 #include "restart.h"
+#include "shield.h"
 #include "timer_owners.h"
 #include "base/masked_lock.h"
 #include "ns/ns.h"
@@ -137,7 +138,8 @@ static void signals_end_call(int number, void *context)
 // Call a view's function on its own thread.
 static void call_view(brief action, int number, siginfo_t *info, void *context)
 {
-	signals_call(action, number, info, context);
+	if (number != SIGINT || !is_function(action) || !gorgon_shield_keeps_sigint())
+		signals_call(action, number, info, context);
 	if (is_function(action) && !(action & RESTARTS))
 		signals_end_call(number, context);
 }
@@ -399,7 +401,8 @@ static bool take_interrupt(struct gorgon_signals *view)
 	return __atomic_exchange_n(&view->interrupted, false, __ATOMIC_ACQ_REL);
 }
 
-// An interrupt that a view of this thread has a handler for. SIG_DFL: there is none.
+// An interrupt that a view of this thread has a handler for. SIG_DFL: there is none. Under a shield it waits until Python's
+// handler of GORGON_SIGNAL_RESERVED takes it.
 static brief take_interrupt_here(void)
 {
 	brief ret = (brief)SIG_DFL;
@@ -408,7 +411,8 @@ static brief take_interrupt_here(void)
 	begin_look();
 	view = __atomic_load_n(&gorgon_dispositions.views, __ATOMIC_ACQUIRE);
 	for (; view && !is_function(ret); view = __atomic_load_n(&view->next, __ATOMIC_ACQUIRE))
-		if (is_on_this_thread(view) && gorgon_signals_handles_interrupts(view) && take_interrupt(view))
+		if (is_on_this_thread(view) && !(view == mine && gorgon_shield_is_up(NULL)) &&
+		    gorgon_signals_handles_interrupts(view) && take_interrupt(view))
 			ret = action_of(view, SIGINT);
 	end_look();
 	return ret;

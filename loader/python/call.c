@@ -33,6 +33,7 @@
 #include "process/interruption.h"
 #include "process/locales.h"
 #include "process/parking.h"
+#include "process/shield.h"
 #include "ns/ns.h"
 #include "process/signals.h"
 #include "ns/thread.h"
@@ -441,6 +442,7 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 					 gorgon_call_fn *fn, void *ctx, int *exit_status)
 {
 	struct gorgon_signals *outer_signals = NULL;
+	struct gorgon_shields outer_shields;
 	struct gorgon_error *err;
 	struct gorgon_call call;
 	void *outer_locale;
@@ -458,7 +460,9 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 	interp->isolation->enter(interp->ns);
 	exempt = gorgon_usage_exempt(false);
 	gorgon_usage_exempt(exempt);
+	outer_shields = gorgon_shields_enter();
 	way = run_function(&call, fn, ctx, &err);
+	gorgon_shields_leave(outer_shields);
 	call.left = true;
 	gorgon_parking_hurry(NULL);
 	if (way == EXITED)

@@ -21,6 +21,7 @@
 #include "held.h"
 #include "home.h"
 #include "pyfiles.h"
+#include "import_locks.h"
 #include "imports.h"
 #include "interrupt.h"
 #include "interp.h"
@@ -60,6 +61,7 @@ static void interp_free(struct gorgon_interp *interp)
 	gorgon_data_handlers_free(interp->data_handlers);
 	free(interp->api);
 	gorgon_imports_free(interp);
+	gorgon_import_locks_free(interp);
 	gorgon_calls_deinit(&interp->calls);
 	gorgon_python_deinit(&interp->python);
 	free(interp);
@@ -263,6 +265,7 @@ static struct gorgon_error *run_python(struct gorgon_interp *interp, int argc, i
 		return err;
 	gorgon_remote_prepare(interp);
 	gorgon_imports_begin(interp);
+	gorgon_import_locks_begin(interp);
 	if (hidden)
 		gorgon_traceback_prepare(interp);
 	if (interp->memory_limit)

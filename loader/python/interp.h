@@ -153,6 +153,7 @@ struct gorgon_interp {
 	struct gorgon_api *api; /* its C API, looked up when it is started; see api.h */
 	struct gorgon_imports *imports; /* see imports.c; owned here */
 	struct gorgon_lines *lines; /* see lines.c; owned here, NULL without them */
+	struct gorgon_import_locks *import_locks; /* see import_locks.c; owned here */
 	struct gorgon_calls calls;
 	struct gorgon_held held;
 	void (*take_request)(struct gorgon_interp *interp); /* on the main thread, with the GIL; or NULL. See remote.c */
@@ -176,6 +177,7 @@ struct gorgon_interp {
 	uint64_t memory_limit, memory_hard_limit;
 	uint64_t (*near_memory_limit)(void *ctx, uint64_t held);
 	void *limit_ctx;
+	bool limit_waits; /* the limit of memory was passed under a shield; with the GIL */
 	struct gorgon_cpu_limit cpu_limit;
 	bool python_lines;
 	enum gorgon_end end;

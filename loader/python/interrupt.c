@@ -29,6 +29,7 @@
 #include "image/symbol.h"
 #include "ns/ns.h"
 #include "process/interruption.h"
+#include "process/shield.h"
 #include "process/signals.h"
 
 #include <stdlib.h>
@@ -85,6 +86,15 @@ static bool is_interrupt_to_raise(struct gorgon_interp *interp)
 	return gorgon_signals_take_interrupt(interp->ns->signals) == GORGON_INTERRUPT_TAKEN;
 }
 
+// Whether a lock of importlib's is held. Nothing is taken then, neither the interrupt nor the request, and no signals are
+// looked for, which would come in the middle of bytecode.
+static bool is_put_off(const struct gorgon_interp *interp)
+{
+	if (gorgon_call_is_main(interp))
+		return !gorgon_interruption_blocks() && gorgon_shield_keeps_interrupt();
+	return gorgon_shield_is_whole();
+}
+
 // The handler: the signal has arrived, on whichever thread.
 static PyObject *handle_interrupt(PyObject *none, PyObject *args)
 {
@@ -92,6 +102,10 @@ static PyObject *handle_interrupt(PyObject *none, PyObject *args)
 	const struct gorgon_api *api = interp->api;
 
 	(void)args;
+	if (is_put_off(interp)) {
+		api->Py_IncRef(none);
+		return none;
+	}
 	if (gorgon_call_is_main(interp) && interp->take_request)
 		interp->take_request(interp);
 	if (is_interrupt_to_raise(interp)) {
@@ -219,8 +233,22 @@ void gorgon_interrupt_thread(struct gorgon_interp *interp, pthread_t thread)
 {
 	if (!interp->isolation->counts_memory)
 		interp->api->PyThreadState_SetAsyncExc((unsigned long)thread, *interp->api->PyExc_KeyboardInterrupt);
-	else if (interp->api->PyThreadState_SetAsyncExc((unsigned long)thread, interp->interrupt_type) == 1)
+	else if (gorgon_interruption_is_shielded(thread) ||
+		 interp->api->PyThreadState_SetAsyncExc((unsigned long)thread, interp->interrupt_type) == 1)
 		gorgon_interruption_request(interruption_of(interp), thread);
+}
+
+void gorgon_interrupt_catch_up(struct gorgon_interp *interp)
+{
+	void (*trip)(int) = (void (*)(int))gorgon_interp_find_api(interp, "PyErr_SetInterruptEx");
+
+	if (gorgon_shield_take_sigint() && trip)
+		trip(SIGINT);
+	if (gorgon_shield_take_interrupt() ||
+	    (gorgon_call_is_main(interp) && gorgon_interruption_is_requested(interruption_of(interp))))
+		gorgon_interruption_trip(interruption_of(interp));
+	else if (gorgon_interruption_is_requested(interruption_of(interp)) && interp->interrupt_type)
+		interp->api->PyThreadState_SetAsyncExc((unsigned long)pthread_self(), interp->interrupt_type);
 }
 
 bool gorgon_interrupt_has_own_threads(const struct gorgon_interp *interp)

@@ -10,6 +10,7 @@
 #include "api.h"
 #include "base/error.h"
 #include "ns/ns.h"
+#include "process/shield.h"
 
 // Between two bytecodes of the main thread.
 static int pass_limit(void *ctx)
@@ -19,6 +20,10 @@ static int pass_limit(void *ctx)
 	const struct gorgon_api *api = interp->api;
 	bool enabled;
 
+	if (gorgon_shield_is_up(NULL)) {
+		interp->limit_waits = true;
+		return 0;
+	}
 	if (interp->near_memory_limit && gorgon_usage_is_exceeded(usage)) {
 		uint64_t soft = interp->near_memory_limit(interp->limit_ctx, gorgon_usage_held(usage));
 
@@ -36,6 +41,13 @@ static int pass_limit(void *ctx)
 		return 0;
 	api->PyErr_NoMemory();
 	return -1;
+}
+
+void gorgon_limits_catch_up(struct gorgon_interp *interp)
+{
+	if (interp->limit_waits)
+		interp->api->Py_AddPendingCall(pass_limit, interp);
+	interp->limit_waits = false;
 }
 
 // Called from inside an allocation, with no lock but perhaps CPython's.

@@ -12,4 +12,7 @@ void gorgon_limits_set(struct gorgon_interp *interp, uint64_t soft, uint64_t har
 /* Limit memory no more: Python ends, and must not be asked to call us. */
 void gorgon_limits_end(struct gorgon_interp *interp);
 
+/* The calling thread is not shielded any more: what was put off is done. With the GIL. */
+void gorgon_limits_catch_up(struct gorgon_interp *interp);
+
 #endif

@@ -17,6 +17,7 @@
 #include "children.h"
 #include "descriptors.h"
 #include "function.h"
+#include "import_locks.h"
 #include "imports.h"
 #include "module.h"
 #include "raise.h"
@@ -305,6 +306,7 @@ void gorgon_module_thunks(struct gorgon_interp *interp, struct gorgon_thunk *lis
 	list[GORGON_THUNK_FUNCTION_CALL] = (struct gorgon_thunk){gorgon_function_call, 3, interp};
 	list[GORGON_THUNK_FUNCTION_FREE] = (struct gorgon_thunk){gorgon_function_free, 1, interp};
 	gorgon_imports_thunks(interp, list);
+	gorgon_import_locks_thunks(interp, list);
 }
 
 struct gorgon_error *gorgon_module_add(struct gorgon_interp *interp)

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "config.h"
 #include "ending.h"
+#include "import_locks.h"
 #include "imports.h"
 #include "interrupt.h"
 #include "limits.h"
@@ -158,6 +159,7 @@ static struct gorgon_error *start_python(struct gorgon_interp *interp, void *ctx
 	if (gorgon_traceback_is_hidden(interp))
 		gorgon_traceback_prepare(interp);
 	gorgon_imports_begin(interp);
+	gorgon_import_locks_begin(interp);
 	err = gorgon_ending_prepare(interp);
 	if (!err && !(err = set_up_sys_at_start(interp, &start->opts)))
 		err = import_threading(interp);

@@ -25,6 +25,7 @@
 #include "process/interruption.h"
 #include "process/parking.h"
 #include "process/part.h"
+#include "process/shield.h"
 #include "process/signals.h"
 
 #include <stdio.h>
@@ -84,7 +85,7 @@ static int on_pending(void *ctx)
 
 	if (gorgon_parking_is_abandoned(interp->ns))
 		gorgon_park(interp->ns);
-	if (!gorgon_interruption_take(interruption_to_stop(interp)))
+	if (gorgon_shield_is_up(NULL) || !gorgon_interruption_take(interruption_to_stop(interp)))
 		return 0;
 	interp->api->PyErr_SetNone(*interp->api->PyExc_KeyboardInterrupt);
 	return -1;
