@@ -118,16 +118,23 @@ static struct gorgon_ns *request_of(const struct gorgon_thread *thread)
 	return __atomic_load_n(&thread->interrupt, __ATOMIC_ACQUIRE);
 }
 
+// When Python only runs finalisers it handles no signals, and CPython 3.11.2 reads what it has freed of their handlers.
+static void trip(const struct gorgon_interruption *state, int number)
+{
+	if (state->python.trip && !(state->python.is_finalizing && state->python.is_finalizing()))
+		state->python.trip(number);
+}
+
 // On the main thread, in a blocking call that looks for signals.
 static void trip_kept(const struct gorgon_interruption *state)
 {
 	asked = true;
 	if (gorgon_shield_take_sigint()) {
-		state->python.trip(SIGINT);
+		trip(state, SIGINT);
 	} else {
 		gorgon_shield_take_interrupt();
 		blocks = true;
-		state->python.trip(GORGON_SIGNAL_RESERVED);
+		trip(state, GORGON_SIGNAL_RESERVED);
 	}
 	asked = false;
 }
@@ -156,7 +163,7 @@ static __attribute__((noinline)) pthread_t interruption_answer(struct gorgon_int
 	if (state->python.take_interrupt())
 		__atomic_store_n(&state->keeps, true, __ATOMIC_RELEASE);
 	looks = false;
-	state->python.trip(GORGON_SIGNAL_RESERVED);
+	trip(state, GORGON_SIGNAL_RESERVED);
 	asked = false;
 	return state->python.main;
 }
@@ -183,8 +190,7 @@ void gorgon_interruption_trip(struct gorgon_interruption *state)
 	// CPython tells its main thread of a signal only if that, as it believes, makes it known.
 	bool before = gorgon_interruption_pretend(state, true);
 
-	if (state->python.trip)
-		state->python.trip(GORGON_SIGNAL_RESERVED);
+	trip(state, GORGON_SIGNAL_RESERVED);
 	gorgon_interruption_pretend(state, before);
 }
 
@@ -339,7 +345,7 @@ bool gorgon_interruption_take(struct gorgon_interruption *state)
 	bool ret = thread && __atomic_compare_exchange_n(&thread->interrupt, &wanted, NULL, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 
 	if (ret && __atomic_exchange_n(&state->keeps, false, __ATOMIC_ACQ_REL))
-		state->python.trip(SIGINT);
+		trip(state, SIGINT);
 	return ret;
 }
 

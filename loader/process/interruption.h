@@ -23,6 +23,7 @@ struct gorgon_interruption_python {
 	pthread_t main;			    /* the thread that Python takes for its main thread */
 	struct gorgon_code_range checks[3]; /* functions that look for signals, on the main thread only */
 	int (*trip)(int number);	    /* lets the next look find the signal */
+	int (*is_finalizing)(void);	    /* whether only finalisers still run, or NULL */
 	int (*take_interrupt)(void);	    /* whether a look would find SIGINT, which it does not any more; on the main thread only */
 };
 

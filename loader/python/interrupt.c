@@ -59,6 +59,8 @@ void gorgon_interrupt_set_main(struct gorgon_interp *interp)
 			   interruptible_range_of(interp, "Py_MakePendingCalls"),
 			   interruptible_range_of(interp, "_PyEval_MakePendingCalls")},
 		.trip = (int (*)(int))gorgon_interp_find_symbol(interp, "PyErr_SetInterruptEx"),
+		.is_finalizing = (int (*)(void))(gorgon_interp_find_symbol(interp, "Py_IsFinalizing")
+						?: gorgon_interp_find_symbol(interp, "_Py_IsFinalizing")),
 		.take_interrupt = (int (*)(void))gorgon_interp_find_symbol(interp, "PyOS_InterruptOccurred"),
 	};
 
@@ -222,8 +224,7 @@ struct gorgon_error *gorgon_interrupt_main(struct gorgon_interp *interp)
 		return NULL;
 	gorgon_interruption_request_main(state);
 	pthread_mutex_lock(&interp->calls.lock);
-	// From here on Python handles no signals, and CPython 3.11.2 reads what it has freed of their handlers.
-	if (interp->calls.interruptible && !gorgon_interp_is_finalizing(interp))
+	if (interp->calls.interruptible)
 		gorgon_interruption_trip(state);
 	pthread_mutex_unlock(&interp->calls.lock);
 	return NULL;
@@ -242,7 +243,7 @@ void gorgon_interrupt_catch_up(struct gorgon_interp *interp)
 {
 	void (*trip)(int) = (void (*)(int))gorgon_interp_find_api(interp, "PyErr_SetInterruptEx");
 
-	if (gorgon_shield_take_sigint() && trip)
+	if (gorgon_shield_take_sigint() && trip && !gorgon_interp_is_finalizing(interp))
 		trip(SIGINT);
 	if (gorgon_shield_take_interrupt() ||
 	    (gorgon_call_is_main(interp) && gorgon_interruption_is_requested(interruption_of(interp))))
