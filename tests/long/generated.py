@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Thousands of generated programs (tests/programs), with the executor, dask and pools of processes: each prints the same.
+
+`generated.py A-B` runs these seeds, otherwise SEEDS (2000, from the environment) new ones run."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from report import Report
+from sources import environment
+import harness
+
+SEEDS = int(os.environ.get("SEEDS", "2000"))
+
+
+def main(words):
+    report = Report("Generated programs beside pools of processes")
+    first = int.from_bytes(os.urandom(3), "little")
+    seeds = words[0] if words else f"{first}-{first + SEEDS - 1}"
+    first, last = map(int, seeds.split("-"))
+    programs = operations = differing = 0
+    with tempfile.TemporaryDirectory() as site:
+        harness.install_package(site)
+        command = [environment("pools"), os.path.join(harness.ROOT, "tests", "programs", "run.py"), "--json", "--seeds", seeds,
+                   "--modes", "gorgon,dask"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": site}) as process:
+            for line in process.stdout:
+                told = json.loads(line)
+                programs, operations = programs + 1, operations + len(told["steps"])
+                report.progress(programs, last - first + 1)
+                if told["differences"]:
+                    differing += 1
+                    report.check(f"seed {told['seed']}", False, "what processes print", told["differences"][0][1], json.dumps(told["differences"], indent=1))
+    report.check(f"{programs} programs", programs == last - first + 1 and not differing, "no difference that is not explained",
+                 f"{operations} operations, {differing} programs differ")
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
