@@ -103,8 +103,10 @@ class Exec(unittest.TestCase):
             self.assertEqual(ask(pid, "-i", "1", "-c", "print(1)").stdout, "1\n")
 
     def test_a_program_beside_others(self):
-        with process([GORGON, "run", "-n", "3", "-c", "import gorgon, os, time\nif not gorgon.interpreter: print(os.getpid(), flush=True)\n"
-                      "time.sleep(1000)"]) as (popen, _):
+        with tempfile.TemporaryDirectory() as folder, process(
+                [GORGON, "run", "-n", "3", "-c", f"import gorgon, os, time\nopen(f'{folder}/{{gorgon.interpreter}}', 'w').close()\n"
+                 f"while not gorgon.interpreter and len(os.listdir('{folder}')) < 3: time.sleep(0.01)\n"
+                 "if not gorgon.interpreter: print(os.getpid(), flush=True)\ntime.sleep(1000)"]) as (popen, _):
             # The label of `gorgon run` stands before its output, so the number is asked for elsewhere.
             answer = ask(popen.pid, "-c", "import gorgon, sys; print('a\\nb'); print('c', file=sys.stderr)")
             self.assertEqual((answer.stdout, answer.stderr), ("".join(f"[{i}] a\n[{i}] b\n" for i in range(3)),
