@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // gorgon exec: runs Python in interpreters of a running process.
 //
-// The interpreter makes a thread for it (loader/python/remote.c), which runs exec_python.c around the user's code and sends what
-// it prints. Interpreters are asked one after the other. When the time is up, or the command ends, the code gets a KeyboardInterrupt.
+// The interpreter makes a thread for it (loader/python/remote.c), which runs exec_python.c around
+// the user's code and sends what it prints. Interpreters are asked one after the other. When the
+// time is up, or the command ends, the code gets a KeyboardInterrupt.
 
 #define _GNU_SOURCE
 #include "exec.h"
@@ -18,10 +19,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SECONDS	   10.0
+#define SECONDS     10.0
 #define SECONDS_MAX 1e6
-#define GRACE_NS   UINT64_C(1000000000) // for code that was interrupted
-#define LOOK_MS	   200 // between two looks whether the thread is still there
+#define GRACE_NS    UINT64_C(1000000000) // for code that was interrupted
+#define LOOK_MS     200                  // between two looks whether the thread is still there
 
 enum {
 	OPT_JSON = 256,
@@ -51,7 +52,9 @@ static void put_bytes(FILE *out, const char *name, const char *bytes, size_t siz
 {
 	fprintf(out, "%s = b'", name);
 	for (size_t i = 0; i < size; i++)
-		fprintf(out, bytes[i] >= '0' && bytes[i] != '\\' && bytes[i] < 127 ? "%c" : "\\x%02x", (unsigned char)bytes[i]);
+		fprintf(out,
+			bytes[i] >= '0' && bytes[i] != '\\' && bytes[i] < 127 ? "%c" : "\\x%02x",
+			(unsigned char)bytes[i]);
 	fprintf(out, "'%s\n", rest);
 }
 
@@ -90,7 +93,8 @@ static int make_source(struct exec *exec)
 	}
 	out = open_memstream(&exec->source, &unused);
 	put_bytes(out, "code", code, size, "");
-	put_bytes(out, "name", full ?: name, strlen(full ?: name), ".decode('utf-8', 'surrogateescape')");
+	put_bytes(out, "name", full ?: name, strlen(full ?: name),
+		  ".decode('utf-8', 'surrogateescape')");
 	fputs(exec_source, out);
 	fclose(out);
 	free(full);
@@ -112,7 +116,8 @@ static void answer_add(struct answer *answer, int fd, const char *bytes, size_t 
 	(*text)[answer->sizes[fd - 1]] = 0;
 }
 
-static void deliver(const struct exec *exec, struct answer *answer, struct label *label, int fd, const char *bytes, size_t size)
+static void deliver(const struct exec *exec, struct answer *answer, struct label *label, int fd,
+		    const char *bytes, size_t size)
 {
 	if (exec->json)
 		answer_add(answer, fd, bytes, size);
@@ -126,7 +131,8 @@ struct reader {
 };
 
 // Takes whole frames. Returns whether the code has ended.
-static bool take_frames(const struct exec *exec, struct reader *reader, const struct remote_pipes *pipes, struct answer *answer,
+static bool take_frames(const struct exec *exec, struct reader *reader,
+			const struct remote_pipes *pipes, struct answer *answer,
 			struct label *label, bool *begun)
 {
 	size_t at = 0;
@@ -154,7 +160,8 @@ static bool take_frames(const struct exec *exec, struct reader *reader, const st
 			ended = true;
 			break;
 		default:
-			deliver(exec, answer, label, body[-5] == 'O' ? STDOUT_FILENO : STDERR_FILENO, body, size);
+			deliver(exec, answer, label,
+				body[-5] == 'O' ? STDOUT_FILENO : STDERR_FILENO, body, size);
 		}
 		at += 5 + size;
 	}
@@ -169,7 +176,8 @@ static bool read_more(int fd, struct reader *reader)
 	ssize_t size;
 
 	if (reader->capacity - reader->size < 65536 &&
-	    !(reader->bytes = realloc(reader->bytes, reader->capacity = reader->capacity * 2 + 131072)))
+	    !(reader->bytes =
+		      realloc(reader->bytes, reader->capacity = reader->capacity * 2 + 131072)))
 		abort();
 	size = read(fd, reader->bytes + reader->size, reader->capacity - reader->size - 1);
 	if (size > 0) {
@@ -204,8 +212,8 @@ static void wait_for_end(struct remote_pipes *pipes)
 	}
 }
 
-static char *follow(const struct exec *exec, const struct remote_interp *interp, uint64_t end_ns, struct remote_pipes *pipes,
-		    struct answer *answer, struct label *label)
+static char *follow(const struct exec *exec, const struct remote_interp *interp, uint64_t end_ns,
+		    struct remote_pipes *pipes, struct answer *answer, struct label *label)
 {
 	struct reader reader = {0};
 	bool begun = false, ended = false, more = true, late = false;
@@ -224,7 +232,9 @@ static char *follow(const struct exec *exec, const struct remote_interp *interp,
 			close(pipes->input);
 			pipes->input = -1;
 		}
-		if (poll(&wait, 1, (end_ns - now) / 1000000 < LOOK_MS ? (int)((end_ns - now) / 1000000) + 1 : LOOK_MS) > 0)
+		if (poll(&wait, 1,
+			 (end_ns - now) / 1000000 < LOOK_MS ? (int)((end_ns - now) / 1000000) + 1
+							    : LOOK_MS) > 0)
 			more = read_more(pipes->output, &reader);
 		else
 			more = is_thread_there(exec, pipes->tid);
@@ -235,8 +245,10 @@ static char *follow(const struct exec *exec, const struct remote_interp *interp,
 	if (late && !begun)
 		return remote_text("interpreter %u: %s", interp->number, REMOTE_BUSY);
 	if (late)
-		return remote_text("interpreter %u: the code has not ended within %g s, and %s", interp->number, exec->seconds,
-				   ended ? "was interrupted" : "goes on although it was interrupted");
+		return remote_text("interpreter %u: the code has not ended within %g s, and %s",
+				   interp->number, exec->seconds,
+				   ended ? "was interrupted"
+					 : "goes on although it was interrupted");
 	return ended ? NULL : remote_text("interpreter %u: ended before the code", interp->number);
 }
 
@@ -255,17 +267,19 @@ static bool write_all(int fd, const void *bytes, size_t size)
 	return true;
 }
 
-static void run_in(const struct exec *exec, const struct remote *remote, const struct remote_interp *interp, struct label *label,
-		   struct answer *answer)
+static void run_in(const struct exec *exec, const struct remote *remote,
+		   const struct remote_interp *interp, struct label *label, struct answer *answer)
 {
-	uint64_t end_ns = exec->seconds > 0 ? remote_now() + (uint64_t)(exec->seconds * 1e9) : UINT64_MAX / 2;
+	uint64_t end_ns =
+		exec->seconds > 0 ? remote_now() + (uint64_t)(exec->seconds * 1e9) : UINT64_MAX / 2;
 	uint64_t size = strlen(exec->source);
 	struct remote_pipes pipes;
 	char *why = remote_ask(remote, interp, end_ns, &pipes);
 
 	answer->status = TOOL_FAILED;
 	if (!why) {
-		if (write_all(pipes.input, &size, sizeof(size)) && write_all(pipes.input, exec->source, size))
+		if (write_all(pipes.input, &size, sizeof(size)) &&
+		    write_all(pipes.input, exec->source, size))
 			why = follow(exec, interp, end_ns, &pipes, answer, label);
 		else
 			why = remote_text("interpreter %u: ended before the code", interp->number);
@@ -286,7 +300,8 @@ static void run_in(const struct exec *exec, const struct remote *remote, const s
 
 // --- all of them --------------------------------------------------------------------------------
 
-static void print_answers(const struct remote_interp *list, const struct answer *answers, size_t count)
+static void print_answers(const struct remote_interp *list, const struct answer *answers,
+			  size_t count)
 {
 	struct json_object *array = json_object_new_array();
 
@@ -296,26 +311,36 @@ static void print_answers(const struct remote_interp *list, const struct answer 
 		json_object_object_add(row, "interpreter", json_object_new_int64(list[i].number));
 		tool_add_text(row, "label", *list[i].label ? list[i].label : NULL);
 		json_object_object_add(row, "status", json_object_new_int(answers[i].status));
-		json_object_object_add(row, "stdout", json_object_new_string_len(answers[i].texts[0] ?: "", (int)answers[i].sizes[0]));
-		json_object_object_add(row, "stderr", json_object_new_string_len(answers[i].texts[1] ?: "", (int)answers[i].sizes[1]));
-		json_object_object_add(row, "error", answers[i].error ? json_object_new_string(answers[i].error) : NULL);
+		json_object_object_add(row, "stdout",
+				       json_object_new_string_len(answers[i].texts[0] ?: "",
+								  (int)answers[i].sizes[0]));
+		json_object_object_add(row, "stderr",
+				       json_object_new_string_len(answers[i].texts[1] ?: "",
+								  (int)answers[i].sizes[1]));
+		json_object_object_add(row, "error",
+				       answers[i].error ? json_object_new_string(answers[i].error)
+							: NULL);
 		json_object_array_add(array, row);
 	}
 	puts(json_object_to_json_string_ext(array, JSON_C_TO_STRING_PRETTY));
 	json_object_put(array);
 }
 
-// Leaves those that are meant: the one with the number, or all in which code can run, now or soon. Returns how many.
-static size_t choose(const struct exec *exec, const struct remote *remote, struct remote_interp *list, size_t count)
+// Leaves those that are meant: the one with the number, or all in which code can run, now or
+// soon. Returns how many.
+static size_t choose(const struct exec *exec, const struct remote *remote,
+		     struct remote_interp *list, size_t count)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		struct gorgon_debug_activity activity = {.state = GORGON_DEBUG_ENDED};
 		bool meant = exec->interp >= 0 ? list[i].number == (uint32_t)exec->interp
-			     : remote_read(remote, list[i].activity, &activity, sizeof(activity)) &&
-				       activity.state != GORGON_DEBUG_CREATED && activity.state != GORGON_DEBUG_ENDED &&
-				       activity.state != GORGON_DEBUG_ABANDONED;
+					       : remote_read(remote, list[i].activity, &activity,
+							     sizeof(activity)) &&
+							 activity.state != GORGON_DEBUG_CREATED &&
+							 activity.state != GORGON_DEBUG_ENDED &&
+							 activity.state != GORGON_DEBUG_ABANDONED;
 
 		if (meant)
 			list[kept++] = list[i];
@@ -326,7 +351,8 @@ static size_t choose(const struct exec *exec, const struct remote *remote, struc
 static int run_in_all(const struct exec *exec, struct remote *remote)
 {
 	size_t found = 0, count;
-	struct remote_interp *all = remote_list(remote, &found), *list = calloc(found + 1, sizeof(*list));
+	struct remote_interp *all = remote_list(remote, &found),
+			     *list = calloc(found + 1, sizeof(*list));
 	struct answer *answers;
 	int status = 0;
 
@@ -341,9 +367,11 @@ static int run_in_all(const struct exec *exec, struct remote *remote)
 		free(all);
 		free(list);
 		if (exec->interp >= 0)
-			fprintf(stderr, "gorgon: exec: process %d: has no interpreter %d\n", exec->pid, exec->interp);
+			fprintf(stderr, "gorgon: exec: process %d: has no interpreter %d\n",
+				exec->pid, exec->interp);
 		else
-			fprintf(stderr, "gorgon: exec: process %d: has no interpreter that runs\n", exec->pid);
+			fprintf(stderr, "gorgon: exec: process %d: has no interpreter that runs\n",
+				exec->pid);
 		return TOOL_FAILED;
 	}
 	answers = calloc(count, sizeof(*answers));
@@ -398,7 +426,8 @@ static int exec_parse(int key, char *arg, struct argp_state *argp)
 	case OPT_TIMEOUT:
 		exec->seconds = strtod(arg, &end);
 		if (end == arg || *end || !(exec->seconds >= 0 && exec->seconds <= SECONDS_MAX))
-			return tool_usage("exec: --timeout: %s: seconds expected, 0 to 1000000", arg);
+			return tool_usage("exec: --timeout: %s: seconds expected, 0 to 1000000",
+					  arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (!exec->pid)
@@ -416,21 +445,28 @@ int tool_exec(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
 		{NULL, 'c', "CODE", 0, "Run CODE in place of a file", 0},
-		{"interpreter", 'i', "N", 0, "Only in interpreter N; otherwise in all, one after the other", 0},
+		{"interpreter", 'i', "N", 0,
+		 "Only in interpreter N; otherwise in all, one after the other", 0},
 		{"timeout", OPT_TIMEOUT, "SECONDS", 0,
-		 "How long an interpreter may take for it (10). What has not begun then never will; what runs gets a "
-		 "KeyboardInterrupt. 0: for ever", 0},
-		{"json", OPT_JSON, NULL, 0, "Print a JSON array: for each interpreter its output, errors, status", 0},
+		 "How long an interpreter may take for it (10). What has not begun then never "
+		 "will; what runs gets a "
+		 "KeyboardInterrupt. 0: for ever",
+		 0},
+		{"json", OPT_JSON, NULL, 0,
+		 "Print a JSON array: for each interpreter its output, errors, status", 0},
 		{0},
 	};
 	static const struct argp argp = {
 		.options = options,
 		.parser = exec_parse,
 		.args_doc = "PID -c CODE\nPID FILE",
-		.doc = "Run Python in interpreters of a running process, on a thread of its own in each, in a namespace of its own. "
+		.doc = "Run Python in interpreters of a running process, on a thread of its own in "
+		       "each, in a namespace of its own. "
 		       "Whoever may trace the process may do this.\v"
-		       "Exit status: that of the code: 0, 1 if it raised an exception, what it gave sys.exit(); of several "
-		       "interpreters the first that is not 0. 2: the command line is wrong. 3: the code did not run, or did not "
+		       "Exit status: that of the code: 0, 1 if it raised an exception, what it "
+		       "gave sys.exit(); of several "
+		       "interpreters the first that is not 0. 2: the command line is wrong. 3: the "
+		       "code did not run, or did not "
 		       "end in time.\n\n"
 		       "Example: gorgon exec 4711 -i 2 -c 'import sys, traceback\n"
 		       "for frame in sys._current_frames().values(): traceback.print_stack(frame)'",
@@ -445,7 +481,9 @@ int tool_exec(int argc, char **argv)
 	if (!exec.pid)
 		return tool_usage("exec: a process's number expected");
 	if (!exec.code == !exec.file)
-		return tool_usage("exec: %s", exec.code ? "either -c CODE or FILE expected, not both" : "-c CODE or FILE expected");
+		return tool_usage("exec: %s", exec.code
+						      ? "either -c CODE or FILE expected, not both"
+						      : "-c CODE or FILE expected");
 	if ((status = make_source(&exec)))
 		return status;
 	signal(SIGPIPE, SIG_IGN); // the process may end

@@ -20,8 +20,8 @@ struct remote_interp;
 /* Another process, whose memory may be read and written. */
 struct remote {
 	pid_t pid;
-	int memory; /* /proc/PID/mem */
-	uint64_t request; /* address of its struct gorgon_debug_request */
+	int memory;                          /* /proc/PID/mem */
+	uint64_t request;                    /* address of its struct gorgon_debug_request */
 	const struct remote_interp *interps; /* all of them */
 	size_t interp_count;
 };
@@ -49,11 +49,17 @@ struct remote_pipes {
 	int input, output; /* output does not block */
 };
 
-/* Let an interpreter take a request until @end_ns, of CLOCK_MONOTONIC. NULL, or why not, malloc()ed. */
-char *remote_ask(const struct remote *remote, const struct remote_interp *interp, uint64_t end_ns, struct remote_pipes *ret);
+/* Let an interpreter take a request until @end_ns, of CLOCK_MONOTONIC. NULL, or why not,
+ * malloc()ed. */
+char *remote_ask(const struct remote *remote, const struct remote_interp *interp, uint64_t end_ns,
+		 struct remote_pipes *ret);
 /* Why nothing has come of a request. */
-#define REMOTE_BUSY "did not take the request in time, which was withdrawn: its code holds the GIL, or is in C for long"
-#define REMOTE_IDLE "did not take the request in time, which was withdrawn: nothing runs in it, and no thread of its host waits for anything"
+#define REMOTE_BUSY                                                                                \
+	"did not take the request in time, which was withdrawn: its code holds the GIL, or is in " \
+	"C for long"
+#define REMOTE_IDLE                                                                          \
+	"did not take the request in time, which was withdrawn: nothing runs in it, and no " \
+	"thread of its host waits for anything"
 uint64_t remote_now(void);
 /* printf() into malloc()ed memory. */
 char *remote_text(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: MIT
-// The process that `gorgon exec` speaks to: its memory, and the debug root in it (loader/ns/debug_root.h).
+// SPDX-License-Identifier: MIT The process that `gorgon exec` speaks to: its memory, and the
+// debug root in it (loader/ns/debug_root.h).
 //
-// The root is found by its name among the dynamic symbols of what the process has mapped, which are read from its memory: the files
-// may be in another container, or gone. What is read may be made up, and is only compared and printed.
+// The root is found by its name among the dynamic symbols of what the process has mapped, which
+// are read from its memory: the files may be in another container, or gone. What is read may be
+// made up, and is only compared and printed.
 
 #define _GNU_SOURCE
 #include "exec.h"
@@ -18,7 +19,7 @@
 
 #define INTERP_MAX 100000
 #define SYMBOL_MAX 1000000
-#define TRIES	   1000
+#define TRIES      1000
 
 char *remote_text(const char *format, ...)
 {
@@ -34,12 +35,14 @@ char *remote_text(const char *format, ...)
 
 bool remote_read(const struct remote *remote, uint64_t addr, void *bytes, size_t size)
 {
-	return addr <= INT64_MAX && pread(remote->memory, bytes, size, (off_t)addr) == (ssize_t)size;
+	return addr <= INT64_MAX &&
+	       pread(remote->memory, bytes, size, (off_t)addr) == (ssize_t)size;
 }
 
 bool remote_write(const struct remote *remote, uint64_t addr, const void *bytes, size_t size)
 {
-	return addr <= INT64_MAX && pwrite(remote->memory, bytes, size, (off_t)addr) == (ssize_t)size;
+	return addr <= INT64_MAX &&
+	       pwrite(remote->memory, bytes, size, (off_t)addr) == (ssize_t)size;
 }
 
 // --- the root -------------------------------------------------------------------------------
@@ -49,11 +52,15 @@ struct tables {
 };
 
 // The linker has added the bias to addresses in the dynamic section, or has not.
-static void read_dynamic(const struct remote *remote, uint64_t addr, uint64_t start, uint64_t bias, struct tables *ret)
+static void read_dynamic(const struct remote *remote, uint64_t addr, uint64_t start, uint64_t bias,
+			 struct tables *ret)
 {
 	Elf64_Dyn dyn;
 
-	for (unsigned i = 0; i < 200 && remote_read(remote, addr + i * sizeof(dyn), &dyn, sizeof(dyn)) && dyn.d_tag != DT_NULL; i++) {
+	for (unsigned i = 0;
+	     i < 200 && remote_read(remote, addr + i * sizeof(dyn), &dyn, sizeof(dyn)) &&
+	     dyn.d_tag != DT_NULL;
+	     i++) {
 		uint64_t value = dyn.d_un.d_ptr < start ? dyn.d_un.d_ptr + bias : dyn.d_un.d_ptr;
 
 		if (dyn.d_tag == DT_SYMTAB)
@@ -65,17 +72,21 @@ static void read_dynamic(const struct remote *remote, uint64_t addr, uint64_t st
 	}
 }
 
-static bool is_symbol(const struct remote *remote, const struct tables *tables, uint32_t index, const char *name, Elf64_Sym *ret)
+static bool is_symbol(const struct remote *remote, const struct tables *tables, uint32_t index,
+		      const char *name, Elf64_Sym *ret)
 {
 	char found[64];
 	size_t size = strlen(name) + 1;
 
-	return remote_read(remote, tables->symbols + index * sizeof(*ret), ret, sizeof(*ret)) && ret->st_shndx != SHN_UNDEF &&
-	       remote_read(remote, tables->names + ret->st_name, found, size) && !memcmp(found, name, size);
+	return remote_read(remote, tables->symbols + index * sizeof(*ret), ret, sizeof(*ret)) &&
+	       ret->st_shndx != SHN_UNDEF &&
+	       remote_read(remote, tables->names + ret->st_name, found, size) &&
+	       !memcmp(found, name, size);
 }
 
 // The run-time address of a symbol of the ELF file that is mapped at @start; 0: there is none.
-static uint64_t find_in_table(const struct remote *remote, const struct tables *tables, uint64_t bias, const char *name)
+static uint64_t find_in_table(const struct remote *remote, const struct tables *tables,
+			      uint64_t bias, const char *name)
 {
 	uint32_t head[4], hash = 5381, index, chain;
 	uint64_t buckets, chains;
@@ -87,7 +98,8 @@ static uint64_t find_in_table(const struct remote *remote, const struct tables *
 		return 0;
 	buckets = tables->hash + sizeof(head) + head[2] * UINT64_C(8);
 	chains = buckets + head[0] * UINT64_C(4);
-	if (!remote_read(remote, buckets + hash % head[0] * UINT64_C(4), &index, 4) || index < head[1])
+	if (!remote_read(remote, buckets + hash % head[0] * UINT64_C(4), &index, 4) ||
+	    index < head[1])
 		return 0;
 	for (unsigned i = 0; i < SYMBOL_MAX; i++, index++) {
 		if (!remote_read(remote, chains + (index - head[1]) * UINT64_C(4), &chain, 4))
@@ -108,11 +120,13 @@ static uint64_t find_symbol(const struct remote *remote, uint64_t start, const c
 	Elf64_Phdr phdr;
 	Elf64_Ehdr ehdr;
 
-	if (!remote_read(remote, start, &ehdr, sizeof(ehdr)) || memcmp(ehdr.e_ident, ELFMAG, SELFMAG) != 0 ||
-	    ehdr.e_ident[EI_CLASS] != ELFCLASS64 || ehdr.e_phentsize != sizeof(phdr))
+	if (!remote_read(remote, start, &ehdr, sizeof(ehdr)) ||
+	    memcmp(ehdr.e_ident, ELFMAG, SELFMAG) != 0 || ehdr.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    ehdr.e_phentsize != sizeof(phdr))
 		return 0;
 	for (unsigned i = 0; i < ehdr.e_phnum; i++) {
-		if (!remote_read(remote, start + ehdr.e_phoff + i * sizeof(phdr), &phdr, sizeof(phdr)))
+		if (!remote_read(remote, start + ehdr.e_phoff + i * sizeof(phdr), &phdr,
+				 sizeof(phdr)))
 			return 0;
 		if (phdr.p_type == PT_LOAD && !has_bias) {
 			bias = start - (phdr.p_vaddr - phdr.p_offset);
@@ -123,14 +137,17 @@ static uint64_t find_symbol(const struct remote *remote, uint64_t start, const c
 	}
 	if (dynamic)
 		read_dynamic(remote, bias + dynamic, start, bias, &tables);
-	return tables.hash && tables.symbols && tables.names ? find_in_table(remote, &tables, bias, name) : 0;
+	return tables.hash && tables.symbols && tables.names
+		       ? find_in_table(remote, &tables, bias, name)
+		       : 0;
 }
 
 static bool read_root(const struct remote *remote, uint64_t addr, struct gorgon_debug_root *ret)
 {
 	*ret = (struct gorgon_debug_root){0};
 	if (!remote_read(remote, addr, ret, offsetof(struct gorgon_debug_root, request)) ||
-	    memcmp(ret->magic, GORGON_DEBUG_MAGIC, sizeof(ret->magic)) != 0 || ret->version != GORGON_DEBUG_VERSION)
+	    memcmp(ret->magic, GORGON_DEBUG_MAGIC, sizeof(ret->magic)) != 0 ||
+	    ret->version != GORGON_DEBUG_VERSION)
 		return false;
 	return ret->size < sizeof(*ret) || remote_read(remote, addr, ret, sizeof(*ret));
 }
@@ -147,8 +164,8 @@ static uint64_t find_root(const struct remote *remote, FILE *maps)
 		uint64_t start, off;
 		int path = 0;
 
-		if (sscanf(line, "%lx-%*x %*s %lx %*s %*s %n", &start, &off, &path) != 2 || !path || line[path] != '/' || off ||
-		    !strcmp(line + path, before))
+		if (sscanf(line, "%lx-%*x %*s %lx %*s %*s %n", &start, &off, &path) != 2 || !path ||
+		    line[path] != '/' || off || !strcmp(line + path, before))
 			continue;
 		free(before);
 		before = strdup(line + path);
@@ -173,8 +190,10 @@ char *remote_open(pid_t pid, struct remote *ret)
 	snprintf(name, sizeof(name), "/proc/%d/mem", pid);
 	ret->memory = open(name, O_RDWR | O_CLOEXEC);
 	if (ret->memory < 0)
-		return errno == ENOENT ? remote_text("process %d: there is none with this number", pid)
-				       : remote_text("process %d: you may not trace it: %s", pid, strerror(errno));
+		return errno == ENOENT
+			       ? remote_text("process %d: there is none with this number", pid)
+			       : remote_text("process %d: you may not trace it: %s", pid,
+					     strerror(errno));
 	snprintf(name, sizeof(name), "/proc/%d/maps", pid);
 	maps = fopen(name, "re");
 	if (maps) {
@@ -183,7 +202,9 @@ char *remote_open(pid_t pid, struct remote *ret)
 	}
 	if (!root_addr || !read_root(ret, root_addr, &root)) {
 		remote_close(ret);
-		return remote_text("process %d: it has no interpreters of Gorgon (no gorgon_debug_root in use)", pid);
+		return remote_text("process %d: it has no interpreters of Gorgon (no "
+				   "gorgon_debug_root in use)",
+				   pid);
 	}
 	ret->request = root.size < sizeof(root) ? 0 : root.request;
 	if (ret->request)
@@ -191,9 +212,11 @@ char *remote_open(pid_t pid, struct remote *ret)
 	remote_close(ret);
 	if (root.size < sizeof(root))
 		return remote_text("process %d: its libgorgon is older than `gorgon exec`", pid);
-	return remote_text("process %d: it takes no requests: its host refuses them (gorgon_exec_refuse()), "
-			   "PYTHON_DISABLE_REMOTE_DEBUG is set, it has more rights than who has started it, or no Python has started yet",
-			   pid);
+	return remote_text(
+		"process %d: it takes no requests: its host refuses them (gorgon_exec_refuse()), "
+		"PYTHON_DISABLE_REMOTE_DEBUG is set, it has more rights than who has started it, "
+		"or no Python has started yet",
+		pid);
 }
 
 void remote_close(struct remote *remote)
@@ -203,9 +226,12 @@ void remote_close(struct remote *remote)
 
 // --- its interpreters -------------------------------------------------------------------------
 
-static bool read_interps(const struct remote *remote, const struct gorgon_debug_root *root, struct remote_interp *list, size_t *count)
+static bool read_interps(const struct remote *remote, const struct gorgon_debug_root *root,
+			 struct remote_interp *list, size_t *count)
 {
-	size_t size = root->ns_size < sizeof(struct gorgon_debug_ns) ? root->ns_size : sizeof(struct gorgon_debug_ns);
+	size_t size = root->ns_size < sizeof(struct gorgon_debug_ns)
+			      ? root->ns_size
+			      : sizeof(struct gorgon_debug_ns);
 	struct gorgon_debug_ns ns = {0};
 
 	*count = 0;
@@ -216,9 +242,12 @@ static bool read_interps(const struct remote *remote, const struct gorgon_debug_
 			return false;
 		if (ns.interp == GORGON_DEBUG_NO_INTERP || !ns.activity)
 			continue;
-		*interp = (struct remote_interp){
-			.number = ns.interp, .requests = ns.requests, .activity = ns.activity, .thread = (pid_t)ns.thread};
-		if (ns.label && !remote_read(remote, ns.label, interp->label, sizeof(interp->label) - 1))
+		*interp = (struct remote_interp){.number = ns.interp,
+						 .requests = ns.requests,
+						 .activity = ns.activity,
+						 .thread = (pid_t)ns.thread};
+		if (ns.label &&
+		    !remote_read(remote, ns.label, interp->label, sizeof(interp->label) - 1))
 			return false;
 		(*count)++;
 	}

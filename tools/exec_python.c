@@ -1,16 +1,18 @@
-// SPDX-License-Identifier: MIT
-// What `gorgon exec` has an interpreter run around the user's code, in front of which it puts `code`, `name` and `mode`.
+// SPDX-License-Identifier: MIT What `gorgon exec` has an interpreter run around the user's code,
+// in front of which it puts `code`, `name` and `mode`.
 //
-// The library gives it the ends of two pipes, take and give, and interrupt(ident). What it writes are frames: a byte that
-// says what it is, a 32-bit size, bytes. R: it may run now, if the command answers; O, E: output and errors of the code;
-// T: a traceback; X: the exit status. The end of `take` means that the command has gone, or that the time is up.
+// The library gives it the ends of two pipes, take and give, and interrupt(ident). What it writes
+// are frames: a byte that says what it is, a 32-bit size, bytes. R: it may run now, if the
+// command answers; O, E: output and errors of the code; T: a traceback; X: the exit status. The
+// end of `take` means that the command has gone, or that the time is up.
 
 #include "exec.h"
 
 const char exec_source[] =
 	"def serve():\n"
 	"    import io, os, sys, _thread\n"
-	"    guard, gone, me, running = _thread.allocate_lock(), _thread.allocate_lock(), _thread.get_ident(), True\n"
+	"    guard, gone, me, running = _thread.allocate_lock(), _thread.allocate_lock(), "
+	"_thread.get_ident(), True\n"
 	"\n"
 	"    def send(kind, data):\n"
 	"        frame = memoryview(kind + len(data).to_bytes(4, 'little') + data)\n"
@@ -40,7 +42,8 @@ const char exec_source[] =
 	"        if type(router).__name__ != 'GorgonRouter':\n"
 	"            router = GorgonRouter(router)\n"
 	"            setattr(sys, stream, router)\n"
-	"        router.streams[me] = io.TextIOWrapper(Pipe(kind), 'utf-8', 'backslashreplace', write_through=True)\n"
+	"        router.streams[me] = io.TextIOWrapper(Pipe(kind), 'utf-8', 'backslashreplace', "
+	"write_through=True)\n"
 	"\n"
 	"    def unroute(stream):\n"
 	"        router = getattr(sys, stream)\n"
@@ -59,14 +62,16 @@ const char exec_source[] =
 	"    def run():\n"
 	"        import traceback\n"
 	"        try:\n"
-	"            exec(compile(code, name, 'exec'), {'__name__': '__main__', '__file__': name, '__builtins__': __builtins__})\n"
+	"            exec(compile(code, name, 'exec'), {'__name__': '__main__', '__file__': name, "
+	"'__builtins__': __builtins__})\n"
 	"        except SystemExit as end:\n"
 	"            if end.code is None or isinstance(end.code, int):\n"
 	"                return (end.code or 0) & 255\n"
 	"            print(end.code, file=sys.stderr)\n"
 	"            return 1\n"
 	"        except BaseException as error:\n"
-	"            lines = traceback.format_exception(type(error), error, error.__traceback__.tb_next)\n"
+	"            lines = traceback.format_exception(type(error), error, "
+	"error.__traceback__.tb_next)\n"
 	"            send(b'T', ''.join(lines).encode('utf-8', 'backslashreplace'))\n"
 	"            return 1\n"
 	"        return 0\n"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A request to an interpreter of another process, as loader/ns/debug_root.h says.
 //
-// Python's main thread is told if it is in Python. If it waits in a system call, for a lock or for input, the library can begin
-// a thread there: only calls are taken in which the C library and allocators hold no lock. A thread that waits for a plain
-// mutex (FUTEX_WAIT) is not.
+// Python's main thread is told if it is in Python. If it waits in a system call, for a lock or
+// for input, the library can begin a thread there: only calls are taken in which the C library
+// and allocators hold no lock. A thread that waits for a plain mutex (FUTEX_WAIT) is not.
 
 #define _GNU_SOURCE
 #include "exec.h"
@@ -28,10 +28,12 @@
 #define PAUSE_MAX_US 20000
 
 static const long waits[] = {
-	SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg, SYS_accept, SYS_accept4, SYS_wait4, SYS_waitid, SYS_ppoll, SYS_pselect6,
-	SYS_epoll_pwait, SYS_epoll_pwait2, SYS_nanosleep, SYS_clock_nanosleep, SYS_rt_sigtimedwait, SYS_rt_sigsuspend,
+	SYS_read,      SYS_readv,           SYS_recvfrom,        SYS_recvmsg,
+	SYS_accept,    SYS_accept4,         SYS_wait4,           SYS_waitid,
+	SYS_ppoll,     SYS_pselect6,        SYS_epoll_pwait,     SYS_epoll_pwait2,
+	SYS_nanosleep, SYS_clock_nanosleep, SYS_rt_sigtimedwait, SYS_rt_sigsuspend,
 #ifdef SYS_poll
-	SYS_poll, SYS_select, SYS_epoll_wait, SYS_pause,
+	SYS_poll,      SYS_select,          SYS_epoll_wait,      SYS_pause,
 #endif
 };
 
@@ -66,7 +68,8 @@ static bool blocks_signal(const struct remote *remote, pid_t tid)
 	uint64_t blocked = 0;
 	char line[256];
 
-	while (file && fgets(line, sizeof(line), file) && sscanf(line, "SigBlk: %lx", &blocked) != 1)
+	while (file && fgets(line, sizeof(line), file) &&
+	       sscanf(line, "SigBlk: %lx", &blocked) != 1)
 		continue;
 	if (file)
 		fclose(file);
@@ -83,8 +86,9 @@ static bool is_waiting(const struct remote *remote, pid_t tid, struct wait *wait
 
 	if (!file)
 		return false;
-	found = fscanf(file, "%ld 0x%lx 0x%lx 0x%lx 0x%lx 0x%lx 0x%lx 0x%lx 0x%lx", &call, &args[0], &args[1], &args[2], &args[3],
-		       &args[4], &args[5], &wait->place.sp, &wait->place.pc);
+	found = fscanf(file, "%ld 0x%lx 0x%lx 0x%lx 0x%lx 0x%lx 0x%lx 0x%lx 0x%lx", &call, &args[0],
+		       &args[1], &args[2], &args[3], &args[4], &args[5], &wait->place.sp,
+		       &wait->place.pc);
 	fclose(file);
 	if (found != 9 || call < 0)
 		return false;
@@ -99,7 +103,8 @@ static bool is_waiting(const struct remote *remote, pid_t tid, struct wait *wait
 static bool has_same_files(const struct remote *remote, pid_t tid, pid_t main)
 {
 	(void)remote;
-	return !syscall(SYS_kcmp, tid, main, KCMP_FILES, 0, 0) && !syscall(SYS_kcmp, tid, main, KCMP_FS, 0, 0);
+	return !syscall(SYS_kcmp, tid, main, KCMP_FILES, 0, 0) &&
+	       !syscall(SYS_kcmp, tid, main, KCMP_FS, 0, 0);
 }
 
 // A thread that waits, @main if it does. 0: there is none.
@@ -117,8 +122,8 @@ static pid_t find_waiting(const struct remote *remote, pid_t main, struct wait *
 	while (dir && !ret && (entry = readdir(dir))) {
 		pid_t tid = atoi(entry->d_name);
 
-		if (tid && tid != main && has_same_files(remote, tid, main) && !blocks_signal(remote, tid) &&
-		    is_waiting(remote, tid, wait))
+		if (tid && tid != main && has_same_files(remote, tid, main) &&
+		    !blocks_signal(remote, tid) && is_waiting(remote, tid, wait))
 			ret = tid;
 	}
 	if (dir)
@@ -156,7 +161,8 @@ static const char *state_text(uint32_t state)
 	}
 }
 
-static void send_signal(const struct remote *remote, const struct remote_interp *interp, pid_t tid, const struct wait *wait)
+static void send_signal(const struct remote *remote, const struct remote_interp *interp, pid_t tid,
+			const struct wait *wait)
 {
 	siginfo_t info = {.si_signo = SIGURG, .si_code = SI_QUEUE, .si_errno = (int)wait->call};
 
@@ -169,7 +175,8 @@ static void send_signal(const struct remote *remote, const struct remote_interp 
 
 static void write_id(const struct remote *remote, uint64_t id)
 {
-	remote_write(remote, remote->request + offsetof(struct gorgon_debug_request, id), &id, sizeof(id));
+	remote_write(remote, remote->request + offsetof(struct gorgon_debug_request, id), &id,
+		     sizeof(id));
 }
 
 // Everything but the id, then that.
@@ -190,21 +197,23 @@ static bool is_in_another(const struct remote *remote, const struct remote_inter
 
 	for (size_t i = 0; i < remote->interp_count; i++)
 		if (remote->interps[i].thread == interp->thread &&
-		    remote_read(remote, remote->interps[i].activity, &activity, sizeof(activity)) && activity.main_calls)
+		    remote_read(remote, remote->interps[i].activity, &activity, sizeof(activity)) &&
+		    activity.main_calls)
 			return true;
 	return false;
 }
 
 // Writes the request and tells a thread, if one can be told now.
-static void ring(const struct remote *remote, const struct remote_interp *interp, const struct gorgon_debug_activity *activity,
-		 struct gorgon_debug_request *request)
+static void ring(const struct remote *remote, const struct remote_interp *interp,
+		 const struct gorgon_debug_activity *activity, struct gorgon_debug_request *request)
 {
 	pid_t main = find_main(remote, interp), tid = 0;
 	struct wait wait = {0};
 
 	if (activity->state == GORGON_DEBUG_STARTED)
 		tid = find_waiting(remote, main, &wait);
-	if (!tid && (activity->state == GORGON_DEBUG_RUNNING || activity->main_calls || is_in_another(remote, interp))) {
+	if (!tid && (activity->state == GORGON_DEBUG_RUNNING || activity->main_calls ||
+		     is_in_another(remote, interp))) {
 		wait = (struct wait){0};
 		tid = main;
 	}
@@ -216,29 +225,36 @@ static void ring(const struct remote *remote, const struct remote_interp *interp
 	send_signal(remote, interp, tid, &wait);
 }
 
-// Whether one of the requests was answered: several ids, because a thread may be told again. @taken: one was, or will be.
-static bool is_answered(const struct remote *remote, uint64_t first, const struct gorgon_debug_request *request,
+// Whether one of the requests was answered: several ids, because a thread may be told again.
+// @taken: one was, or will be.
+static bool is_answered(const struct remote *remote, uint64_t first,
+			const struct gorgon_debug_request *request,
 			struct gorgon_debug_request *ret, bool *taken)
 {
 	struct gorgon_debug_request again;
 
-	if (!remote_read(remote, remote->request, ret, sizeof(*ret)) || !remote_read(remote, remote->request, &again, sizeof(again)))
+	if (!remote_read(remote, remote->request, ret, sizeof(*ret)) ||
+	    !remote_read(remote, remote->request, &again, sizeof(again)))
 		return false;
 	*taken = request->id != first && !ret->id;
-	return ret->answered - first - 1 < request->id - first && !memcmp(ret, &again, sizeof(again));
+	return ret->answered - first - 1 < request->id - first &&
+	       !memcmp(ret, &again, sizeof(again));
 }
 
-static char *open_pipes(const struct remote *remote, const struct remote_interp *interp, const struct gorgon_debug_request *answer,
-			struct remote_pipes *ret)
+static char *open_pipes(const struct remote *remote, const struct remote_interp *interp,
+			const struct gorgon_debug_request *answer, struct remote_pipes *ret)
 {
 	char name[96];
 
 	if (!answer->tid)
-		return remote_text("interpreter %u: no thread can begin there: %s", interp->number, strerror(answer->input));
+		return remote_text("interpreter %u: no thread can begin there: %s", interp->number,
+				   strerror(answer->input));
 	ret->tid = (pid_t)answer->tid;
-	snprintf(name, sizeof(name), "/proc/%d/task/%d/fd/%d", remote->pid, ret->tid, answer->output);
+	snprintf(name, sizeof(name), "/proc/%d/task/%d/fd/%d", remote->pid, ret->tid,
+		 answer->output);
 	ret->output = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	snprintf(name, sizeof(name), "/proc/%d/task/%d/fd/%d", remote->pid, ret->tid, answer->input);
+	snprintf(name, sizeof(name), "/proc/%d/task/%d/fd/%d", remote->pid, ret->tid,
+		 answer->input);
 	ret->input = ret->output < 0 ? -1 : open(name, O_WRONLY | O_CLOEXEC);
 	if (ret->input >= 0)
 		return NULL;
@@ -247,7 +263,8 @@ static char *open_pipes(const struct remote *remote, const struct remote_interp 
 	return remote_text("interpreter %u: %s: %s", interp->number, name, strerror(errno));
 }
 
-static char *ask_until(const struct remote *remote, const struct remote_interp *interp, uint64_t end_ns, struct remote_pipes *ret)
+static char *ask_until(const struct remote *remote, const struct remote_interp *interp,
+		       uint64_t end_ns, struct remote_pipes *ret)
 {
 	uint64_t pause_us = PAUSE_MIN_US, first, now;
 	struct gorgon_debug_request request = {.target = interp->requests}, answer;
@@ -261,7 +278,8 @@ static char *ask_until(const struct remote *remote, const struct remote_interp *
 		if (!remote_read(remote, interp->activity, &activity, sizeof(activity)))
 			return remote_text("interpreter %u: has gone", interp->number);
 		if (state_text(activity.state))
-			return remote_text("interpreter %u: %s", interp->number, state_text(activity.state));
+			return remote_text("interpreter %u: %s", interp->number,
+					   state_text(activity.state));
 		request.timeout_ms = (end_ns - now) / 1000000 + 1;
 		if (!taken)
 			ring(remote, interp, &activity, &request);
@@ -272,10 +290,13 @@ static char *ask_until(const struct remote *remote, const struct remote_interp *
 	}
 	write_id(remote, 0);
 	return remote_text("interpreter %u: %s", interp->number,
-			   activity.state == GORGON_DEBUG_RUNNING || activity.main_calls ? REMOTE_BUSY : REMOTE_IDLE);
+			   activity.state == GORGON_DEBUG_RUNNING || activity.main_calls
+				   ? REMOTE_BUSY
+				   : REMOTE_IDLE);
 }
 
-char *remote_ask(const struct remote *remote, const struct remote_interp *interp, uint64_t end_ns, struct remote_pipes *ret)
+char *remote_ask(const struct remote *remote, const struct remote_interp *interp, uint64_t end_ns,
+		 struct remote_pipes *ret)
 {
 	char *why;
 
@@ -283,12 +304,16 @@ char *remote_ask(const struct remote *remote, const struct remote_interp *interp
 		struct gorgon_debug_activity activity = {0};
 
 		remote_read(remote, interp->activity, &activity, sizeof(activity));
-		return remote_text("interpreter %u: %s", interp->number,
-				   state_text(activity.state) ?: "takes no requests: other isolations than the loader's cannot");
+		return remote_text(
+			"interpreter %u: %s", interp->number,
+			state_text(activity.state)
+				?: "takes no requests: other isolations than the loader's cannot");
 	}
 	while (flock(remote->memory, LOCK_EX | LOCK_NB)) {
 		if (remote_now() >= end_ns)
-			return remote_text("interpreter %u: others ask the same process, and were not done in time", interp->number);
+			return remote_text("interpreter %u: others ask the same process, and were "
+					   "not done in time",
+					   interp->number);
 		usleep(1000);
 	}
 	why = ask_until(remote, interp, end_ns, ret);

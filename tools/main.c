@@ -15,8 +15,10 @@ static const struct command {
 } commands[] = {
 	{"run", tool_run, "run a program in one or several interpreters"},
 	{"exec", tool_exec, "run Python in interpreters of a running process"},
-	{"info", tool_info, "which CPython, its debug information, what is shared; what a library needs"},
-	{"doctor", tool_doctor, "look at this machine: what running and debugging need, and what to do"},
+	{"info", tool_info,
+	 "which CPython, its debug information, what is shared; what a library needs"},
+	{"doctor", tool_doctor,
+	 "look at this machine: what running and debugging need, and what to do"},
 	{"cache", tool_cache, "show or clear the files that are kept for debuggers"},
 	{"demo", tool_demo, "show what private interpreters are good for"},
 };

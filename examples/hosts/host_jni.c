@@ -1,14 +1,16 @@
-// SPDX-License-Identifier: MIT
-// The native methods of Host.java. An error of Gorgon's becomes a RuntimeException: the type of Python's exception, or what
-// else went wrong.
+// SPDX-License-Identifier: MIT The native methods of Host.java. An error of Gorgon's becomes a
+// RuntimeException: the type of Python's exception, or what else went wrong.
 
 #include <gorgon.h>
 #include <jni.h>
 
-static void throw(JNIEnv *env, struct gorgon_error *err)
+static void throw(JNIEnv * env, struct gorgon_error *err)
 {
 	const struct gorgon_exception *exception = gorgon_error_exception(err);
-	const char *text = exception ? exception->type : gorgon_error_code(err) == GORGON_ERROR_BUSY ? "busy" : gorgon_error_message(err);
+	const char *text = exception ? exception->type
+			   : gorgon_error_code(err) == GORGON_ERROR_BUSY
+				   ? "busy"
+				   : gorgon_error_message(err);
 
 	if (err)
 		(*env)->ThrowNew(env, (*env)->FindClass(env, "java/lang/RuntimeException"), text);
@@ -27,14 +29,17 @@ JNIEXPORT jlong JNICALL Java_Host_begin(JNIEnv *env, jclass class)
 	return (jlong)ret;
 }
 
-JNIEXPORT jlong JNICALL Java_Host_call(JNIEnv *env, jclass class, jlong interp, jstring function, jlong argument)
+JNIEXPORT jlong JNICALL Java_Host_call(JNIEnv *env, jclass class, jlong interp, jstring function,
+				       jlong argument)
 {
-	struct gorgon_value item = {.kind = GORGON_VALUE_INT, .integer = argument}, ret = {.kind = GORGON_VALUE_NONE};
+	struct gorgon_value item = {.kind = GORGON_VALUE_INT, .integer = argument},
+			    ret = {.kind = GORGON_VALUE_NONE};
 	const struct gorgon_value args = {.kind = GORGON_VALUE_LIST, .list = {&item, 1}};
 	const char *name = (*env)->GetStringUTFChars(env, function, NULL);
 
 	(void)class;
-	throw(env, gorgon_interp_call((struct gorgon_interp *)interp, NULL, name, &args, NULL, &ret));
+	throw(env,
+	      gorgon_interp_call((struct gorgon_interp *)interp, NULL, name, &args, NULL, &ret));
 	(*env)->ReleaseStringUTFChars(env, function, name);
 	return ret.kind == GORGON_VALUE_INT ? ret.integer : 0;
 }
@@ -57,7 +62,8 @@ JNIEXPORT void JNICALL Java_Host_destroy(JNIEnv *env, jclass class, jlong interp
 	throw(env, gorgon_interp_destroy((struct gorgon_interp *)interp));
 }
 
-// Faults of the interpreters are reported. Those by which the JVM finds null references are the JVM's.
+// Faults of the interpreters are reported. Those by which the JVM finds null references are the
+// JVM's.
 JNIEXPORT void JNICALL Java_Host_reportFaults(JNIEnv *env, jclass class)
 {
 	(void)class;

@@ -39,7 +39,7 @@
 #include <stdlib.h>
 
 // How long gorgon_ns_destroy() waits for threads that are about to end.
-#define THREAD_WAIT_MS	500
+#define THREAD_WAIT_MS  500
 #define THREAD_AGAIN_MS 20 // when it has waited before
 
 unsigned gorgon_version(void)
@@ -144,9 +144,11 @@ static void wake_threads(const struct gorgon_ns *ns)
 struct gorgon_error *gorgon_ns_wait_for_threads(struct gorgon_ns *ns)
 {
 	// Nobody waits again as long for threads that have stayed.
-	uint64_t until = gorgon_now() + (ns->waited ? THREAD_AGAIN_MS : THREAD_WAIT_MS) * 1000000ull;
+	uint64_t until =
+		gorgon_now() + (ns->waited ? THREAD_AGAIN_MS : THREAD_WAIT_MS) * 1000000ull;
 
-	if (ns->thread_count && ns->debug.interp != GORGON_DEBUG_NO_INTERP && !gorgon_parking_is_abandoned(ns))
+	if (ns->thread_count && ns->debug.interp != GORGON_DEBUG_NO_INTERP &&
+	    !gorgon_parking_is_abandoned(ns))
 		gorgon_waiting_end(ns);
 	while (ns->thread_count && gorgon_now() < until) {
 		if (ns->debug.interp != GORGON_DEBUG_NO_INTERP)

@@ -37,7 +37,7 @@ const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_blocks_part,
 	&gorgon_jit_mirror_part,
 	&gorgon_hidden_traceback_part, // knows where output goes, too
-	&gorgon_parking_part, // libpython's pthread_create() comes before all others'
+	&gorgon_parking_part,          // libpython's pthread_create() comes before all others'
 	&gorgon_loader_parts[0],
 	&gorgon_loader_parts[1],
 	&gorgon_loader_parts[2],

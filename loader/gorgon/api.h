@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** @file
- * What all headers of libgorgon need: the version, how functions are marked, the names of its types. Rules that hold for all
- * of them are in ../gorgon.h. */
+ * What all headers of libgorgon need: the version, how functions are marked, the names of
+ * its types. Rules that hold for all of them are in ../gorgon.h. */
 #ifndef GORGON_API_H
 #define GORGON_API_H
 

@@ -91,7 +91,7 @@ GORGON_API void gorgon_array_release(struct gorgon_array *array);
 struct gorgon_array_info {
 	void *data; /**< the first item */
 	struct gorgon_array_layout layout; /**< Lives as long as the array is held. */
-	bool writable; /**< whether this holder may write */
+	bool writable;                     /**< whether this holder may write */
 };
 
 /** Describe an array. */

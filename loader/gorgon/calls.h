@@ -35,19 +35,20 @@ extern "C" {
 enum gorgon_value_kind {
 	GORGON_VALUE_NONE = 0,
 	GORGON_VALUE_BOOL = 1,
-	GORGON_VALUE_INT = 2,	 /**< from -2^63 to 2^63-1; a larger number can cross as a string */
+	GORGON_VALUE_INT = 2, /**< from -2^63 to 2^63-1; a larger number can cross as a string */
 	GORGON_VALUE_FLOAT = 3,
 	GORGON_VALUE_STRING = 4, /**< UTF-8 without surrogates; zero bytes are allowed */
-	GORGON_VALUE_BYTES = 5,	 /**< bytes or a bytearray */
-	GORGON_VALUE_LIST = 6,	 /**< a list or a tuple */
+	GORGON_VALUE_BYTES = 5,  /**< bytes or a bytearray */
+	GORGON_VALUE_LIST = 6,   /**< a list or a tuple */
 	GORGON_VALUE_DICT = 7,
-	/** Passed in, memory that both sides look at: in the interpreter an ndarray (without numpy a
-	 * memoryview), writable if the array is. Every other object with a buffer, or with DLPack's
-	 * methods, comes out of an interpreter as an array that is the host's alone. It is over the
-	 * memory of an ndarray in a result if that is the host's (see gorgon.use_data_handler()) and
-	 * nothing in the interpreter refers to it any more; everything else is copied, also memory that
-	 * was passed in. What both sides are to look at goes under a name, see gorgon.share(). Scalars
-	 * of numpy that are not floats come out as arrays without dimensions. */
+	/** Passed in, memory that both sides look at: in the interpreter an ndarray (without
+	 * numpy a memoryview), writable if the array is. Every other object with a buffer, or
+	 * with DLPack's methods, comes out of an interpreter as an array that is the host's
+	 * alone. It is over the memory of an ndarray in a result if that is the host's (see
+	 * gorgon.use_data_handler()) and nothing in the interpreter refers to it any more;
+	 * everything else is copied, also memory that was passed in. What both sides are to look
+	 * at goes under a name, see gorgon.share(). Scalars of numpy that are not floats come out
+	 * as arrays without dimensions. */
 	GORGON_VALUE_ARRAY = 8,
 	/** Only passed in: an object of the interpreter that the host holds, see pyobjects.h. */
 	GORGON_VALUE_OBJECT = 9,

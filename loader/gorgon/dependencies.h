@@ -57,7 +57,7 @@ enum gorgon_import_source {
 /** A name that is taken from outside; see gorgon_imports_for_each(). Strings live during the call. */
 struct gorgon_import {
 	const char *object;  /**< Path of the private object that refers to it. */
-	const char *name; /**< the symbol that the object asks for */
+	const char *name;    /**< the symbol that the object asks for */
 	const char *version; /**< The version that the object asks for, or NULL. */
 	enum gorgon_import_source source; /**< who defines it */
 	const char *from;    /**< SYSTEM: path of the library. REPLACED: the reason. Otherwise NULL. */

@@ -73,12 +73,14 @@ struct gorgon_fault_opts {
  * After the report the signal takes its way as without it: to the handler that the host had installed before, or to
  * the default, which ends the process. Its core has the frames of the fault.
  *
- * A handler that the host had installed before is called first, and nothing is reported if it deals with the fault, where the
- * fault is not private code's: in code of the host and of its libraries, in code that the host has compiled while it runs, and
- * in the system's libraries when they are called from there. So a JVM may find null references by SIGSEGV. The same
- * holds for memory whose access is forbidden (SEGV_ACCERR), whoever touches it, such as the guard pages of a JVM's stacks;
- * with @c abandon only outside of private code. When the handler puts the default back, or abort() goes on, the report
- * follows. A handler that ends the process itself leaves no report.
+ * A handler that the host had installed before is called first, and nothing is reported if it
+ * deals with the fault, where the fault is not private code's: in code of the host and of its
+ * libraries, in code that the host has compiled while it runs, and in the system's libraries when
+ * they are called from there. So a JVM may find null references by SIGSEGV. The same holds for
+ * memory whose access is forbidden (SEGV_ACCERR), whoever touches it, such as the guard pages of
+ * a JVM's stacks; with @c abandon only outside of private code. When the handler puts the default
+ * back, or abort() goes on, the report follows. A handler that ends the process itself leaves no
+ * report.
  *
  * A program that has a handler of its own
  * for the signal (faulthandler, cysignals) keeps it, and nothing is reported when that handler deals with

@@ -18,8 +18,9 @@ extern "C" {
 /** What a function of the host answers; it lives during the call. */
 struct gorgon_answer;
 
-/** Answer a call with a copy of a value. A function that sets nothing answers None. The value is copied before this returns, so it
- * may lie on the caller's stack. @return GORGON_ERROR_ARGUMENT (the value exceeds the limits of calls.h). Since 0.1. */
+/** Answer a call with a copy of a value. A function that sets nothing answers None. The value is
+ * copied before this returns, so it may lie on the caller's stack. @return GORGON_ERROR_ARGUMENT
+ * (the value exceeds the limits of calls.h). Since 0.1. */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_answer_set(struct gorgon_answer *answer, const struct gorgon_value *value);
 
@@ -31,7 +32,8 @@ gorgon_answer_set(struct gorgon_answer *answer, const struct gorgon_value *value
  * @param message  UTF-8.
  * @return GORGON_ERROR_EXCEPTION, or GORGON_ERROR_NOMEM. Since 0.1.
  */
-GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_exception_create(const char *type, const char *message);
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_exception_create(const char *type,
+									  const char *message);
 
 /** Options of gorgon_function_create(). */
 struct gorgon_function_opts {
@@ -39,10 +41,11 @@ struct gorgon_function_opts {
 	const char *name; /**< `__name__`; copied */
 	const char *doc;  /**< `__doc__`, or NULL; copied */
 	/**
-	 * Called on whatever thread of the interpreter calls the function, by several threads at once if they do, without
-	 * the GIL: it may block, and may call this interpreter or another. What is no plain value in the arguments is a
-	 * GORGON_VALUE_OBJECT; a function that keeps such an object holds it (gorgon_pyobject_hold()). The call's arguments,
-	 * with their arrays, which are copies, live until the function returns.
+	 * Called on whatever thread of the interpreter calls the function, by several threads at
+	 * once if they do, without the GIL: it may block, and may call this interpreter or
+	 * another. What is no plain value in the arguments is a GORGON_VALUE_OBJECT; a function
+	 * that keeps such an object holds it (gorgon_pyobject_hold()). The call's arguments, with
+	 * their arrays, which are copies, live until the function returns.
 	 *
 	 * @param ctx     As in the options.
 	 * @param args    A LIST.
@@ -52,21 +55,24 @@ struct gorgon_function_opts {
 	 *         what a call of this library has returned), MemoryError for GORGON_ERROR_NOMEM, OSError for
 	 *         GORGON_ERROR_OS, and RuntimeError for others. It must not be left by longjmp() or an exception of C++.
 	 *
-	 * An interrupt of the interpreter is raised when the function has returned. An interpreter that is stopped while
-	 * the function runs waits for it or, when its time is up, is abandoned.
+	 * An interrupt of the interpreter is raised when the function has returned. An
+	 * interpreter that is stopped while the function runs waits for it or, when its time is
+	 * up, is abandoned.
 	 */
-	struct gorgon_error *(*call)(void *ctx, const struct gorgon_value *args, const struct gorgon_value *kwargs,
+	struct gorgon_error *(*call)(void *ctx, const struct gorgon_value *args,
+				     const struct gorgon_value *kwargs,
 				     struct gorgon_answer *answer);
 	void *ctx; /**< passed to the functions */
-	/** Called once, when Python has given up the function or the interpreter has ended; may be NULL. It may be called with the
-	 * GIL and must not call an interpreter. Never after a failure of gorgon_function_create(), nor for an interpreter that is
-	 * abandoned. */
+	/** Called once, when Python has given up the function or the interpreter has ended; may
+	 * be NULL. It may be called with the GIL and must not call an interpreter. Never after a
+	 * failure of gorgon_function_create(), nor for an interpreter that is abandoned. */
 	void (*destroy)(void *ctx);
 };
 
 /**
- * A callable of Python that calls a function of the host. gorgon_pyobject_set_attr() puts it into a module or another
- * object, and it may be passed as an argument (GORGON_VALUE_OBJECT). It does not cross to other interpreters.
+ * A callable of Python that calls a function of the host. gorgon_pyobject_set_attr() puts it into
+ * a module or another object, and it may be passed as an argument (GORGON_VALUE_OBJECT). It does
+ * not cross to other interpreters.
  *
  * @param      opts  Not NULL.
  * @param[out] ret   To be released with gorgon_pyobject_release(). The function lives as long as anybody in the interpreter
@@ -74,7 +80,8 @@ struct gorgon_function_opts {
  * @return and GORGON_ERROR_ARGUMENT (no name, or no function). Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
-gorgon_function_create(struct gorgon_interp *interp, const struct gorgon_function_opts *opts, struct gorgon_pyobject **ret);
+gorgon_function_create(struct gorgon_interp *interp, const struct gorgon_function_opts *opts,
+		       struct gorgon_pyobject **ret);
 
 #ifdef __cplusplus
 }

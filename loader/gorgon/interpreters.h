@@ -156,9 +156,10 @@ struct gorgon_interp_opts {
 	/** What the host calls it: a customer, a plug-in. Reports of faults and gorgon-symdump have it. At most 63 bytes, which are
 	 * copied; more is GORGON_ERROR_ARGUMENT. NULL: nothing. */
 	const char *label;
-	/** Give Python lines addresses, so that plain debuggers show Python frames and stop at Python lines; docs/mixed.md.
-	 * On x86-64, with CPython 3.11 to 3.13 and a program of gorgon_interp_main() or gorgon_interp_start(); elsewhere
-	 * GORGON_ERROR_UNSUPPORTED. Calls of Python functions take longer. */
+	/** Give Python lines addresses, so that plain debuggers show Python frames and stop at
+	 * Python lines; docs/mixed.md. On x86-64, with CPython 3.11 to 3.13 and a program of
+	 * gorgon_interp_main() or gorgon_interp_start(); elsewhere GORGON_ERROR_UNSUPPORTED.
+	 * Calls of Python functions take longer. */
 	bool python_lines;
 };
 

@@ -17,7 +17,7 @@ extern "C" {
 #define GORGON_KEEP_FILE_BYTES	 (UINT64_C(256) << 20)
 #define GORGON_KEEP_MEMORY_BYTES (UINT64_C(32) << 20) /**< of memory */
 #define GORGON_KEEP_IMPORT_BYTES (UINT64_C(64) << 20) /**< of plans of imports */
-#define GORGON_KEEP_SECONDS	 300u /**< and for how long, in seconds */
+#define GORGON_KEEP_SECONDS      300u                 /**< and for how long, in seconds */
 /** @} */
 
 /**

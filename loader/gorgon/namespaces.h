@@ -90,10 +90,11 @@ struct gorgon_ns_opts {
 	/** What its code may not do: flags of enum gorgon_deny. Other ways of isolation than GORGON_ISOLATE_LOADER
 	 * refuse it. Which environment its code sees is @c environment. */
 	unsigned deny;
-	/** Extension modules that may be imported with GORGON_DENY_EXTENSIONS, ended by NULL. They are shell patterns
-	 * of the names of their files (`_json.*`) or, with a slash, of whole paths. NULL is an empty list. An allowed
-	 * module may need any libraries. A list without GORGON_DENY_EXTENSIONS is refused with
-	 * GORGON_ERROR_ARGUMENT. The list is copied. */
+	/** Extension modules that may be imported with GORGON_DENY_EXTENSIONS, ended by NULL.
+	 * They are shell patterns of the names of their files (`_json.*`) or, with a slash, of
+	 * whole paths. NULL is an empty list. An allowed module may need any libraries. A list
+	 * without GORGON_DENY_EXTENSIONS is refused with GORGON_ERROR_ARGUMENT. The list is
+	 * copied. */
 	const char *const *extensions;
 	/** How many threads that its code has started may be there at a time: pthread_create() fails with EAGAIN beyond, which
 	 * is RuntimeError in Python. 0 for no limit. Threads of the host do not count. */

@@ -53,7 +53,7 @@ GORGON_API void gorgon_provider_close(const struct gorgon_provider *provider);
 /** A name and its address, for gorgon_table_find(). */
 struct gorgon_table_entry {
 	const char *name; /**< NULL after the last */
-	void *addr; /**< what the name means */
+	void *addr;       /**< what the name means */
 };
 
 /**

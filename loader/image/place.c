@@ -39,8 +39,8 @@ static uint64_t zones; // address of the first; 0 before first use
 static size_t zone_count;
 static struct gorgon_image *placed; // by offset
 
-// The thread sanitizer's runtime, where the host or this library is built with it: it ends a process that maps something
-// outside of what it knows as a program's.
+// The thread sanitizer's runtime, where the host or this library is built with it: it ends a
+// process that maps something outside of what it knows as a program's.
 extern void __tsan_init(void) __attribute__((weak));
 
 // Between a quarter and five eighths of the addresses of a program; programs that may lie anywhere begin behind that. The first thread's

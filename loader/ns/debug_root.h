@@ -73,7 +73,7 @@ struct gorgon_debug_root {
 	uint32_t thread_count;
 	uint32_t thread_size;   /* of struct gorgon_debug_thread */
 	uint64_t changed_head;  /* the struct gorgon_debug_ns that has changed last, or 0 */
-	uint64_t request;       /* the struct gorgon_debug_request, or 0: no interpreter takes requests */
+	uint64_t request; /* the struct gorgon_debug_request, or 0: no interpreter takes requests */
 };
 
 struct gorgon_debug_ns {
@@ -96,32 +96,36 @@ struct gorgon_debug_ns {
 	uint64_t label;         /* what the host calls its interpreter: a text, or 0 */
 	uint64_t job;           /* what the newest call of the host runs in it: a text, "" for none, or 0.
 				 * Changes without the sequence */
-	uint64_t requests;      /* what requests to its interpreter name as their target, or 0: it takes none */
+	uint64_t
+		requests; /* what requests to its interpreter name as their target, or 0: it takes none */
 };
 
 /*
- * The place for a request: that an interpreter runs Python code. Who may write to the memory of the process asks;
- * `gorgon exec` does. One at a time: whoever asks holds an exclusive flock(2) on /proc/PID/mem meanwhile.
+ * The place for a request: that an interpreter runs Python code. Who may write to the memory of
+ * the process asks; `gorgon exec` does. One at a time: whoever asks holds an exclusive flock(2)
+ * on /proc/PID/mem meanwhile.
  *
- * Write 0 to `id`, then the members after it, then a new `id`. Then send SIGURG to a thread of the process
- * (rt_tgsigqueueinfo(2), with `target` as its value), again and again, until `answered` is the id:
+ * Write 0 to `id`, then the members after it, then a new `id`. Then send SIGURG to a thread of
+ * the process (rt_tgsigqueueinfo(2), with `target` as its value), again and again, until
+ * `answered` is the id:
  * - to the thread that gorgon_debug_ns.thread names. It takes the request when it looks for signals;
  * - if no program runs in the interpreter, also to a thread that waits in a system call, with the same descriptors as
  *   that one. The signal then has in si_errno the number of the call, and behind its value, at the 32nd byte, a
  *   struct gorgon_debug_place, as /proc/PID/task/TID/syscall says. A thread is begun there, and the call repeated.
- * A thread of the interpreter then has two pipes, and waits for who asks to open them in /proc/PID/task/`tid`/fd, to write to
- * `input` a 64-bit number of bytes and as many bytes of Python source; that is run with
- * these names: take and give, the ends of the pipes that are the interpreter's, and interrupt(ident), which raises
- * KeyboardInterrupt on a thread. To withdraw a request, write 0 to `id`, or do not open the pipes.
+ * A thread of the interpreter then has two pipes, and waits for who asks to open them in
+ * /proc/PID/task/`tid`/fd, to write to `input` a 64-bit number of bytes and as many bytes of
+ * Python source; that is run with these names: take and give, the ends of the pipes that are the
+ * interpreter's, and interrupt(ident), which raises KeyboardInterrupt on a thread. To withdraw a
+ * request, write 0 to `id`, or do not open the pipes.
  */
 struct gorgon_debug_request {
-	uint64_t id;            /* 0 when there is none, or it was taken */
-	uint64_t target;        /* gorgon_debug_ns.requests */
-	uint64_t timeout_ms;    /* that the pipes are kept open for who asks */
-	uint64_t argument;      /* the first one of the system call in which a thread waits */
-	uint64_t answered;      /* the last request that was taken */
-	uint64_t tid;           /* 0: it could not be answered, and `input` is the error */
-	int32_t input, output;  /* descriptors */
+	uint64_t id;           /* 0 when there is none, or it was taken */
+	uint64_t target;       /* gorgon_debug_ns.requests */
+	uint64_t timeout_ms;   /* that the pipes are kept open for who asks */
+	uint64_t argument;     /* the first one of the system call in which a thread waits */
+	uint64_t answered;     /* the last request that was taken */
+	uint64_t tid;          /* 0: it could not be answered, and `input` is the error */
+	int32_t input, output; /* descriptors */
 };
 
 /* Where a thread waits; zeros when it does not. */

@@ -79,8 +79,9 @@ struct gorgon_ns {
 	struct gorgon_ns_user user;
 	bool ends_threads; /* those that can be ended, when they are woken; atomic, see ../process/waiting.c */
 	bool waited; /* for its threads, in vain; under the lock */
-	/* Threads that were ended so and that private code may still join, and whether another thread has ended since, which
-	 * may have joined them; under the lock. See ../process/pthread_create.c. */
+	/* Threads that were ended so and that private code may still join, and whether another
+	 * thread has ended since, which may have joined them; under the lock. See
+	 * ../process/pthread_create.c. */
 	struct gorgon_left_thread *left_threads;
 	bool others_ended;
 	bool abandoned; /* its code never gets a lock of CPython again; atomic, see ../process/parking.c */

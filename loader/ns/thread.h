@@ -19,11 +19,12 @@ struct gorgon_tls_slot {
 	void *block;
 };
 
-/* How many times a thread has begun to hold a lock under which it is not interrupted; see ../process/shield.c. */
+/* How many times a thread has begun to hold a lock under which it is not interrupted; see
+ * ../process/shield.c. */
 struct gorgon_shields {
-	unsigned all;	/* atomic */
+	unsigned all;   /* atomic */
 	unsigned whole; /* of them those in which not even a blocking call is interrupted; atomic */
-	bool sigint;	/* a SIGINT came meanwhile; atomic */
+	bool sigint;    /* a SIGINT came meanwhile; atomic */
 	bool interrupt; /* an interrupt of the main thread came meanwhile; atomic */
 };
 
@@ -48,9 +49,10 @@ struct gorgon_thread {
 	void *altstack; /* its alternate signal stack, if we have made it; see altstack.c */
 	size_t altstack_size;
 	bool has_altstack; /* it has been provided with one, or has its own */
-	bool dropped; /* it ends without running private code; see ../process/waiting.c */
+	bool dropped;      /* it ends without running private code; see ../process/waiting.c */
 	void *stack_bottom; /* of a thread that private code has started, or NULL: unknown */
-	unsigned streams; /* how often it has the lock of a stream (FILE) that it has asked for; see ../process/streams.c */
+	unsigned
+		streams; /* how often it has the lock of a stream (FILE) that it has asked for; see ../process/streams.c */
 	struct gorgon_shields shields;
 	void *start_env; /* of a thread that private code has started: the jmp_buf by which it can leave; see ../process/pthread_create.c */
 };

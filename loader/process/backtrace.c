@@ -23,7 +23,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#define RED_ZONE 128 // below the stack pointer, which functions that call none may use (psABI, 3.2.2)
+#define RED_ZONE \
+	128     // below the stack pointer, which functions that call none may use (psABI, 3.2.2)
 #define DEPTH 8 // of DW_CFA_remember_state, and of an expression's stack times two
 
 // --- reading ------------------------------------------------------------------------------------
@@ -119,9 +120,11 @@ struct bounds {
 	uint64_t low, high;
 };
 
-// Read what is at an address of the stack. Damaged unwind tables may name any address, even NULL. Reading it is a fault then: the
-// caller of the walk catches the fault, and a sanitizer must not report it; or there are bounds, and what is not in them is 0.
-static __attribute__((no_sanitize("address", "undefined"))) uint64_t backtrace_load(uint64_t addr, const struct bounds *bounds)
+// Read what is at an address of the stack. Damaged unwind tables may name any address, even NULL.
+// Reading it is a fault then: the caller of the walk catches the fault, and a sanitizer must not
+// report it; or there are bounds, and what is not in them is 0.
+static __attribute__((no_sanitize("address", "undefined"))) uint64_t
+backtrace_load(uint64_t addr, const struct bounds *bounds)
 {
 	uint64_t ret;
 
@@ -569,7 +572,8 @@ static bool backtrace_restore(const struct rule *rule, uint64_t old, const uint6
 }
 
 // From a frame to its caller's. False: there is none, or nobody knows it.
-static bool backtrace_step(uint64_t *registers, bool interrupted, const struct bounds *bounds, bool *caller_interrupted)
+static bool backtrace_step(uint64_t *registers, bool interrupted, const struct bounds *bounds,
+			   bool *caller_interrupted)
 {
 	struct row row = {.cfa_register = REGISTERS}, first;
 	uint64_t next[REGISTERS], cfa, pc = registers[PC] - !interrupted;
@@ -595,7 +599,8 @@ static bool backtrace_step(uint64_t *registers, bool interrupted, const struct b
 	next[SP] = cfa;
 	for (unsigned i = 0; i < REGISTERS; i++)
 		if ((i != SP || row.rules[i].kind != SAME) &&
-		    !backtrace_restore(&row.rules[i], registers[i], registers, cfa, bounds, &next[i]))
+		    !backtrace_restore(&row.rules[i], registers[i], registers, cfa, bounds,
+				       &next[i]))
 			return false;
 	// A stack that does not get shorter is damaged, unless a function that calls none was interrupted, which
 	// may have nothing on the stack; a handler may have had another stack.
@@ -636,7 +641,8 @@ void gorgon_backtrace(const void *context, struct gorgon_frame *frames, size_t c
 	}
 }
 
-size_t gorgon_backtrace_below(const void *context, uint64_t top, struct gorgon_frame *frames, size_t capacity)
+size_t gorgon_backtrace_below(const void *context, uint64_t top, struct gorgon_frame *frames,
+			      size_t capacity)
 {
 	uint64_t registers[REGISTERS];
 	struct bounds bounds;

@@ -21,10 +21,13 @@ struct gorgon_frame {
  */
 void gorgon_backtrace(const void *context, struct gorgon_frame *frames, size_t capacity, volatile size_t *count);
 
-/* The same, but nothing is read that is not on the stack, which ends below @top: for a caller that catches no faults. */
-size_t gorgon_backtrace_below(const void *context, uint64_t top, struct gorgon_frame *frames, size_t capacity);
+/* The same, but nothing is read that is not on the stack, which ends below @top: for a caller
+ * that catches no faults. */
+size_t gorgon_backtrace_below(const void *context, uint64_t top, struct gorgon_frame *frames,
+			      size_t capacity);
 
-/* The first address of the function at @pc, and in @end that behind it, by its unwind table. 0: there is none. */
+/* The first address of the function at @pc, and in @end that behind it, by its unwind table. 0:
+ * there is none. */
 uint64_t gorgon_backtrace_function(uint64_t pc, uint64_t *end);
 
 #endif

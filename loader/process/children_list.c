@@ -85,7 +85,8 @@ static struct record *add_record(struct gorgon_children *owner, pid_t pid)
 		return NULL;
 	record = unused;
 	unused = record->next;
-	*record = (struct record){.prev = last, .owner = owner, .child = {.pid = pid, .serial = ++serials}};
+	*record = (struct record){
+		.prev = last, .owner = owner, .child = {.pid = pid, .serial = ++serials}};
 	*(last ? &last->next : &first) = record;
 	last = record;
 	return record;
@@ -117,7 +118,8 @@ static struct record *find_child(struct gorgon_child child)
 
 static bool is_wanted(const struct record *record)
 {
-	return !record->owner || record->child.unwanted || (record->owner->waiting && !record->told);
+	return !record->owner || record->child.unwanted ||
+	       (record->owner->waiting && !record->told);
 }
 
 static void children_wake(struct gorgon_children *children)

@@ -128,7 +128,8 @@ static void watch_look(struct watch *watch)
 			continue;
 		if (gorgon_children_tell_end(child)) {
 			waitid(P_PID, (id_t)child.pid, &info, WEXITED | WNOHANG);
-			// Not before: its owner would have its status, as of a child that nobody knows.
+			// Not before: its owner would have its status, as of a child that nobody
+			// knows.
 			gorgon_children_forget(child);
 		}
 	}

@@ -65,19 +65,19 @@ struct database {
 };
 
 // Databases of the name service switch. @... is the argument of set...ent().
-#define SWITCHED(name, ...)                                                                        \
-	static void open_##name(void)                                                      \
-	{                                                                                  \
-		set##name##ent(__VA_ARGS__);                                                       \
+#define SWITCHED(name, ...)                  \
+	static void open_##name(void)        \
+	{                                    \
+		set##name##ent(__VA_ARGS__); \
 	}
-#define READ(name, type)                                                                           \
-	static int read_##name(union entry *ret, struct gorgon_buffer *buffer, void **found)        \
-	{                                                                                          \
-		struct type *entry = NULL;                                                         \
-		int code = get##name##ent_r(&ret->type, buffer->data, buffer->size, &entry);       \
-                                                                                                   \
-		*found = entry;                                                                    \
-		return code;                                                                       \
+#define READ(name, type)                                                                     \
+	static int read_##name(union entry *ret, struct gorgon_buffer *buffer, void **found) \
+	{                                                                                    \
+		struct type *entry = NULL;                                                   \
+		int code = get##name##ent_r(&ret->type, buffer->data, buffer->size, &entry); \
+                                                                                             \
+		*found = entry;                                                              \
+		return code;                                                                 \
 	}
 
 SWITCHED(pw)
@@ -302,7 +302,8 @@ static int step_into(struct walk *walk, void *ret, char *buffer, size_t size)
 {
 	if (!walk->next)
 		return say_end(walk);
-	if (gorgon_record_copy(walk->database->record, walk->next->record, ret, buffer, size) > size)
+	if (gorgon_record_copy(walk->database->record, walk->next->record, ret, buffer, size) >
+	    size)
 		return errno = ERANGE;
 	walk->next = walk->next->next;
 	return 0;

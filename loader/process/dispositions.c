@@ -69,8 +69,9 @@ static void add_wish(const struct sigaction *action, struct wishes *ret)
 	sigorset(&ret->mask, &ret->mask, &action->sa_mask);
 }
 
-// What a worker ignores the process does not, but for what a system call sends to its own thread. What the worker's
-// threads send themselves with raise() must not end the process all the same: the dispatcher drops it.
+// What a worker ignores the process does not, but for what a system call sends to its own thread.
+// What the worker's threads send themselves with raise() must not end the process all the same:
+// the dispatcher drops it.
 static void ask_views(int number, struct wishes *ret)
 {
 	for (struct gorgon_signals *view = known->views; view; view = view->next) {
@@ -79,7 +80,9 @@ static void ask_views(int number, struct wishes *ret)
 		if (view->set & bit(number) && is_function((brief)wanted->sa_handler))
 			add_wish(wanted, ret);
 		else if (view->set & bit(number) && wanted->sa_handler == SIG_IGN)
-			*(!view->is_worker || number == SIGPIPE || number == SIGXFSZ ? &ret->ignore : &ret->own_ignore) = true;
+			*(!view->is_worker || number == SIGPIPE || number == SIGXFSZ
+				  ? &ret->ignore
+				  : &ret->own_ignore) = true;
 	}
 }
 
@@ -106,7 +109,8 @@ void gorgon_signals_install(int number, gorgon_signals_handler *dispatch)
 	hosts = is_function((brief)known->host[number].sa_handler);
 	ask_views(number, &wishes);
 	ask_timers(number, &wishes);
-	wishes.function |= wake || fault || (wishes.own_ignore && gorgon_signals_end_by_default(number));
+	wishes.function |=
+		wake || fault || (wishes.own_ignore && gorgon_signals_end_by_default(number));
 	wishes.ends_calls |= wake;
 	known->dispatched &= ~bit(number);
 	known->ignored &= ~bit(number);

@@ -30,7 +30,8 @@ static bool is_locking(const char *function)
 
 static bool is_libc(const struct gorgon_fault_place *place)
 {
-	return gorgon_fault_place_is_in(place, "libc.so") || gorgon_fault_place_is_in(place, "libm.so");
+	return gorgon_fault_place_is_in(place, "libc.so") ||
+	       gorgon_fault_place_is_in(place, "libm.so");
 }
 
 // The frame that the first signal has interrupted: a handler may have handed the fault on by raising it again.

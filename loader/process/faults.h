@@ -27,7 +27,8 @@ void gorgon_fault_recover(void);
  * that a fault ends the process. Safe in signal handlers. */
 bool gorgon_fault_guard(void (*part)(void));
 
-/* Allow the signals that a guarded part may cause, in the handler of one of them. @saved: the mask, to be put back. */
+/* Allow the signals that a guarded part may cause, in the handler of one of them. @saved: the
+ * mask, to be put back. */
 void gorgon_faults_allow(sigset_t *saved);
 
 #endif

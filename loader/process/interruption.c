@@ -56,7 +56,8 @@ static __thread bool pretends __attribute__((tls_model("initial-exec")));
 static __thread bool ignores __attribute__((tls_model("initial-exec")));
 static __thread bool asked __attribute__((tls_model("initial-exec")));
 static __thread bool looks __attribute__((tls_model("initial-exec"))); // for a SIGINT, as the main thread
-static __thread bool blocks __attribute__((tls_model("initial-exec"))); // who looks now finds an interrupt that a shield kept
+static __thread bool blocks __attribute__((
+	tls_model("initial-exec"))); // who looks now finds an interrupt that a shield kept
 
 static bool interruption_begin(void *state, struct gorgon_ns *ns)
 {
@@ -118,7 +119,8 @@ static struct gorgon_ns *request_of(const struct gorgon_thread *thread)
 	return __atomic_load_n(&thread->interrupt, __ATOMIC_ACQUIRE);
 }
 
-// When Python only runs finalisers it handles no signals, and CPython 3.11.2 reads what it has freed of their handlers.
+// When Python only runs finalisers it handles no signals, and CPython 3.11.2 reads what it has
+// freed of their handlers.
 static void trip(const struct gorgon_interruption *state, int number)
 {
 	if (state->python.trip && !(state->python.is_finalizing && state->python.is_finalizing()))
@@ -148,15 +150,17 @@ static __attribute__((noinline)) pthread_t interruption_answer(struct gorgon_int
 	// What was kept for a shield may interrupt a blocking call.
 	if (!asked)
 		blocks = false;
-	// Another thread that was interrupted may have taken the signal that told of it: the request is still there.
+	// Another thread that was interrupted may have taken the signal that told of it: the
+	// request is still there.
 	if (!asked && state->python.trip && !gorgon_shield_is_whole() &&
 	    (gorgon_shield_has_kept() ||
 	     (thread && pthread_self() == state->python.main && request_of(thread) == state->ns)) &&
 	    is_look_for_signals(state))
 		trip_kept(state);
 	// Making the signal known asks which thread this is, too. The main thread finds it by itself.
-	if (asked || pthread_self() == state->python.main || ignores || !thread || request_of(thread) != state->ns || !state->python.trip ||
-	    gorgon_shield_is_whole() || !is_look_for_signals(state))
+	if (asked || pthread_self() == state->python.main || ignores || !thread ||
+	    request_of(thread) != state->ns || !state->python.trip || gorgon_shield_is_whole() ||
+	    !is_look_for_signals(state))
 		return pretends && !asked ? state->python.main : pthread_self();
 	// Python is about to handle all signals that wait. A SIGINT is for the call on the main thread.
 	asked = looks = true;

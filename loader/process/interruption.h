@@ -23,7 +23,7 @@ struct gorgon_interruption_python {
 	pthread_t main;			    /* the thread that Python takes for its main thread */
 	struct gorgon_code_range checks[3]; /* functions that look for signals, on the main thread only */
 	int (*trip)(int number);	    /* lets the next look find the signal */
-	int (*is_finalizing)(void);	    /* whether only finalisers still run, or NULL */
+	int (*is_finalizing)(void);         /* whether only finalisers still run, or NULL */
 	int (*take_interrupt)(void);	    /* whether a look would find SIGINT, which it does not any more; on the main thread only */
 };
 
@@ -55,8 +55,8 @@ bool gorgon_interruption_take(struct gorgon_interruption *state);
 
 /* Whether a thread of the process holds a lock of importlib's; see shield.h. With the GIL. */
 bool gorgon_interruption_is_shielded(pthread_t thread);
-/* Whether the calling main thread, which handles GORGON_SIGNAL_RESERVED under a shield, is in a blocking call, which may be
- * interrupted all the same. */
+/* Whether the calling main thread, which handles GORGON_SIGNAL_RESERVED under a shield, is in a
+ * blocking call, which may be interrupted all the same. */
 bool gorgon_interruption_blocks(void);
 /* Whether the calling thread has a request. */
 bool gorgon_interruption_is_requested(const struct gorgon_interruption *state);

@@ -102,7 +102,8 @@ static void logins_in_child(void *state)
 	logins->count = logins->next = 0;
 }
 
-#define BOUND(name, target) {name, target, 0, 0, GORGON_OWN, "the position in the file is the program's"}
+#define BOUND(name, target) \
+	{name, target, 0, 0, GORGON_OWN, "the position in the file is the program's"}
 
 static const struct gorgon_bound bound[] = {
 	BOUND("setutxent", restart),

@@ -25,19 +25,19 @@
 
 // Each function has a place for its result. @F(function, type, parameters, arguments) is a function
 // without an h_errno, @H with an h_errno. A result is a `struct type`, and its record has that name too.
-#define LOOKUPS(F, H)                                                                              \
-	F(getpwnam, passwd, (const char *name, struct state *state), name)                         \
-	F(getpwuid, passwd, (uid_t uid, struct state *state), uid)                                 \
-	F(getgrnam, group, (const char *name, struct state *state), name)                          \
-	F(getgrgid, group, (gid_t gid, struct state *state), gid)                                  \
-	F(getspnam, spwd, (const char *name, struct state *state), name)                           \
-	F(getservbyname, servent, (const char *name, const char *protocol, struct state *state),   \
-	  name, protocol)                                                                          \
-	F(getservbyport, servent, (int port, const char *protocol, struct state *state), port,     \
-	  protocol)                                                                                \
-	F(getprotobyname, protoent, (const char *name, struct state *state), name)                 \
-	H(gethostbyname, hostent, (const char *name, struct state *state), name)                   \
-	H(gethostbyaddr, hostent,                                                                  \
+#define LOOKUPS(F, H)                                                                            \
+	F(getpwnam, passwd, (const char *name, struct state *state), name)                       \
+	F(getpwuid, passwd, (uid_t uid, struct state * state), uid)                              \
+	F(getgrnam, group, (const char *name, struct state *state), name)                        \
+	F(getgrgid, group, (gid_t gid, struct state * state), gid)                               \
+	F(getspnam, spwd, (const char *name, struct state *state), name)                         \
+	F(getservbyname, servent, (const char *name, const char *protocol, struct state *state), \
+	  name, protocol)                                                                        \
+	F(getservbyport, servent, (int port, const char *protocol, struct state *state), port,   \
+	  protocol)                                                                              \
+	F(getprotobyname, protoent, (const char *name, struct state *state), name)               \
+	H(gethostbyname, hostent, (const char *name, struct state *state), name)                 \
+	H(gethostbyaddr, hostent,                                                                \
 	  (const void *addr, socklen_t size, int family, struct state *state), addr, size, family)
 
 #define PLACE(function, type, parameters, ...) struct gorgon_kept function;

@@ -26,9 +26,10 @@
 // (../python/call.c). It is left with the mutex released, and CPython's state is whole: the thread has a state in Python and waits
 // for nothing.
 //
-// Threads that start. CPython frees the states of all threads when it is finalised. A thread that has just been started writes to
-// its state before it asks for the GIL, and after that it compares the address only. So who starts a thread, and has the GIL,
-// waits until the new thread locks a mutex of CPython's, which is the GIL's: whoever finalises has the GIL later.
+// Threads that start. CPython frees the states of all threads when it is finalised. A thread that
+// has just been started writes to its state before it asks for the GIL, and after that it
+// compares the address only. So who starts a thread, and has the GIL, waits until the new thread
+// locks a mutex of CPython's, which is the GIL's: whoever finalises has the GIL later.
 //
 // `lock` is a leaf, and guards the lists of mutexes and the counts of threads that start.
 
@@ -69,14 +70,15 @@ struct parking {
 struct starting {
 	void *(*fn)(void *);
 	void *arg;
-	sem_t locks; // it locks a mutex of CPython's, or has ended
+	sem_t locks;    // it locks a mutex of CPython's, or has ended
 	unsigned users; // the thread, and who has started it; atomic
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static __thread struct gorgon_hurry *hurry __attribute__((tls_model("initial-exec")));
-static __thread struct starting *starting __attribute__((tls_model("initial-exec"))); // on the new thread
+static __thread struct starting *starting
+	__attribute__((tls_model("initial-exec"))); // on the new thread
 
 bool gorgon_parking_is_abandoned(const struct gorgon_ns *ns)
 {
@@ -243,7 +245,8 @@ static void *start_of_python(void *arg)
 // An abandoned namespace keeps its own function.
 static void replace_lock(struct parking *parking, parking_lock_fn *before, parking_lock_fn *after)
 {
-	__atomic_compare_exchange_n(&parking->lock_mutex, &before, after, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+	__atomic_compare_exchange_n(&parking->lock_mutex, &before, after, false, __ATOMIC_SEQ_CST,
+				    __ATOMIC_RELAXED);
 }
 
 static parking_lock_fn *plain_lock(void)
@@ -262,7 +265,8 @@ static void count_starting(struct parking *parking, bool begins)
 }
 
 // A thread that waits for a time first (faulthandler's does) has no state.
-static int create_thread_of_python(void *thread, const void *attr, void *(*fn)(void *), void *arg, struct parking *parking)
+static int create_thread_of_python(void *thread, const void *attr, void *(*fn)(void *), void *arg,
+				   struct parking *parking)
 {
 	struct starting *new = malloc(sizeof(*new));
 	struct timespec until = gorgon_deadline(START_MS);
@@ -361,7 +365,8 @@ static const struct gorgon_bound bound[] = {
 	{"pthread_mutex_lock", NULL, 1, 0, GORGON_OWN,
 	 "threads of an interpreter that was abandoned are parked where they take its GIL"},
 	{"pthread_create", create_thread_of_python, 4, 0, GORGON_OWN,
-	 "a namespace is not unmapped under threads that its code has started; nor does Python end under one that it starts"},
+	 "a namespace is not unmapped under threads that its code has started; nor does Python end "
+	 "under one that it starts"},
 	{"pthread_mutex_init", init_mutex, 2, 0, GORGON_OWN, "as pthread_mutex_lock"},
 	{"pthread_mutex_destroy", destroy_mutex, 1, 0, GORGON_OWN, "as pthread_mutex_lock"},
 	{"pthread_cond_wait", wait_for_cond, 2, 0, GORGON_OWN, "as pthread_mutex_lock"},

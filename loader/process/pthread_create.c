@@ -67,7 +67,8 @@ static void note_left(struct gorgon_ns *ns)
 	gorgon_unlock();
 }
 
-// A thread that has gone on after others were ended may have joined or detached them, and then their names are others'.
+// A thread that has gone on after others were ended may have joined or detached them, and then
+// their names are others'.
 void gorgon_thread_detach_left(struct gorgon_ns *ns)
 {
 	struct gorgon_left_thread *left;

@@ -30,8 +30,7 @@ struct gorgon_record {
 };
 
 extern const struct gorgon_record gorgon_record_passwd, gorgon_record_group, gorgon_record_spwd,
-	gorgon_record_servent, gorgon_record_protoent,
-	gorgon_record_hostent, gorgon_record_mntent;
+	gorgon_record_servent, gorgon_record_protoent, gorgon_record_hostent, gorgon_record_mntent;
 
 /*
  * Copy @from to @to and what it points to into @size bytes at @buffer. Returns how many bytes

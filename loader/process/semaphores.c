@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Waits of CPython for its own locks, which are semaphores of the C library.
 //
-// A thread may wait for such a lock when its interpreter is abandoned: nobody gives the lock any more. CPython repeats the wait
-// after a signal, so libpython gets a sem_wait() that looks after each signal whether the thread is to be parked (parking.c).
+// A thread may wait for such a lock when its interpreter is abandoned: nobody gives the lock any
+// more. CPython repeats the wait after a signal, so libpython gets a sem_wait() that looks after
+// each signal whether the thread is to be parked (parking.c).
 //
-// Python frees its own locks at its end, also while a thread that it does not wait for is about to take one: the thread would
-// wait for memory that is another's, or for no semaphore at all (the pointer to the import lock is NULL then). Such a thread
-// would end when it asks for the GIL. It ends at its start instead, as it waits for a lock that nobody has.
+// Python frees its own locks at its end, also while a thread that it does not wait for is about
+// to take one: the thread would wait for memory that is another's, or for no semaphore at all
+// (the pointer to the import lock is NULL then). Such a thread would end when it asks for the
+// GIL. It ends at its start instead, as it waits for a lock that nobody has.
 //
 // `lock` is a leaf, and guards the lists of waits.
 
@@ -35,7 +37,8 @@ struct semaphores {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t left = PTHREAD_COND_INITIALIZER; // a wait for a semaphore that is gone has been left
+static pthread_cond_t left =
+	PTHREAD_COND_INITIALIZER; // a wait for a semaphore that is gone has been left
 
 static bool semaphores_begin(void *state, struct gorgon_ns *ns)
 {
@@ -55,7 +58,8 @@ static void after_fork(bool child)
 		pthread_cond_init(&left, NULL);
 }
 
-// A thread of the host waits in an entry, which Python's end waits for: only abandoning it ends such a wait.
+// A thread of the host waits in an entry, which Python's end waits for: only abandoning it ends
+// such a wait.
 static void end_waiting_thread(const struct semaphores *semaphores)
 {
 	const struct gorgon_thread *thread = gorgon_thread_peek();
@@ -88,7 +92,8 @@ static void end_wait(struct semaphores *semaphores, struct wait *wait)
 }
 
 // @clock: of @until, which may be NULL.
-static int wait_for(sem_t *sem, clockid_t clock, const struct timespec *until, struct semaphores *semaphores)
+static int wait_for(sem_t *sem, clockid_t clock, const struct timespec *until,
+		    struct semaphores *semaphores)
 {
 	struct wait wait = {.sem = sem};
 	int ret, err;
@@ -114,12 +119,14 @@ static int wait_for_sem(sem_t *sem, struct semaphores *semaphores)
 	return sem && !sem_trywait(sem) ? 0 : wait_for(sem, CLOCK_REALTIME, NULL, semaphores);
 }
 
-static int wait_for_sem_until(sem_t *sem, const struct timespec *until, struct semaphores *semaphores)
+static int wait_for_sem_until(sem_t *sem, const struct timespec *until,
+			      struct semaphores *semaphores)
 {
 	return wait_for(sem, CLOCK_REALTIME, until, semaphores);
 }
 
-static int wait_for_sem_by_clock(sem_t *sem, clockid_t clock, const struct timespec *until, struct semaphores *semaphores)
+static int wait_for_sem_by_clock(sem_t *sem, clockid_t clock, const struct timespec *until,
+				 struct semaphores *semaphores)
 {
 	return wait_for(sem, clock, until, semaphores);
 }
@@ -149,7 +156,8 @@ static int destroy_sem(sem_t *sem, struct semaphores *semaphores)
 
 static const struct gorgon_bound bound[] = {
 	{"sem_wait", wait_for_sem, 1, 0, GORGON_OWN,
-	 "a wait for a lock of CPython's ends when its interpreter is abandoned, and when Python has ended"},
+	 "a wait for a lock of CPython's ends when its interpreter is abandoned, and when Python "
+	 "has ended"},
 	{"sem_timedwait", wait_for_sem_until, 2, 0, GORGON_OWN, "as sem_wait"},
 	{"sem_clockwait", wait_for_sem_by_clock, 3, 0, GORGON_OWN, "as sem_wait"},
 	{"sem_destroy", destroy_sem, 1, 0, GORGON_OWN, "as sem_wait"},

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Times in which a thread must not be interrupted.
 //
-// importlib takes its locks in Python code, and gives them back in Python code. An exception between the call that takes a lock and
-// the `try` behind it would leave the lock held for good. So ../python/import_locks.c says when a thread begins to take such a
-// lock, and when it has given it back or will do so whatever happens. Meanwhile nobody sets an asynchronous exception for the
-// thread, and a SIGINT for its Python is kept. An interrupt of the main thread stays where it is, and that it is there is kept.
-// All come when the shield ends.
+// importlib takes its locks in Python code, and gives them back in Python code. An exception
+// between the call that takes a lock and the `try` behind it would leave the lock held for good.
+// So ../python/import_locks.c says when a thread begins to take such a lock, and when it has
+// given it back or will do so whatever happens. Meanwhile nobody sets an asynchronous exception
+// for the thread, and a SIGINT for its Python is kept. An interrupt of the main thread stays
+// where it is, and that it is there is kept. All come when the shield ends.
 //
-// A thread that waits for a lock of a module, which another thread imports, may be interrupted in the blocking call itself: it
-// does not have the lock then. With a whole shield it may not.
+// A thread that waits for a lock of a module, which another thread imports, may be interrupted in
+// the blocking call itself: it does not have the lock then. With a whole shield it may not.
 //
-// A thread writes its own counts; another thread reads them with the GIL, which the thread had when it wrote them.
+// A thread writes its own counts; another thread reads them with the GIL, which the thread had
+// when it wrote them.
 
 #include "shield.h"
 
@@ -77,14 +79,16 @@ bool gorgon_shield_take_sigint(void)
 {
 	struct gorgon_thread *thread = gorgon_thread_peek();
 
-	return gorgon_shield_has_kept() && __atomic_exchange_n(&thread->shields.sigint, false, __ATOMIC_RELAXED);
+	return gorgon_shield_has_kept() &&
+	       __atomic_exchange_n(&thread->shields.sigint, false, __ATOMIC_RELAXED);
 }
 
 bool gorgon_shield_take_interrupt(void)
 {
 	struct gorgon_thread *thread = gorgon_thread_peek();
 
-	return gorgon_shield_has_kept() && __atomic_exchange_n(&thread->shields.interrupt, false, __ATOMIC_RELAXED);
+	return gorgon_shield_has_kept() &&
+	       __atomic_exchange_n(&thread->shields.interrupt, false, __ATOMIC_RELAXED);
 }
 
 struct gorgon_shields gorgon_shields_enter(void)

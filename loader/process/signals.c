@@ -87,7 +87,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned running;    // dispatchers that are looking at views; atomic
 static sigset_t before_fork; // the forking thread's mask, under `lock`
 static void (*on_wake)(const void *context); // atomic
-static void (*on_end)(const void *context); // atomic
+static void (*on_end)(const void *context);  // atomic
 static pid_t process;	    // the process whose dispositions these are; atomic
 
 static __thread struct gorgon_signals *mine __attribute__((tls_model("initial-exec")));
@@ -279,7 +279,8 @@ static void give_fault(int number, siginfo_t *info, void *context)
 	const struct gorgon_signals *view = view_of_thread();
 	brief action = view ? action_of(view, number) : (brief)SIG_DFL;
 	bool aborts = false;
-	bool is_hosts = is_function(action_of_host(number)) && gorgon_fault_is_hosts(info, context, &aborts);
+	bool is_hosts = is_function(action_of_host(number)) &&
+			gorgon_fault_is_hosts(info, context, &aborts);
 
 	if (is_hosts) {
 		give_fault_to_host(number, info, context);
@@ -401,8 +402,8 @@ static bool take_interrupt(struct gorgon_signals *view)
 	return __atomic_exchange_n(&view->interrupted, false, __ATOMIC_ACQ_REL);
 }
 
-// An interrupt that a view of this thread has a handler for. SIG_DFL: there is none. Under a shield it waits until Python's
-// handler of GORGON_SIGNAL_RESERVED takes it.
+// An interrupt that a view of this thread has a handler for. SIG_DFL: there is none. Under a
+// shield it waits until Python's handler of GORGON_SIGNAL_RESERVED takes it.
 static brief take_interrupt_here(void)
 {
 	brief ret = (brief)SIG_DFL;

@@ -67,8 +67,9 @@ void gorgon_signals_on_wake(void (*fn)(const void *context));
 /* The same, called before that: it may end the thread. */
 void gorgon_signals_on_end(void (*fn)(const void *context));
 
-/* Another process may ring for a view: it sends a thread that signal, with the view's address as its value. @fn gets what
- * the handler gets, and the @ctx of the view whose code runs on the thread, or NULL. The view is not destroyed meanwhile.
+/* Another process may ring for a view: it sends a thread that signal, with the view's address as
+ * its value. @fn gets what the handler gets, and the @ctx of the view whose code runs on the
+ * thread, or NULL. The view is not destroyed meanwhile.
  * @ctx must outlive the view. */
 typedef void gorgon_signals_ring(void *ctx, const siginfo_t *info, void *context, void *here);
 void gorgon_signals_on_ring(struct gorgon_signals *signals, gorgon_signals_ring *fn, void *ctx);

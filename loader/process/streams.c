@@ -246,14 +246,15 @@ static void streams_end(void *state)
 	free(streams->buckets);
 }
 
-// A thread that has the lock of a stream is not ended in a wait (waiting.c): others would wait for the lock for ever. The signal
-// that would end it may come at any instruction.
+// A thread that has the lock of a stream is not ended in a wait (waiting.c): others would wait
+// for the lock for ever. The signal that would end it may come at any instruction.
 static void count_stream(int change)
 {
 	struct gorgon_thread *thread = gorgon_thread_peek();
 
 	if (thread)
-		__atomic_store_n(&thread->streams, thread->streams + (unsigned)change, __ATOMIC_RELAXED);
+		__atomic_store_n(&thread->streams, thread->streams + (unsigned)change,
+				 __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
@@ -292,11 +293,13 @@ static const struct gorgon_bound bound[] = {
 	{"fflush", streams_fflush, 1, 0, GORGON_OWN,
 	 "without a stream it writes what the program's own have, and stdout and stderr"},
 	{"setvbuf", streams_setvbuf, GORGON_BOUND_PLAIN, 0, GORGON_ORDERED,
-	 "stdin, stdout and stderr get the mode and keep their buffers: a private library's is unloaded with it"},
+	 "stdin, stdout and stderr get the mode and keep their buffers: a private library's is "
+	 "unloaded with it"},
 	{"setbuffer", streams_setbuffer, GORGON_BOUND_PLAIN, 0, GORGON_ORDERED, "as setvbuf"},
 	{"setbuf", streams_setbuf, GORGON_BOUND_PLAIN, 0, GORGON_ORDERED, "as setvbuf"},
 	{"flockfile", streams_lock, GORGON_BOUND_PLAIN, 0, GORGON_ORDERED,
-	 "the stream is the caller's; a thread that has locked one goes on when its interpreter ends"},
+	 "the stream is the caller's; a thread that has locked one goes on when its interpreter "
+	 "ends"},
 	{"ftrylockfile", streams_trylock, GORGON_BOUND_PLAIN, 0, GORGON_ORDERED, "as flockfile"},
 	{"funlockfile", streams_unlock, GORGON_BOUND_PLAIN, 0, GORGON_ORDERED, "as flockfile"},
 };

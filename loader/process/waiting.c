@@ -14,13 +14,13 @@
 // - functions of the namespace; of libstdc++, whose std::condition_variable and std::thread are
 // between the two;
 // - the function of ours that has started the thread, and the C library's.
-// A thread in private code may compute, or wait by a system call of its own (libgomp). Locks that it
-// holds are private. libstdc++ has locks of its own, so where it calls a function that takes a lock,
-// the thread stays.
+// A thread in private code may compute, or wait by a system call of its own (libgomp). Locks that
+// it holds are private. libstdc++ has locks of its own, so where it calls a function that takes a
+// lock, the thread stays.
 //
-// With anything else (malloc(), another shared library, code without unwind data, a host's function,
-// functions of ours, a stack that is not the thread's, the lock of a stream) the thread goes on, and
-// is looked at again 10 ms later.
+// With anything else (malloc(), another shared library, code without unwind data, a host's
+// function, functions of ours, a stack that is not the thread's, the lock of a stream) the thread
+// goes on, and is looked at again 10 ms later.
 //
 // The C library's cleanup functions of a wait do not run: that of pthread_cond_wait() takes
 // the mutex, which then nobody releases, and the next thread that waits with it could not end.
@@ -45,8 +45,8 @@
 
 #define FRAMES_MAX 128
 
-// What is read of the stack above the jmp_buf of its thread: the frames of the function that has it and of the C library's.
-// Behind them is at least the C library's record of the thread.
+// What is read of the stack above the jmp_buf of its thread: the frames of the function that has
+// it and of the C library's. Behind them is at least the C library's record of the thread.
 #define OUTER_FRAMES 2048
 
 #define STACK_NEEDED ((size_t)32 << 10) // for the walk
@@ -174,7 +174,8 @@ static bool can_end(const struct gorgon_ns *ns, const struct gorgon_frame *frame
 	return private && ours && i > outer && i == count && count < FRAMES_MAX;
 }
 
-// Whether the thread is on its stack, and there is room for the walk there or on one of our stacks for handlers.
+// Whether the thread is on its stack, and there is room for the walk there or on one of our
+// stacks for handlers.
 static bool has_room(const struct gorgon_thread *thread, const void *context)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0), bottom = (uintptr_t)thread->stack_bottom;

@@ -5,8 +5,8 @@
 
 struct gorgon_ns;
 
-/* From now on a thread of the namespace that is woken (gorgon_signals_wake()) while it waits in the C library ends there. Its code
- * has been finalised. */
+/* From now on a thread of the namespace that is woken (gorgon_signals_wake()) while it waits in
+ * the C library ends there. Its code has been finalised. */
 void gorgon_waiting_end(struct gorgon_ns *ns);
 
 #endif

@@ -148,7 +148,8 @@ static bool may_take_gil(const struct gorgon_interp *interp, enum gorgon_interp_
 {
 	return (before == GORGON_INTERP_STARTED || before == GORGON_INTERP_RUNNING ||
 		before == GORGON_INTERP_STOPPING) &&
-	       gorgon_interp_says_yes(interp, "Py_IsInitialized") && !gorgon_interp_is_finalizing(interp);
+	       gorgon_interp_says_yes(interp, "Py_IsInitialized") &&
+	       !gorgon_interp_is_finalizing(interp);
 }
 
 static struct gorgon_error *keep_gil(struct gorgon_interp *interp, void *ctx)

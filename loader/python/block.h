@@ -47,7 +47,8 @@ struct gorgon_block *gorgon_block_resize(struct gorgon_block *block, size_t size
 /* Ask the system for huge pages where they fit. From this size on numpy's own handler does so, too. */
 #define GORGON_BLOCK_HUGE_PAGES_MIN (4u << 20) /* bytes */
 void gorgon_block_use_huge_pages(struct gorgon_block *block);
-/* New memory that is written to at once, on huge pages if it is large: fewer faults of pages. NULL: no memory. */
+/* New memory that is written to at once, on huge pages if it is large: fewer faults of pages.
+ * NULL: no memory. */
 struct gorgon_block *gorgon_block_create_for_copy(size_t size);
 
 /* Find the block whose data begin at @data. Bytes in front of @data are read, so it must be the beginning of some

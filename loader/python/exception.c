@@ -4,8 +4,8 @@
 // The exception object stays in its interpreter. Where there is no text (__str__ raises, no memory) a remark in
 // parentheses takes its place.
 //
-// Making the text runs Python code, with imports. The caller ends the time for interrupts before (gorgon_call_fail()), so that
-// none takes the place of the text.
+// Making the text runs Python code, with imports. The caller ends the time for interrupts before
+// (gorgon_call_fail()), so that none takes the place of the text.
 
 #define _GNU_SOURCE
 #include "exception.h"

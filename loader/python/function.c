@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Functions of the host as callables of Python.
 //
-// The callable is an ordinary built-in function of the interpreter's CPython, whose `self` is a capsule with what the host
-// has given. CPython frees the capsule after the function, so the function's definition can lie behind the capsule. What
-// CPython has not freed when it ends, the end of the interpreter frees.
+// The callable is an ordinary built-in function of the interpreter's CPython, whose `self` is a
+// capsule with what the host has given. CPython frees the capsule after the function, so the
+// function's definition can lie behind the capsule. What CPython has not freed when it ends, the
+// end of the interpreter frees.
 
 #define _GNU_SOURCE
 #include "function.h"
@@ -33,7 +34,8 @@ struct gorgon_answer {
 	struct gorgon_value value;
 };
 
-struct gorgon_error *gorgon_answer_set(struct gorgon_answer *answer, const struct gorgon_value *value)
+struct gorgon_error *gorgon_answer_set(struct gorgon_answer *answer,
+				       const struct gorgon_value *value)
 {
 	struct gorgon_value copy;
 	struct gorgon_error *err = gorgon_value_copy(value, "answer", &copy);
@@ -54,13 +56,15 @@ struct gorgon_error *gorgon_exception_create(const char *type, const char *messa
 	return gorgon_error_create_exception("host", &exception);
 }
 
-// The class of a name, "ValueError" or "json.decoder.JSONDecodeError"; NULL without an exception: there is none.
+// The class of a name, "ValueError" or "json.decoder.JSONDecodeError"; NULL without an exception:
+// there is none.
 static PyObject *find_class(struct gorgon_interp *interp, const char *name)
 {
 	const char *dot = strrchr(name, '.');
 	char *module_name = dot ? strndup(name, (size_t)(dot - name)) : strdup("builtins");
 	PyObject *module = module_name ? API(interp, PyImport_ImportModule)(module_name) : NULL;
-	PyObject *ret = module ? API(interp, PyObject_GetAttrString)(module, dot ? dot + 1 : name) : NULL;
+	PyObject *ret =
+		module ? API(interp, PyObject_GetAttrString)(module, dot ? dot + 1 : name) : NULL;
 
 	API(interp, Py_DecRef)(module);
 	free(module_name);
@@ -84,9 +88,11 @@ static PyObject *raise_answer(struct gorgon_interp *interp, struct gorgon_error 
 	else if (gorgon_error_code(err) == GORGON_ERROR_NOMEM)
 		API(interp, PyErr_NoMemory)();
 	else if (errnum)
-		API(interp, PyErr_Format)(*API(interp, PyExc_OSError), "[Errno %d] %s", errnum, gorgon_error_message(err));
+		API(interp, PyErr_Format)(*API(interp, PyExc_OSError), "[Errno %d] %s", errnum,
+					  gorgon_error_message(err));
 	else
-		API(interp, PyErr_SetString)(*API(interp, PyExc_RuntimeError), gorgon_error_message(err));
+		API(interp, PyErr_SetString)(*API(interp, PyExc_RuntimeError),
+					     gorgon_error_message(err));
 	API(interp, Py_DecRef)(type);
 	gorgon_error_destroy(err);
 	return NULL;
@@ -94,8 +100,8 @@ static PyObject *raise_answer(struct gorgon_interp *interp, struct gorgon_error 
 
 // --- the callable -------------------------------------------------------------------------
 
-static PyObject *call_of_values(struct gorgon_interp *interp, const struct function *function, const struct gorgon_value *args,
-				const struct gorgon_value *kwargs)
+static PyObject *call_of_values(struct gorgon_interp *interp, const struct function *function,
+				const struct gorgon_value *args, const struct gorgon_value *kwargs)
 {
 	struct gorgon_answer answer = {{.kind = GORGON_VALUE_NONE}};
 	void *thread = API(interp, PyEval_SaveThread)();
@@ -111,7 +117,8 @@ static PyObject *call_of_values(struct gorgon_interp *interp, const struct funct
 	return err ? NULL : ret;
 }
 
-PyObject *gorgon_function_call(PyObject *self, PyObject *args, PyObject *kwargs, struct gorgon_interp *interp)
+PyObject *gorgon_function_call(PyObject *self, PyObject *args, PyObject *kwargs,
+			       struct gorgon_interp *interp)
 {
 	const struct function *function = API(interp, PyCapsule_GetPointer)(self, CAPSULE);
 	struct gorgon_value c_args, c_kwargs = {.kind = GORGON_VALUE_DICT};
@@ -122,13 +129,16 @@ PyObject *gorgon_function_call(PyObject *self, PyObject *args, PyObject *kwargs,
 		return NULL;
 	err = gorgon_value_of_arguments(interp, args, "argument", &c_args);
 	if (err) {
-		API(interp, PyErr_SetString)(*API(interp, PyExc_TypeError), gorgon_error_message(err));
+		API(interp, PyErr_SetString)(*API(interp, PyExc_TypeError),
+					     gorgon_error_message(err));
 		gorgon_error_destroy(err);
 		return NULL;
 	}
-	err = kwargs ? gorgon_value_of_arguments(interp, kwargs, "keyword argument", &c_kwargs) : NULL;
+	err = kwargs ? gorgon_value_of_arguments(interp, kwargs, "keyword argument", &c_kwargs)
+		     : NULL;
 	if (err) {
-		API(interp, PyErr_SetString)(*API(interp, PyExc_TypeError), gorgon_error_message(err));
+		API(interp, PyErr_SetString)(*API(interp, PyExc_TypeError),
+					     gorgon_error_message(err));
 		gorgon_error_destroy(err);
 	} else {
 		ret = call_of_values(interp, function, &c_args, &c_kwargs);
@@ -157,7 +167,8 @@ void gorgon_functions_end(struct gorgon_interp *interp)
 		end_function((struct function *)interp->functions.next);
 }
 
-static struct function *create_function(struct gorgon_interp *interp, const struct gorgon_function_opts *opts)
+static struct function *create_function(struct gorgon_interp *interp,
+					const struct gorgon_function_opts *opts)
 {
 	size_t name_size = strlen(opts->name) + 1, doc_size = opts->doc ? strlen(opts->doc) + 1 : 0;
 	struct function *ret = malloc(sizeof(*ret) + name_size + doc_size);
@@ -169,7 +180,8 @@ static struct function *create_function(struct gorgon_interp *interp, const stru
 	memcpy(ret->text + name_size, opts->doc ?: "", doc_size);
 	ret->def = (PyMethodDef){
 		.ml_name = ret->text,
-		.ml_meth = (PyCFunction)gorgon_interpose_thunk(interp->ns, GORGON_THUNK_FUNCTION_CALL),
+		.ml_meth =
+			(PyCFunction)gorgon_interpose_thunk(interp->ns, GORGON_THUNK_FUNCTION_CALL),
 		.ml_flags = METH_VARARGS | METH_KEYWORDS,
 		.ml_doc = opts->doc ? ret->text + name_size : NULL,
 	};
@@ -189,8 +201,9 @@ static struct gorgon_error *create_callable(struct gorgon_interp *interp, void *
 
 	if (!function)
 		return &gorgon_error_nomem;
-	capsule = API(interp, PyCapsule_New)(
-		function, CAPSULE, (PyCapsule_Destructor)gorgon_interpose_thunk(interp->ns, GORGON_THUNK_FUNCTION_FREE));
+	capsule = API(interp, PyCapsule_New)(function, CAPSULE,
+					     (PyCapsule_Destructor)gorgon_interpose_thunk(
+						     interp->ns, GORGON_THUNK_FUNCTION_FREE));
 	if (!capsule) {
 		free(function);
 		return gorgon_call_fail(interp);
@@ -211,17 +224,20 @@ static struct gorgon_error *create_callable(struct gorgon_interp *interp, void *
 	return NULL;
 }
 
-struct gorgon_error *gorgon_function_create(struct gorgon_interp *interp, const struct gorgon_function_opts *opts,
+struct gorgon_error *gorgon_function_create(struct gorgon_interp *interp,
+					    const struct gorgon_function_opts *opts,
 					    struct gorgon_pyobject **ret)
 {
 	struct gorgon_function_opts whole;
 	struct creation creation = {&whole, NULL};
-	struct gorgon_error *err = gorgon_sized_read("gorgon_function_opts", opts, &whole, sizeof(whole));
+	struct gorgon_error *err =
+		gorgon_sized_read("gorgon_function_opts", opts, &whole, sizeof(whole));
 
 	if (err)
 		return err;
 	if (!whole.name || !whole.call)
-		return gorgon_error_create(GORGON_ERROR_ARGUMENT, "function: has no %s", whole.name ? "call" : "name");
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT, "function: has no %s",
+					   whole.name ? "call" : "name");
 	err = gorgon_call_python(interp, create_callable, &creation);
 	if (!err)
 		*ret = creation.ret;

@@ -6,7 +6,8 @@
 #include "api.h"
 
 /* What thunks call: the callable, and the end of its capsule. */
-PyObject *gorgon_function_call(PyObject *self, PyObject *args, PyObject *kwargs, struct gorgon_interp *interp);
+PyObject *gorgon_function_call(PyObject *self, PyObject *args, PyObject *kwargs,
+			       struct gorgon_interp *interp);
 void gorgon_function_free(PyObject *capsule, struct gorgon_interp *interp);
 
 /* No Python of the interpreter runs any more: free the functions that it has not freed. */

@@ -1,10 +1,11 @@
-// SPDX-License-Identifier: MIT
-// What an interpreter gives away: arrays in results of calls, and the memory beside the pickles of an executor's results and
-// questions (../../python/gorgon/_crossing.py), which comes as objects of pickle.PickleBuffer.
+// SPDX-License-Identifier: MIT What an interpreter gives away: arrays in results of calls, and
+// the memory beside the pickles of an executor's results and questions
+// (../../python/gorgon/_crossing.py), which comes as objects of pickle.PickleBuffer.
 //
-// Who gets it has it alone, as with processes. So memory crosses without a copy only if it is a block of one of numpy's
-// arrays, and nothing refers to the array but the caller, or but the buffer. A global, a cache, a closure, a cycle and a
-// view all count as references of the array, or of the array that it is a view of. Everything else is copied.
+// Who gets it has it alone, as with processes. So memory crosses without a copy only if it is a
+// block of one of numpy's arrays, and nothing refers to the array but the caller, or but the
+// buffer. A global, a cache, a closure, a cycle and a view all count as references of the array,
+// or of the array that it is a view of. Everything else is copied.
 
 #define _GNU_SOURCE
 #include "share.h"
@@ -53,8 +54,10 @@ static PyObject *sole_owner(struct gorgon_interp *interp, PyObject *array)
 	return NULL;
 }
 
-// The block of an array to which there are @count references, all of them the caller's; it lives as long as the array.
-static struct gorgon_block *find_sole_block(struct gorgon_interp *interp, PyObject *array, Py_ssize_t count)
+// The block of an array to which there are @count references, all of them the caller's; it lives
+// as long as the array.
+static struct gorgon_block *find_sole_block(struct gorgon_interp *interp, PyObject *array,
+					    Py_ssize_t count)
 {
 	struct gorgon_block *ret = NULL;
 	PyObject *owner;
@@ -69,12 +72,17 @@ static struct gorgon_block *find_sole_block(struct gorgon_interp *interp, PyObje
 	return ret && __atomic_load_n(&ret->count, __ATOMIC_ACQUIRE) == 1 ? ret : NULL;
 }
 
-// The bytes of a buffer, without a copy if they are all of the block: whoever gets them may make an array of that.
-static struct gorgon_array *bytes_given(struct gorgon_interp *interp, PyObject *buffer, const Py_buffer *view)
+// The bytes of a buffer, without a copy if they are all of the block: whoever gets them may make
+// an array of that.
+static struct gorgon_array *bytes_given(struct gorgon_interp *interp, PyObject *buffer,
+					const Py_buffer *view)
 {
 	struct gorgon_array_layout layout = {.format = "B", .item_size = 1, .ndim = 1, .shape = &(ptrdiff_t){view->len}};
 	// The buffer and the view refer to the array.
-	struct gorgon_block *sole = references(interp, buffer) == 1 ? find_sole_block(interp, view->obj, 2) : NULL, *block;
+	struct gorgon_block *sole = references(interp, buffer) == 1
+					    ? find_sole_block(interp, view->obj, 2)
+					    : NULL,
+			    *block;
 	struct gorgon_array *ret = NULL;
 	struct gorgon_error *err;
 
@@ -113,12 +121,14 @@ struct gorgon_array *gorgon_share_given(struct gorgon_interp *interp, PyObject *
 {
 	bool is_sole;
 
-	if (interp->ask && (void *)Py_TYPE(object) == gorgon_interp_find_symbol(interp, "PyPickleBuffer_Type"))
+	if (interp->ask &&
+	    (void *)Py_TYPE(object) == gorgon_interp_find_symbol(interp, "PyPickleBuffer_Type"))
 		return buffer_given(interp, object);
 	is_sole = find_sole_block(interp, object, 1);
 	if (API(interp, PyErr_Occurred)())
 		return NULL;
-	return is_sole ? gorgon_share_array_of(interp, object, NULL) : gorgon_share_copy(interp, object);
+	return is_sole ? gorgon_share_array_of(interp, object, NULL)
+		       : gorgon_share_copy(interp, object);
 }
 
 struct gorgon_array *gorgon_share_copy(struct gorgon_interp *interp, PyObject *object)

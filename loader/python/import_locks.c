@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // No interrupt comes to a thread that holds a lock of importlib's.
 //
-// importlib has a lock for its table of locks (_imp.acquire_lock(), _imp.release_lock()), and one for each module that is being
-// imported (class _ModuleLock). The functions that take and give them back are replaced by functions that call them under a
-// shield (../process/shield.c). A module's own code runs without one: importlib gives the lock back whatever comes out of it.
+// importlib has a lock for its table of locks (_imp.acquire_lock(), _imp.release_lock()), and one
+// for each module that is being imported (class _ModuleLock). The functions that take and give
+// them back are replaced by functions that call them under a shield (../process/shield.c). A
+// module's own code runs without one: importlib gives the lock back whatever comes out of it.
 //
-// A thread that waits for another thread's import holds no lock, and a blocking call is interrupted there as elsewhere.
-// What came meanwhile, a request to interrupt, a SIGINT, or a limit of memory that was passed, comes when the shield ends.
+// A thread that waits for another thread's import holds no lock, and a blocking call is
+// interrupted there as elsewhere. What came meanwhile, a request to interrupt, a SIGINT, or a
+// limit of memory that was passed, comes when the shield ends.
 
 #define _GNU_SOURCE
 #include "import_locks.h"
@@ -57,7 +59,8 @@ static void end_shield(struct gorgon_interp *interp, bool whole)
 	gorgon_limits_catch_up(interp);
 }
 
-static PyObject *call_original(struct shielded *shielded, PyObject *self, PyObject *args, PyObject *kwargs)
+static PyObject *call_original(struct shielded *shielded, PyObject *self, PyObject *args,
+			       PyObject *kwargs)
 {
 	const struct gorgon_api *api = shielded->interp->api;
 	PyObject *method, *ret;
@@ -70,15 +73,17 @@ static PyObject *call_original(struct shielded *shielded, PyObject *self, PyObje
 	return ret;
 }
 
-// The lock has a weak reference with a function in Python, in which an interrupt would be lost: Python prints what comes out of
-// such a function, and goes on. So the lock goes before the shield ends.
+// The lock has a weak reference with a function in Python, in which an interrupt would be lost:
+// Python prints what comes out of such a function, and goes on. So the lock goes before the
+// shield ends.
 static void drop_lock(const struct gorgon_api *api, PyObject *manager)
 {
 	if (api->PyObject_SetAttrString(manager, "_lock", (PyObject *)api->_Py_NoneStruct))
 		api->PyErr_Clear();
 }
 
-static PyObject *call_shielded(PyObject *self, PyObject *args, PyObject *kwargs, struct shielded *shielded)
+static PyObject *call_shielded(PyObject *self, PyObject *args, PyObject *kwargs,
+			       struct shielded *shielded)
 {
 	struct gorgon_interp *interp = shielded->interp;
 	size_t which = (size_t)(shielded - interp->import_locks->of);
@@ -88,7 +93,8 @@ static PyObject *call_shielded(PyObject *self, PyObject *args, PyObject *kwargs,
 	if (!interp->import_locks->on)
 		return call_original(shielded, self, args, kwargs);
 	if (!whole)
-		gorgon_interruption_expect(gorgon_parts_state(interp->ns->parts, &gorgon_interruption_part));
+		gorgon_interruption_expect(
+			gorgon_parts_state(interp->ns->parts, &gorgon_interruption_part));
 	if (which != RELEASE_LOCK)
 		gorgon_shield_begin(whole);
 	// What came before the shield must not find the lock taken.
@@ -103,7 +109,8 @@ static PyObject *call_shielded(PyObject *self, PyObject *args, PyObject *kwargs,
 
 // --- preparing it -------------------------------------------------------------------------------
 
-static bool replace(struct gorgon_interp *interp, PyObject *owner, bool is_class, size_t which, PyObject *held)
+static bool replace(struct gorgon_interp *interp, PyObject *owner, bool is_class, size_t which,
+		    PyObject *held)
 {
 	const struct gorgon_api *api = interp->api;
 	struct shielded *shielded = &interp->import_locks->of[which];
@@ -111,12 +118,14 @@ static bool replace(struct gorgon_interp *interp, PyObject *owner, bool is_class
 	bool done = false;
 
 	shielded->interp = interp;
-	shielded->method = (PyMethodDef){names[which].name,
-					 (PyCFunction)gorgon_interpose_thunk(interp->ns, GORGON_THUNK_LOCKS + which),
-					 METH_VARARGS | METH_KEYWORDS, NULL};
+	shielded->method = (PyMethodDef){
+		names[which].name,
+		(PyCFunction)gorgon_interpose_thunk(interp->ns, GORGON_THUNK_LOCKS + which),
+		METH_VARARGS | METH_KEYWORDS, NULL};
 	shielded->original = owner ? api->PyObject_GetAttrString(owner, names[which].name) : NULL;
 	if (shielded->original && !api->PyList_Append(held, shielded->original))
-		function = is_class ? API(interp, PyDescr_NewMethod)((PyTypeObject *)owner, &shielded->method)
+		function = is_class ? API(interp, PyDescr_NewMethod)((PyTypeObject *)owner,
+								     &shielded->method)
 				    : API(interp, PyCFunction_NewEx)(&shielded->method, NULL, NULL);
 	if (function)
 		done = !api->PyObject_SetAttrString(owner, names[which].name, function);
@@ -129,13 +138,15 @@ static bool replace(struct gorgon_interp *interp, PyObject *owner, bool is_class
 static bool replace_all(struct gorgon_interp *interp, PyObject *held)
 {
 	const struct gorgon_api *api = interp->api;
-	PyObject *imp = api->PyImport_ImportModule("_imp"), *importlib = api->PyImport_ImportModule("_frozen_importlib");
+	PyObject *imp = api->PyImport_ImportModule("_imp"),
+		 *importlib = api->PyImport_ImportModule("_frozen_importlib");
 	PyObject *owners[GORGON_THUNK_LOCKS_COUNT] = {0};
 	bool done = imp && importlib;
 
 	for (size_t i = 0; i < GORGON_THUNK_LOCKS_COUNT && done; i++) {
 		owners[i] = names[i].class ? api->PyObject_GetAttrString(importlib, names[i].class)
-					   : i <= RELEASE_LOCK ? imp : importlib;
+			    : i <= RELEASE_LOCK ? imp
+						: importlib;
 		if (!names[i].class)
 			api->Py_IncRef(owners[i]);
 		done = owners[i] != NULL;
@@ -158,8 +169,10 @@ void gorgon_import_locks_begin(struct gorgon_interp *interp)
 		return;
 	dict = API(interp, PyInterpreterState_GetDict)(API(interp, PyInterpreterState_Get)());
 	held = api->PyList_New(0);
-	interp->import_locks->on = held && dict && !API(interp, PyDict_SetItemString)(dict, "gorgon.import_locks", held) &&
-				   replace_all(interp, held);
+	interp->import_locks->on =
+		held && dict &&
+		!API(interp, PyDict_SetItemString)(dict, "gorgon.import_locks", held) &&
+		replace_all(interp, held);
 	if (!interp->import_locks->on)
 		api->PyErr_Clear();
 	api->Py_DecRef(held);
@@ -169,7 +182,8 @@ void gorgon_import_locks_thunks(struct gorgon_interp *interp, struct gorgon_thun
 {
 	interp->import_locks = calloc(1, sizeof(*interp->import_locks));
 	for (size_t i = 0; i < GORGON_THUNK_LOCKS_COUNT && interp->import_locks; i++)
-		list[GORGON_THUNK_LOCKS + i] = (struct gorgon_thunk){call_shielded, 3, &interp->import_locks->of[i]};
+		list[GORGON_THUNK_LOCKS + i] =
+			(struct gorgon_thunk){call_shielded, 3, &interp->import_locks->of[i]};
 }
 
 void gorgon_import_locks_free(struct gorgon_interp *interp)

@@ -7,7 +7,8 @@
 
 struct gorgon_thunk;
 
-/* Have importlib tell when a thread holds one of its locks, if it is as we know it. With the GIL. */
+/* Have importlib tell when a thread holds one of its locks, if it is as we know it. With the GIL.
+ * */
 void gorgon_import_locks_begin(struct gorgon_interp *interp);
 
 /* Fill in the thunks of its functions (GORGON_THUNK_LOCKS and those behind it). */

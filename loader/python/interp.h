@@ -73,7 +73,7 @@ struct gorgon_calls {
 	char job[GORGON_DEBUG_TEXT_SIZE]; /* of the newest one, for debuggers and statistics */
 	char why[1024];		    /* with ABANDONED; with ENDED why it was stopped, or "" */
 	unsigned finishers;	    /* threads of ours that stop it; see stop.c */
-	unsigned comers;	    /* threads of ours that are about to enter; see remote.c */
+	unsigned comers;            /* threads of ours that are about to enter; see remote.c */
 	unsigned abandoning;	    /* threads of ours that are about it; see abandon.c */
 	bool interrupt_next;	    /* the next entry begins interrupted */
 	bool interruptible;	    /* Python is up and prepared for interrupts of its main thread; see interrupt.c */
@@ -146,17 +146,19 @@ struct gorgon_interp {
 	void *module; /* definition of the module `gorgon`, owned here; see module.c */
 	void *array_type; /* Python's type of received arrays; see share.c */
 	void *array_methods; /* of that type, owned here */
-	struct gorgon_link functions; /* of the host, as callables; see function.c */
+	struct gorgon_link functions;       /* of the host, as callables; see function.c */
 	struct data_handler *data_handlers; /* of numpy, that programs have used, owned here; see data_handler.c */
 	struct gorgon_shared_refs shared_refs;
 	char **argv; /* what Python was started with; kept because Python may point there */
 	struct gorgon_api *api; /* its C API, looked up when it is started; see api.h */
 	struct gorgon_imports *imports; /* see imports.c; owned here */
-	struct gorgon_lines *lines; /* see lines.c; owned here, NULL without them */
+	struct gorgon_lines *lines;     /* see lines.c; owned here, NULL without them */
 	struct gorgon_import_locks *import_locks; /* see import_locks.c; owned here */
 	struct gorgon_calls calls;
 	struct gorgon_held held;
-	void (*take_request)(struct gorgon_interp *interp); /* on the main thread, with the GIL; or NULL. See remote.c */
+	void (*take_request)(
+		struct gorgon_interp
+			*interp); /* on the main thread, with the GIL; or NULL. See remote.c */
 	void *interrupt_type; /* what PyThreadState_SetAsyncExc() gets, Python's; see interrupt.c */
 	struct gorgon_first_state {
 		void *state; /* its PyThreadState */
@@ -261,8 +263,9 @@ size_t gorgon_call_list(struct gorgon_interp *interp, pid_t *list, size_t count)
 void gorgon_call_park(void *ctx);
 /* Leave the newest entry of the calling thread, which waits for the GIL; as struct gorgon_hurry has it. */
 void gorgon_call_give_up(void);
-/* A thread of ours is about to enter a started interpreter, which is not destroyed before gorgon_call_came(). False: it is not
- * started, another such thread is on its way, or the lock is not free. Safe in handlers of signals. */
+/* A thread of ours is about to enter a started interpreter, which is not destroyed before
+ * gorgon_call_came(). False: it is not started, another such thread is on its way, or the lock is
+ * not free. Safe in handlers of signals. */
 bool gorgon_call_come(struct gorgon_interp *interp);
 void gorgon_call_came(struct gorgon_interp *interp);
 /* Wait until no such thread is on its way. */
@@ -306,7 +309,8 @@ void gorgon_interp_show_thread(struct gorgon_interp *interp, uint64_t tid);
 
 /* A function or variable of the C API that libpython itself exports, or NULL. Takes no lock and no memory. */
 void *gorgon_interp_find_api(const struct gorgon_interp *interp, const char *name);
-/* What a function of the C API says that takes no arguments; false where CPython has none of that name. */
+/* What a function of the C API says that takes no arguments; false where CPython has none of that
+ * name. */
 bool gorgon_interp_says_yes(const struct gorgon_interp *interp, const char *name);
 /* Whether Python's end has come so far that only finalisers still run. */
 bool gorgon_interp_is_finalizing(const struct gorgon_interp *interp);

@@ -59,9 +59,11 @@ void gorgon_interrupt_set_main(struct gorgon_interp *interp)
 			   interruptible_range_of(interp, "Py_MakePendingCalls"),
 			   interruptible_range_of(interp, "_PyEval_MakePendingCalls")},
 		.trip = (int (*)(int))gorgon_interp_find_symbol(interp, "PyErr_SetInterruptEx"),
-		.is_finalizing = (int (*)(void))(gorgon_interp_find_symbol(interp, "Py_IsFinalizing")
-						?: gorgon_interp_find_symbol(interp, "_Py_IsFinalizing")),
-		.take_interrupt = (int (*)(void))gorgon_interp_find_symbol(interp, "PyOS_InterruptOccurred"),
+		.is_finalizing = (int (*)(void))(
+			gorgon_interp_find_symbol(interp, "Py_IsFinalizing")
+				?: gorgon_interp_find_symbol(interp, "_Py_IsFinalizing")),
+		.take_interrupt =
+			(int (*)(void))gorgon_interp_find_symbol(interp, "PyOS_InterruptOccurred"),
 	};
 
 	gorgon_interruption_describe(interruption_of(interp), &python);
@@ -88,8 +90,8 @@ static bool is_interrupt_to_raise(struct gorgon_interp *interp)
 	return gorgon_signals_take_interrupt(interp->ns->signals) == GORGON_INTERRUPT_TAKEN;
 }
 
-// Whether a lock of importlib's is held. Nothing is taken then, neither the interrupt nor the request, and no signals are
-// looked for, which would come in the middle of bytecode.
+// Whether a lock of importlib's is held. Nothing is taken then, neither the interrupt nor the
+// request, and no signals are looked for, which would come in the middle of bytecode.
 static bool is_put_off(const struct gorgon_interp *interp)
 {
 	if (gorgon_call_is_main(interp))
@@ -235,7 +237,8 @@ void gorgon_interrupt_thread(struct gorgon_interp *interp, pthread_t thread)
 	if (!interp->isolation->counts_memory)
 		interp->api->PyThreadState_SetAsyncExc((unsigned long)thread, *interp->api->PyExc_KeyboardInterrupt);
 	else if (gorgon_interruption_is_shielded(thread) ||
-		 interp->api->PyThreadState_SetAsyncExc((unsigned long)thread, interp->interrupt_type) == 1)
+		 interp->api->PyThreadState_SetAsyncExc((unsigned long)thread,
+							interp->interrupt_type) == 1)
 		gorgon_interruption_request(interruption_of(interp), thread);
 }
 
@@ -246,10 +249,13 @@ void gorgon_interrupt_catch_up(struct gorgon_interp *interp)
 	if (gorgon_shield_take_sigint() && trip && !gorgon_interp_is_finalizing(interp))
 		trip(SIGINT);
 	if (gorgon_shield_take_interrupt() ||
-	    (gorgon_call_is_main(interp) && gorgon_interruption_is_requested(interruption_of(interp))))
+	    (gorgon_call_is_main(interp) &&
+	     gorgon_interruption_is_requested(interruption_of(interp))))
 		gorgon_interruption_trip(interruption_of(interp));
-	else if (gorgon_interruption_is_requested(interruption_of(interp)) && interp->interrupt_type)
-		interp->api->PyThreadState_SetAsyncExc((unsigned long)pthread_self(), interp->interrupt_type);
+	else if (gorgon_interruption_is_requested(interruption_of(interp)) &&
+		 interp->interrupt_type)
+		interp->api->PyThreadState_SetAsyncExc((unsigned long)pthread_self(),
+						       interp->interrupt_type);
 }
 
 bool gorgon_interrupt_has_own_threads(const struct gorgon_interp *interp)

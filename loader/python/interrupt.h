@@ -27,7 +27,8 @@ bool gorgon_interrupt_has_own_threads(const struct gorgon_interp *interp);
 /* Take back an interrupt that has not arrived on the calling thread yet. */
 void gorgon_interrupt_take_back(struct gorgon_interp *interp);
 
-/* The calling thread is not shielded any more: interrupts that came meanwhile come now. With the GIL. */
+/* The calling thread is not shielded any more: interrupts that came meanwhile come now. With the
+ * GIL. */
 void gorgon_interrupt_catch_up(struct gorgon_interp *interp);
 
 #endif

@@ -1,25 +1,31 @@
 // SPDX-License-Identifier: MIT
 // Python lines that have addresses: plain debuggers show Python frames, and stop at Python lines.
 //
-// CPython calls `python_frame`, some bytes of code of ours (lines_arch.h), in place of its evaluator (PEP 523). For each frame it
-// leaves a record on the stack, calls the evaluator, and returns. A rule for debuggers says that its caller is the line that the
-// frame has reached (lines_symfile.c), so a backtrace has Python's frames between those of C.
+// CPython calls `python_frame`, some bytes of code of ours (lines_arch.h), in place of its
+// evaluator (PEP 523). For each frame it leaves a record on the stack, calls the evaluator, and
+// returns. A rule for debuggers says that its caller is the line that the frame has reached
+// (lines_symfile.c), so a backtrace has Python's frames between those of C.
 //
-// Each line has a stub, some bytes of code that nobody runs. When a debugger has written a breakpoint into a stub, CPython traces
-// its lines (PyEval_SetTrace()), and the stub of a line that has one is run before the line is. The debugger stops there; the frame
-// that it sees is that of the record. When the stub is left, it ends with a call, so that a debugger that steps over the line puts a
-// breakpoint behind the call and waits there for the same frame. That place is run at the frame's next line, or at its end, and
-// jumps to the line from where the debugger is to go on.
+// Each line has a stub, some bytes of code that nobody runs. When a debugger has written a
+// breakpoint into a stub, CPython traces its lines (PyEval_SetTrace()), and the stub of a line
+// that has one is run before the line is. The debugger stops there; the frame that it sees is
+// that of the record. When the stub is left, it ends with a call, so that a debugger that steps
+// over the line puts a breakpoint behind the call and waits there for the same frame. That place
+// is run at the frame's next line, or at its end, and jumps to the line from where the debugger
+// is to go on.
 //
-// Stubs and symfiles are made when a module's code is about to run, which an audit hook (PEP 578) is told. A debugger that is attached
-// binds its pending breakpoints then, before the module's first line. Breakpoints that come later are seen by a thread of ours
-// that compares stubs with their contents while the process is traced, and by whoever leaves a stub.
+// Stubs and symfiles are made when a module's code is about to run, which an audit hook (PEP 578)
+// is told. A debugger that is attached binds its pending breakpoints then, before the module's
+// first line. Breakpoints that come later are seen by a thread of ours that compares stubs with
+// their contents while the process is traced, and by whoever leaves a stub.
 //
-// While a program, or a debugger like pdb, has a trace function itself, the thread's breakpoints are not hit. All that a program
-// can see of this is the C stack, and that a Python function that calls another one uses more of it.
+// While a program, or a debugger like pdb, has a trace function itself, the thread's breakpoints
+// are not hit. All that a program can see of this is the C stack, and that a Python function that
+// calls another one uses more of it.
 //
-// Structures of CPython have other layouts in each version. Offsets are in a table. They are checked with a code object of ours
-// in each interpreter; if one is wrong, or a version unknown, nothing is made.
+// Structures of CPython have other layouts in each version. Offsets are in a table. They are
+// checked with a code object of ours in each interpreter; if one is wrong, or a version unknown,
+// nothing is made.
 
 #define _GNU_SOURCE
 #include "lines.h"
@@ -45,17 +51,36 @@
 #if GORGON_LINES_SUPPORTED
 
 static const struct gorgon_lines_layout layouts[] = {
-	{.minor = 11, .frame_code = 32, .frame_instruction = 56, .frame_values = 72, .code_units = 184, .code_extra = 176,
-	 .first_instruction = -2, .object_frame = 24},
-	{.minor = 12, .frame_code = 0, .frame_instruction = 56, .frame_values = 72, .code_units = 192, .code_extra = 184,
-	 .first_instruction = -2, .object_frame = 24},
-	{.minor = 13, .frame_code = 0, .frame_instruction = 56, .frame_values = 72, .code_units = 200, .code_extra = 192,
-	 .first_instruction = 0, .object_frame = 24},
+	{.minor = 11,
+	 .frame_code = 32,
+	 .frame_instruction = 56,
+	 .frame_values = 72,
+	 .code_units = 184,
+	 .code_extra = 176,
+	 .first_instruction = -2,
+	 .object_frame = 24},
+	{.minor = 12,
+	 .frame_code = 0,
+	 .frame_instruction = 56,
+	 .frame_values = 72,
+	 .code_units = 192,
+	 .code_extra = 184,
+	 .first_instruction = -2,
+	 .object_frame = 24},
+	{.minor = 13,
+	 .frame_code = 0,
+	 .frame_instruction = 56,
+	 .frame_values = 72,
+	 .code_units = 200,
+	 .code_extra = 192,
+	 .first_instruction = 0,
+	 .object_frame = 24},
 };
 
-// How often stubs are compared while the process is traced, and how often it is asked whether it is.
+// How often stubs are compared while the process is traced, and how often it is asked whether it
+// is.
 #define LOOK_MS 20
-#define ASK_MS 200
+#define ASK_MS  200
 
 // How many frames of a stack have values while a debugger stops at a Python line.
 #define FRAMES_MAX 32
@@ -77,7 +102,7 @@ struct lines_api {
 struct gorgon_lines {
 	struct gorgon_lines *next; // of all interpreters; under the loader's lock
 	struct gorgon_interp *interp;
-	bool complained;	   // of another trace function
+	bool complained; // of another trace function
 	enum { NEW, CHECKING, READY, OFF } state;
 	struct gorgon_lines_layout layout;
 	struct lines_api api;
@@ -93,10 +118,10 @@ struct gorgon_lines {
 };
 
 static struct gorgon_lines *all; // under the loader's lock
-static pid_t watched;		 // the process that has the thread; under the loader's lock
+static pid_t watched;            // the process that has the thread; under the loader's lock
 static uint64_t next_generation;
-static __thread uint64_t traced;   // the generation of the trace function that the thread has
-static __thread bool busy;	   // the thread is in a stub, or reads values
+static __thread uint64_t traced; // the generation of the trace function that the thread has
+static __thread bool busy;       // the thread is in a stub, or reads values
 // Code of ours reads and writes it at a fixed distance from the thread pointer.
 static __thread struct gorgon_lines_record *newest __attribute__((tls_model("initial-exec")));
 static const char *no_value = "(not read)";
@@ -110,31 +135,34 @@ static uint64_t read_word(uint64_t address)
 
 static struct gorgon_lines_function *function_of(const struct gorgon_lines *lines, uint64_t frame)
 {
-	uint64_t code = read_word(frame + lines->layout.frame_code), extra = read_word(code + lines->layout.code_extra);
+	uint64_t code = read_word(frame + lines->layout.frame_code),
+		 extra = read_word(code + lines->layout.code_extra);
 
 	if (!extra || read_word(extra) <= (uint64_t)lines->extra_index)
 		return NULL;
 	return (struct gorgon_lines_function *)(uintptr_t)read_word(extra + lines->layout.extra);
 }
 
-// Whether the function that made the record is in its call of the evaluator, so that the frame lives. A thread that has
-// several stacks (greenlet) may have put other data there.
+// Whether the function that made the record is in its call of the evaluator, so that the frame
+// lives. A thread that has several stacks (greenlet) may have put other data there.
 static bool is_live(const struct gorgon_lines *lines, const struct gorgon_lines_record *record)
 {
 	return ((const uint64_t *)record)[-1] == (uintptr_t)lines->code + GORGON_LINES_CALLED;
 }
 
 // The record of the frame that calls a trace function now. NULL: the thread runs on another stack.
-static struct gorgon_lines_record *find_record(const struct gorgon_lines *lines, PyFrameObject *frame)
+static struct gorgon_lines_record *find_record(const struct gorgon_lines *lines,
+					       PyFrameObject *frame)
 {
 	uint64_t wanted = read_word((uintptr_t)frame + lines->layout.object_frame);
 
 	return newest && is_live(lines, newest) && newest->frame == wanted ? newest : NULL;
 }
 
-// The next older one of this interpreter whose lines are known. A function that was left by longjmp() has left its record, too: it is
-// younger than what was called since.
-static struct gorgon_lines_record *older_record(const struct gorgon_lines *lines, struct gorgon_lines_record *record)
+// The next older one of this interpreter whose lines are known. A function that was left by
+// longjmp() has left its record, too: it is younger than what was called since.
+static struct gorgon_lines_record *older_record(const struct gorgon_lines *lines,
+						struct gorgon_lines_record *record)
 {
 	while (record->older > (uintptr_t)record) {
 		record = (struct gorgon_lines_record *)(uintptr_t)record->older;
@@ -155,7 +183,9 @@ static bool is_hot(const uint8_t *stub, size_t place)
 
 static bool has_breakpoints(const struct gorgon_lines *lines)
 {
-	for (const struct gorgon_lines_file *file = __atomic_load_n(&lines->files, __ATOMIC_ACQUIRE); file; file = file->next)
+	for (const struct gorgon_lines_file *file =
+		     __atomic_load_n(&lines->files, __ATOMIC_ACQUIRE);
+	     file; file = file->next)
 		if (memcmp(file->text, file->pristine, file->text_size))
 			return true;
 	return false;
@@ -178,7 +208,8 @@ static void complain(const struct gorgon_lines *lines, const char *text)
 	dprintf(STDERR_FILENO, "gorgon: interpreter %u: %s\n", lines->interp->number, text);
 }
 
-// Each thread gets the trace function, or loses it, when it calls a Python function or its trace function is called.
+// Each thread gets the trace function, or loses it, when it calls a Python function or its trace
+// function is called.
 static void trace_this_thread(struct gorgon_lines *lines)
 {
 	uint64_t active = __atomic_load_n(&lines->links->active, __ATOMIC_ACQUIRE);
@@ -187,12 +218,15 @@ static void trace_this_thread(struct gorgon_lines *lines)
 	if (active == traced)
 		return;
 	traced = active;
-	lines->interp->api->PyErr_Fetch(&type, &value, &traceback); // a generator may be about to get an exception
+	lines->interp->api->PyErr_Fetch(&type, &value,
+					&traceback); // a generator may be about to get an exception
 	if (!has_other_trace(lines)) {
-		lines->api.set_trace(active ? (void *)(lines->code + GORGON_LINES_TRACER) : NULL, NULL);
+		lines->api.set_trace(active ? (void *)(lines->code + GORGON_LINES_TRACER) : NULL,
+				     NULL);
 	} else if (active && !lines->complained) {
 		lines->complained = true;
-		complain(lines, "a thread has a trace function (sys.settrace()): debuggers do not stop at its Python lines");
+		complain(lines, "a thread has a trace function (sys.settrace()): debuggers do not "
+				"stop at its Python lines");
 	}
 	lines->api.restore(type, value, traceback);
 }
@@ -212,7 +246,8 @@ static bool look(struct gorgon_lines *lines)
 
 	if (wanted == !!__atomic_load_n(&lines->links->active, __ATOMIC_ACQUIRE))
 		return false;
-	__atomic_store_n(&lines->links->active, wanted ? __atomic_add_fetch(&next_generation, 1, __ATOMIC_RELAXED) : 0,
+	__atomic_store_n(&lines->links->active,
+			 wanted ? __atomic_add_fetch(&next_generation, 1, __ATOMIC_RELAXED) : 0,
 			 __ATOMIC_RELEASE);
 	return true;
 }
@@ -249,14 +284,16 @@ static void *watch(void *arg)
 		gorgon_lock();
 		for (struct gorgon_lines *lines = all; lines; lines = lines->next)
 			if (__atomic_load_n(&lines->state, __ATOMIC_ACQUIRE) == READY &&
-			    !__atomic_load_n(&lines->interp->ns->abandoned, __ATOMIC_ACQUIRE) && look(lines))
+			    !__atomic_load_n(&lines->interp->ns->abandoned, __ATOMIC_ACQUIRE) &&
+			    look(lines))
 				lines->interp->api->Py_AddPendingCall(trace_main_thread, lines);
 		gorgon_unlock();
 	}
 	return NULL;
 }
 
-// With the loader's lock. Without a thread, breakpoints that are set after a module's import are seen only at the next stop.
+// With the loader's lock. Without a thread, breakpoints that are set after a module's import are
+// seen only at the next stop.
 static void start_watching(void)
 {
 	sigset_t every, before;
@@ -276,11 +313,14 @@ static void start_watching(void)
 
 // --- running stubs ---------------------------------------------------------------------------------------
 
-static uint64_t resume_of(const struct gorgon_lines *lines, const struct gorgon_lines_record *record)
+static uint64_t resume_of(const struct gorgon_lines *lines,
+			  const struct gorgon_lines_record *record)
 {
 	const struct gorgon_lines_function *function = function_of(lines, record->frame);
 	uint64_t code = read_word(record->frame + lines->layout.frame_code);
-	int64_t unit = (int64_t)(read_word(record->frame + lines->layout.frame_instruction) - code - lines->layout.code_units) / 2;
+	int64_t unit = (int64_t)(read_word(record->frame + lines->layout.frame_instruction) - code -
+				 lines->layout.code_units) /
+		       2;
 
 	if (!function || unit < -1 || unit >= function->unit_count)
 		return 0;
@@ -303,7 +343,8 @@ static void free_values(struct gorgon_lines *lines, struct gorgon_lines_record *
 	}
 }
 
-static void run_stub(struct gorgon_lines *lines, struct gorgon_lines_record *record, struct gorgon_lines_run *run)
+static void run_stub(struct gorgon_lines *lines, struct gorgon_lines_record *record,
+		     struct gorgon_lines_run *run)
 {
 	PyObject *type, *value, *traceback;
 
@@ -321,11 +362,14 @@ static void run_stub(struct gorgon_lines *lines, struct gorgon_lines_record *rec
 // The place behind the call of a stub that was left: does a debugger wait there?
 static uint64_t waiting_at(uint64_t resume)
 {
-	return resume && is_hot((uint8_t *)(uintptr_t)(resume - GORGON_LINES_STUB_RESUME), GORGON_LINES_STUB_RESUME) ? resume : 0;
+	return resume && is_hot((uint8_t *)(uintptr_t)(resume - GORGON_LINES_STUB_RESUME),
+				GORGON_LINES_STUB_RESUME)
+		       ? resume
+		       : 0;
 }
 
-static void on_call(struct gorgon_lines *lines, struct gorgon_lines_record *record, const struct gorgon_lines_function *function,
-		    int line)
+static void on_call(struct gorgon_lines *lines, struct gorgon_lines_record *record,
+		    const struct gorgon_lines_function *function, int line)
 {
 	struct gorgon_lines_run run = {.target = (uintptr_t)function->text};
 
@@ -337,8 +381,8 @@ static void on_call(struct gorgon_lines *lines, struct gorgon_lines_record *reco
 	record->entered = true;
 }
 
-static void on_line(struct gorgon_lines *lines, struct gorgon_lines_record *record, const struct gorgon_lines_function *function,
-		    int line)
+static void on_line(struct gorgon_lines *lines, struct gorgon_lines_record *record,
+		    const struct gorgon_lines_function *function, int line)
 {
 	uint8_t *stub = gorgon_lines_stub(function, line);
 	struct gorgon_lines_run run = {.target = (uintptr_t)stub, .line = (uintptr_t)stub};
@@ -383,7 +427,8 @@ static void on_return(struct gorgon_lines *lines, struct gorgon_lines_record *re
 }
 
 // CPython's trace function. It raises nothing.
-static int trace_event(PyObject *self, PyFrameObject *frame, int what, PyObject *arg, struct gorgon_lines *lines)
+static int trace_event(PyObject *self, PyFrameObject *frame, int what, PyObject *arg,
+		       struct gorgon_lines *lines)
 {
 	struct gorgon_lines_record *record;
 	struct gorgon_lines_function *function;
@@ -450,7 +495,8 @@ static void add_code(struct gorgon_lines *lines, PyObject *code)
 	struct gorgon_lines_file *file = NULL;
 
 	if (path)
-		file = gorgon_lines_file_create(lines->interp, code, path, (uintptr_t)lines->code + GORGON_LINES_LEAVE,
+		file = gorgon_lines_file_create(lines->interp, code, path,
+						(uintptr_t)lines->code + GORGON_LINES_LEAVE,
 						&lines->budget);
 	free(path);
 	if (!file)
@@ -479,7 +525,8 @@ static void before_frame(void *ctx, struct gorgon_lines_record *record)
 	code = read_word(record->frame + lines->layout.frame_code);
 	if (code == (uintptr_t)lines->checked)
 		lines->correct = read_word(record->frame + lines->layout.frame_instruction) ==
-					 code + lines->layout.code_units + (uint64_t)lines->layout.first_instruction &&
+					 code + lines->layout.code_units +
+						 (uint64_t)lines->layout.first_instruction &&
 				 function_of(lines, record->frame) == (void *)lines;
 }
 
@@ -489,7 +536,8 @@ static bool find_api(struct gorgon_lines *lines)
 		const char *name, *other;
 		void *to;
 	} names[] = {
-		{"PyUnstable_Eval_RequestCodeExtraIndex", "_PyEval_RequestCodeExtraIndex", &lines->api.request_extra},
+		{"PyUnstable_Eval_RequestCodeExtraIndex", "_PyEval_RequestCodeExtraIndex",
+		 &lines->api.request_extra},
 		{"PyUnstable_Code_SetExtra", "_PyCode_SetExtra", &lines->api.set_extra},
 		{"PyInterpreterState_Get", NULL, &lines->api.interpreter},
 		{"_PyInterpreterState_SetEvalFrameFunc", NULL, &lines->api.set_evaluator},
@@ -512,8 +560,8 @@ static bool find_api(struct gorgon_lines *lines)
 	return true;
 }
 
-// It is the same in each thread. The compiler must not see that the thread pointer is added and subtracted: it would make code that
-// GNU ld does not know.
+// It is the same in each thread. The compiler must not see that the thread pointer is added and
+// subtracted: it would make code that GNU ld does not know.
 static int32_t newest_offset(void)
 {
 	uintptr_t address = (uintptr_t)&newest;
@@ -525,13 +573,15 @@ static int32_t newest_offset(void)
 static bool make_code(struct gorgon_lines *lines)
 {
 	size_t page = (size_t)getpagesize();
-	uint8_t *code = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *code =
+		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (code == MAP_FAILED)
 		return false;
 	lines->code = code;
 	lines->links = (struct gorgon_lines_links *)(code + page);
-	*lines->links = (struct gorgon_lines_links){.before = (uintptr_t)before_frame, .tracer = (uintptr_t)trace_event,
+	*lines->links = (struct gorgon_lines_links){.before = (uintptr_t)before_frame,
+						    .tracer = (uintptr_t)trace_event,
 						    .ctx = (uintptr_t)lines};
 	gorgon_lines_write_code(code, lines->links, newest_offset());
 	return !mprotect(code, page, PROT_READ | PROT_EXEC) && find_api(lines) &&
@@ -619,18 +669,25 @@ struct gorgon_error *gorgon_lines_check(const struct gorgon_interp *interp)
 {
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
 		if (layouts[i].minor == interp->python.minor)
-			return interp->isolation->counts_memory ? NULL : gorgon_error_create(
-				GORGON_ERROR_UNSUPPORTED, "gorgon_interp_opts: python_lines: not with isolation by %s, only by the loader",
-				interp->isolation->name);
+			return interp->isolation->counts_memory
+				       ? NULL
+				       : gorgon_error_create(
+						 GORGON_ERROR_UNSUPPORTED,
+						 "gorgon_interp_opts: python_lines: not with "
+						 "isolation by %s, only by the loader",
+						 interp->isolation->name);
 	return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-				   "gorgon_interp_opts: python_lines: CPython 3.%u is not known, expected 3.%u to 3.%u",
-				   interp->python.minor, layouts[0].minor, layouts[sizeof(layouts) / sizeof(*layouts) - 1].minor);
+				   "gorgon_interp_opts: python_lines: CPython 3.%u is not known, "
+				   "expected 3.%u to 3.%u",
+				   interp->python.minor, layouts[0].minor,
+				   layouts[sizeof(layouts) / sizeof(*layouts) - 1].minor);
 }
 
 struct gorgon_error *gorgon_lines_begin(struct gorgon_interp *interp)
 {
 	int (*add_hook)(int (*)(const char *, void *, void *), void *) =
-		(int (*)(int (*)(const char *, void *, void *), void *))gorgon_interp_find_symbol(interp, "PySys_AddAuditHook");
+		(int (*)(int (*)(const char *, void *, void *), void *))gorgon_interp_find_symbol(
+			interp, "PySys_AddAuditHook");
 	struct gorgon_lines *lines = calloc(1, sizeof(*lines));
 
 	if (!lines)
@@ -641,8 +698,10 @@ struct gorgon_error *gorgon_lines_begin(struct gorgon_interp *interp)
 			lines->layout = layouts[i];
 	if (!add_hook || add_hook(note_event, lines)) {
 		free(lines);
-		return gorgon_error_create(GORGON_ERROR_PYTHON, "interpreter %u: refused the audit hook that python_lines needs",
-					   interp->number);
+		return gorgon_error_create(
+			GORGON_ERROR_PYTHON,
+			"interpreter %u: refused the audit hook that python_lines needs",
+			interp->number);
 	}
 	interp->lines = lines;
 	gorgon_lock();
@@ -689,7 +748,9 @@ void gorgon_lines_end(struct gorgon_interp *interp)
 struct gorgon_error *gorgon_lines_check(const struct gorgon_interp *interp)
 {
 	(void)interp;
-	return gorgon_error_create(GORGON_ERROR_UNSUPPORTED, "gorgon_interp_opts: python_lines: not on this machine, only on x86-64");
+	return gorgon_error_create(
+		GORGON_ERROR_UNSUPPORTED,
+		"gorgon_interp_opts: python_lines: not on this machine, only on x86-64");
 }
 
 struct gorgon_error *gorgon_lines_begin(struct gorgon_interp *interp)

@@ -8,7 +8,8 @@
 struct gorgon_error;
 struct gorgon_interp;
 
-/* Before the load of an interpreter whose options ask for lines: an error where they cannot be had. */
+/* Before the load of an interpreter whose options ask for lines: an error where they cannot be
+ * had. */
 struct gorgon_error *gorgon_lines_check(const struct gorgon_interp *interp);
 
 /* Before Python starts. Lines are made from the first module on. */

@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: MIT
-// The lines of one module's code, read from its code objects with CPython's own methods, and their stubs.
+// SPDX-License-Identifier: MIT The lines of one module's code, read from its code objects with
+// CPython's own methods, and their stubs.
 //
-// Code objects may be hostile: a line table may have any lines, a name any text. Each number is checked, and what all of them
-// together make is limited.
+// Code objects may be hostile: a line table may have any lines, a name any text. Each number is
+// checked, and what all of them together make is limited.
 
 #define _GNU_SOURCE
 #include "lines_code.h"
@@ -18,10 +18,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define NAME_MAX_SIZE 512
-#define DEPTH_MAX 64 // of code objects among constants
+#define NAME_MAX_SIZE   512
+#define DEPTH_MAX       64 // of code objects among constants
 #define LINE_MAX_NUMBER (1 << 24)
-#define LINK_SIZE 16 // the address of "leave", before the stubs
+#define LINK_SIZE       16 // the address of "leave", before the stubs
 
 // --- attributes of code objects; an error is cleared -----------------------------------------------------
 
@@ -61,7 +61,8 @@ struct collected {
 	size_t count, capacity;
 };
 
-static bool collect(struct gorgon_interp *interp, PyObject *code, struct collected *to, unsigned depth)
+static bool collect(struct gorgon_interp *interp, PyObject *code, struct collected *to,
+		    unsigned depth)
 {
 	const struct gorgon_api *api = interp->api;
 	PyObject *constants;
@@ -95,7 +96,7 @@ static bool collect(struct gorgon_interp *interp, PyObject *code, struct collect
 
 struct range {
 	uint32_t start, end; // units
-	int line;	     // 0: none
+	int line;            // 0: none
 };
 
 struct ranges {
@@ -122,7 +123,9 @@ static long item_number(const struct gorgon_api *api, PyObject *tuple, Py_ssize_
 {
 	PyObject *item = api->PyTuple_GetItem(tuple, i);
 	int overflow = 0;
-	long long ret = item && item != api->_Py_NoneStruct ? api->PyLong_AsLongLongAndOverflow(item, &overflow) : 0;
+	long long ret = item && item != api->_Py_NoneStruct
+				? api->PyLong_AsLongLongAndOverflow(item, &overflow)
+				: 0;
 
 	return overflow || ret < 0 || ret > INT_MAX ? 0 : (long)ret;
 }
@@ -134,7 +137,8 @@ static bool read_ranges(struct gorgon_interp *interp, PyObject *code, struct ran
 	bool done = lines;
 
 	while (done && (item = api->PyIter_Next(lines))) {
-		struct range range = {(uint32_t)item_number(api, item, 0) / 2, (uint32_t)item_number(api, item, 1) / 2,
+		struct range range = {(uint32_t)item_number(api, item, 0) / 2,
+				      (uint32_t)item_number(api, item, 1) / 2,
 				      (int)item_number(api, item, 2)};
 
 		if (range.line > LINE_MAX_NUMBER)
@@ -155,7 +159,8 @@ static int by_number(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-static bool make_lines(struct gorgon_lines_function *function, int first, const struct ranges *ranges)
+static bool make_lines(struct gorgon_lines_function *function, int first,
+		       const struct ranges *ranges)
 {
 	size_t count = 1;
 	int *lines = calloc(ranges->count + 1, sizeof(*lines));
@@ -180,8 +185,11 @@ static size_t stub_index(const struct gorgon_lines_function *function, int line)
 	const int *found = NULL;
 
 	if (line != function->lines[0])
-		found = bsearch(&line, function->lines + 1, function->line_count - 1, sizeof(line), by_number);
-	return found ? (size_t)(found - function->lines) : line == function->lines[0] ? 0 : SIZE_MAX;
+		found = bsearch(&line, function->lines + 1, function->line_count - 1, sizeof(line),
+				by_number);
+	return found                        ? (size_t)(found - function->lines)
+	       : line == function->lines[0] ? 0
+					    : SIZE_MAX;
 }
 
 uint8_t *gorgon_lines_stub(const struct gorgon_lines_function *function, int line)
@@ -196,7 +204,8 @@ static bool make_units(struct gorgon_lines_function *function, const struct rang
 {
 	uint32_t at = GORGON_LINES_STUB_RESUME;
 
-	function->units_start = calloc((size_t)function->unit_count + 1, sizeof(*function->units_start));
+	function->units_start =
+		calloc((size_t)function->unit_count + 1, sizeof(*function->units_start));
 	if (!function->units_start)
 		return false;
 	function->units = function->units_start + 1;
@@ -206,8 +215,10 @@ static bool make_units(struct gorgon_lines_function *function, const struct rang
 		const struct range *range = &ranges->items[i];
 
 		if (range->line)
-			at = (uint32_t)(stub_index(function, range->line) * GORGON_LINES_STUB_SIZE + GORGON_LINES_STUB_RESUME);
-		for (uint32_t unit = range->start; unit < range->end && unit < function->unit_count; unit++)
+			at = (uint32_t)(stub_index(function, range->line) * GORGON_LINES_STUB_SIZE +
+					GORGON_LINES_STUB_RESUME);
+		for (uint32_t unit = range->start; unit < range->end && unit < function->unit_count;
+		     unit++)
 			function->units_start[1 + unit] = at;
 	}
 	return true;
@@ -215,21 +226,25 @@ static bool make_units(struct gorgon_lines_function *function, const struct rang
 
 // --- names -----------------------------------------------------------------------------------------------
 
-// The names of co_varnames, then of cells that are no arguments, then of free variables: as CPython orders a frame's values.
-static void read_values(struct gorgon_interp *interp, PyObject *code, struct gorgon_lines_function *function)
+// The names of co_varnames, then of cells that are no arguments, then of free variables: as
+// CPython orders a frame's values.
+static void read_values(struct gorgon_interp *interp, PyObject *code,
+			struct gorgon_lines_function *function)
 {
 	static const char *const lists[] = {"co_varnames", "co_cellvars", "co_freevars"};
 	const struct gorgon_api *api = interp->api;
 	long flags = code_number(interp, code, "co_flags");
-	long arguments = code_number(interp, code, "co_argcount") + code_number(interp, code, "co_kwonlyargcount") +
-			 !!(flags & 4) + !!(flags & 8); // CO_VARARGS, CO_VARKEYWORDS
+	long arguments = code_number(interp, code, "co_argcount") +
+			 code_number(interp, code, "co_kwonlyargcount") + !!(flags & 4) +
+			 !!(flags & 8); // CO_VARARGS, CO_VARKEYWORDS
 	char *name;
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
 		PyObject *names = api->PyObject_GetAttrString(code, lists[i]);
 		Py_ssize_t count = names ? api->PyTuple_Size(names) : 0;
 
-		for (Py_ssize_t k = 0; k < count && function->value_count < GORGON_LINES_VALUES_MAX; k++) {
+		for (Py_ssize_t k = 0; k < count && function->value_count < GORGON_LINES_VALUES_MAX;
+		     k++) {
 			bool known = false;
 
 			name = copy_text(interp, api->PyTuple_GetItem(names, k));
@@ -251,7 +266,8 @@ static void read_values(struct gorgon_interp *interp, PyObject *code, struct gor
 	function->argument_count = arguments < 0 ? 0 : (unsigned)arguments;
 }
 
-static bool make_name(struct gorgon_interp *interp, PyObject *code, const char *path, struct gorgon_lines_function *function)
+static bool make_name(struct gorgon_interp *interp, PyObject *code, const char *path,
+		      struct gorgon_lines_function *function)
 {
 	PyObject *value = interp->api->PyObject_GetAttrString(code, "co_qualname");
 	char *name = copy_text(interp, value);
@@ -267,7 +283,8 @@ static bool make_name(struct gorgon_interp *interp, PyObject *code, const char *
 }
 
 static bool make_function(struct gorgon_interp *interp, PyObject *code, const char *path,
-			  struct gorgon_lines_function *function, struct gorgon_lines_budget *budget)
+			  struct gorgon_lines_function *function,
+			  struct gorgon_lines_budget *budget)
 {
 	long first = code_number(interp, code, "co_firstlineno");
 	struct ranges ranges = {0};
@@ -279,9 +296,10 @@ static bool make_function(struct gorgon_interp *interp, PyObject *code, const ch
 	for (size_t i = 0; i < ranges.count; i++)
 		if (ranges.items[i].end > function->unit_count)
 			function->unit_count = ranges.items[i].end;
-	done = done && function->unit_count <= GORGON_LINES_UNITS_MAX - budget->units && make_lines(function, (int)first, &ranges) &&
-	       function->line_count <= GORGON_LINES_STUBS_MAX - budget->stubs && make_units(function, &ranges) &&
-	       make_name(interp, code, path, function);
+	done = done && function->unit_count <= GORGON_LINES_UNITS_MAX - budget->units &&
+	       make_lines(function, (int)first, &ranges) &&
+	       function->line_count <= GORGON_LINES_STUBS_MAX - budget->stubs &&
+	       make_units(function, &ranges) && make_name(interp, code, path, function);
 	free(ranges.items);
 	if (!done)
 		return false;
@@ -312,7 +330,8 @@ static bool make_text(struct gorgon_lines_file *file, uint64_t leave)
 	text += LINK_SIZE;
 	for (size_t i = 0; i < file->function_count; i++) {
 		file->functions[i].text = text;
-		for (size_t k = 0; k < file->functions[i].line_count; k++, text += GORGON_LINES_STUB_SIZE)
+		for (size_t k = 0; k < file->functions[i].line_count;
+		     k++, text += GORGON_LINES_STUB_SIZE)
 			gorgon_lines_write_stub(text, file->text);
 	}
 	if (!file->pristine)
@@ -343,7 +362,8 @@ void gorgon_lines_file_free(struct gorgon_lines_file *file)
 	free(file);
 }
 
-struct gorgon_lines_file *gorgon_lines_file_create(struct gorgon_interp *interp, PyObject *code, const char *path, uint64_t leave,
+struct gorgon_lines_file *gorgon_lines_file_create(struct gorgon_interp *interp, PyObject *code,
+						   const char *path, uint64_t leave,
 						   struct gorgon_lines_budget *budget)
 {
 	struct gorgon_lines_file *file = calloc(1, sizeof(*file));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The lines of one module's code, and what debuggers are told of them. See lines_code.c, lines_symfile.c. */
+/* The lines of one module's code, and what debuggers are told of them. See lines_code.c,
+ * lines_symfile.c. */
 #ifndef GORGON_PYTHON_LINES_CODE_H
 #define GORGON_PYTHON_LINES_CODE_H
 
@@ -14,15 +15,17 @@ struct jitreg_entry;
 /* How many values of a frame debuggers are told. */
 #define GORGON_LINES_VALUES_MAX 64
 
-/* What a code object has. Rules of debuggers read the first two members (lines_symfile.c), which its co_extra leads to. */
+/* What a code object has. Rules of debuggers read the first two members (lines_symfile.c), which
+ * its co_extra leads to. */
 struct gorgon_lines_function {
-	uint8_t *text;	       /* its stubs */
-	const uint32_t *units; /* for each unit of its bytecode, and for -1: offset from @text of where the line resumes */
+	uint8_t *text; /* its stubs */
+	const uint32_t *
+		units; /* for each unit of its bytecode, and for -1: offset from @text of where the line resumes */
 	uint32_t *units_start; /* malloc()ed */
 	uint32_t unit_count;
-	int *lines;	       /* of its stubs: the first line of the function, then the others in ascending order */
+	int *lines; /* of its stubs: the first line of the function, then the others in ascending order */
 	size_t line_count;
-	char *name;	       /* with the module's, in UTF-8 */
+	char *name;                            /* with the module's, in UTF-8 */
 	char *values[GORGON_LINES_VALUES_MAX]; /* names of arguments, then of other values */
 	unsigned argument_count, value_count;
 };
@@ -33,14 +36,16 @@ struct gorgon_lines_file {
 	char *path;
 	struct gorgon_lines_function *functions;
 	size_t function_count;
-	struct _object **codes; /* of each function; borrowed, and valid only while the file is made */
-	uint8_t *text;		/* a link to "leave", then the stubs; read-only */
+	struct _object *
+		*codes; /* of each function; borrowed, and valid only while the file is made */
+	uint8_t *text;  /* a link to "leave", then the stubs; read-only */
 	size_t text_size;
-	uint8_t *pristine;	/* the same without breakpoints */
+	uint8_t *pristine; /* the same without breakpoints */
 	struct jitreg_entry *jit;
 };
 
-/* What has been made for an interpreter, so that hostile code objects cannot make more than these limits. */
+/* What has been made for an interpreter, so that hostile code objects cannot make more than these
+ * limits. */
 struct gorgon_lines_budget {
 	size_t stubs, units;
 };
@@ -49,12 +54,14 @@ struct gorgon_lines_budget {
 #define GORGON_LINES_UNITS_MAX (32u << 20)
 
 /*
- * Read @code, that of a module in the file @path, and the code objects among its constants. With the GIL and without a Python error, which
- * there is none afterwards, either. @leave is what stubs call. NULL: no memory, or over the limits, or code with which CPython's
- * own methods fail.
+ * Read @code, that of a module in the file @path, and the code objects among its constants. With
+ * the GIL and without a Python error, which there is none afterwards, either. @leave is what
+ * stubs call. NULL: no memory, or over the limits, or code with which CPython's own methods fail.
  */
-struct gorgon_lines_file *gorgon_lines_file_create(struct gorgon_interp *interp, struct _object *code, const char *path,
-						   uint64_t leave, struct gorgon_lines_budget *budget);
+struct gorgon_lines_file *gorgon_lines_file_create(struct gorgon_interp *interp,
+						   struct _object *code, const char *path,
+						   uint64_t leave,
+						   struct gorgon_lines_budget *budget);
 
 void gorgon_lines_file_free(struct gorgon_lines_file *file);
 
@@ -65,10 +72,10 @@ uint8_t *gorgon_lines_stub(const struct gorgon_lines_function *function, int lin
 struct gorgon_lines_layout {
 	unsigned minor;
 	uint8_t frame_code, frame_instruction, frame_values; /* of _PyInterpreterFrame */
-	uint8_t code_units, code_extra;			     /* of PyCodeObject */
-	uint8_t object_frame;				     /* of PyFrameObject */
+	uint8_t code_units, code_extra;                      /* of PyCodeObject */
+	uint8_t object_frame;                                /* of PyFrameObject */
 	int8_t first_instruction; /* where a frame's instruction is at its beginning, from the code's first unit */
-	uint8_t extra;		  /* offset of our word in what co_extra points to; found out in each interpreter */
+	uint8_t extra; /* offset of our word in what co_extra points to; found out in each interpreter */
 };
 
 /* A growing buffer. */
@@ -79,9 +86,12 @@ struct gorgon_lines_bytes {
 };
 
 /* The symfile of the code of an interpreter (lines_arch.h). */
-void gorgon_lines_describe_code(struct gorgon_lines_bytes *ret, uint64_t code, const struct gorgon_lines_layout *layout);
+void gorgon_lines_describe_code(struct gorgon_lines_bytes *ret, uint64_t code,
+				const struct gorgon_lines_layout *layout);
 
-/* The symfile of a file's lines. @no_value: the address of a pointer to a text that says that a value was not read. */
-void gorgon_lines_describe_file(struct gorgon_lines_bytes *ret, const struct gorgon_lines_file *file, uint64_t no_value);
+/* The symfile of a file's lines. @no_value: the address of a pointer to a text that says that a
+ * value was not read. */
+void gorgon_lines_describe_file(struct gorgon_lines_bytes *ret,
+				const struct gorgon_lines_file *file, uint64_t no_value);
 
 #endif

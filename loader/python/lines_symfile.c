@@ -6,9 +6,10 @@
 //     shop.price                 a stub, which is not run for this; its caller is the real caller of python_frame
 //     _PyEval_Vector             and so on, by CPython's own rules
 //
-// The rule of python_frame goes from the frame to its code object, from there to our struct gorgon_lines_function, and takes
-// the address of the line from its table. A frame that has none is in python_code. A stub that is run, because a breakpoint is
-// there, has the address of the same record in rbx, so it is the same frame as one that is found by unwinding.
+// The rule of python_frame goes from the frame to its code object, from there to our struct
+// gorgon_lines_function, and takes the address of the line from its table. A frame that has none
+// is in python_code. A stub that is run, because a breakpoint is there, has the address of the
+// same record in rbx, so it is the same frame as one that is found by unwinding.
 //
 // Rules are in .debug_frame, which only debuggers read.
 //
@@ -171,7 +172,8 @@ static size_t begin_jump(struct gorgon_lines_bytes *x, uint8_t op)
 	return x->size - 2;
 }
 
-// What is the line of the frame whose record has its address before the CFA? The CFA is on the stack.
+// What is the line of the frame whose record has its address before the CFA? The CFA is on the
+// stack.
 static void line_of_frame(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout, uint64_t generic)
 {
 	size_t no_extra, no_function, done, done_too;
@@ -262,7 +264,8 @@ static void put_leaf_rules(struct gorgon_lines_bytes *to, uint64_t address, uint
 	end_entry(to, start);
 }
 
-// The stubs of a function. When the mov has put the caller's record into rbx, the frame's own is still in r15.
+// The stubs of a function. When the mov has put the caller's record into rbx, the frame's own is
+// still in r15.
 static void put_stub_rules(struct gorgon_lines_bytes *to, const struct gorgon_lines_function *function)
 {
 	size_t start = begin_function(to, (uintptr_t)function->text, GORGON_LINES_STUB_SIZE * function->line_count);
@@ -297,7 +300,8 @@ static const uint8_t abbrevs[] = {
 	0,
 };
 
-// Text number @i of the frame: in the array that its record leads to, which is at @values in the record.
+// Text number @i of the frame: in the array that its record leads to, which is at @values in the
+// record.
 static void put_value(struct gorgon_lines_bytes *to, unsigned i, uint64_t no_value)
 {
 	struct gorgon_lines_bytes x = {0};

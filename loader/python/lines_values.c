@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: MIT
-// Values of frames as texts. They are made while a debugger stops the thread at a Python line, so they must not run code of the
-// program: only CPython's own types are asked for their repr(), and small containers of them. Of other objects the type's name
-// and the address are told.
+// SPDX-License-Identifier: MIT Values of frames as texts. They are made while a debugger stops
+// the thread at a Python line, so they must not run code of the program: only CPython's own types
+// are asked for their repr(), and small containers of them. Of other objects the type's name and
+// the address are told.
 
 #define _GNU_SOURCE
 #include "lines_values.h"
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_SIZE 200  // of a text, with its NUL
-#define ITEMS_MAX 20   // of a container
+#define TEXT_SIZE  200 // of a text, with its NUL
+#define ITEMS_MAX  20  // of a container
 #define LENGTH_MAX 500 // of a str or bytes
 
 struct gorgon_lines_values_api {
@@ -22,7 +22,8 @@ struct gorgon_lines_values_api {
 	Py_ssize_t (*size)(PyObject *);
 	PyObject *(*list_item)(PyObject *, Py_ssize_t), *(*tuple_item)(PyObject *, Py_ssize_t);
 	int (*dict_next)(PyObject *, Py_ssize_t *, PyObject **, PyObject **);
-	PyTypeObject *long_type, *float_type, *bool_type, *unicode_type, *bytes_type, *list_type, *tuple_type, *dict_type, *cell_type;
+	PyTypeObject *long_type, *float_type, *bool_type, *unicode_type, *bytes_type, *list_type,
+		*tuple_type, *dict_type, *cell_type;
 };
 
 struct gorgon_lines_values_api *gorgon_lines_values_api_create(struct gorgon_interp *interp)
@@ -32,12 +33,14 @@ struct gorgon_lines_values_api *gorgon_lines_values_api_create(struct gorgon_int
 		const char *name;
 		void *to;
 	} names[] = {
-		{"PyObject_Repr", &ret->repr}, {"PyCell_Get", &ret->cell_get}, {"PyType_GetName", &ret->type_name},
-		{"PyObject_Size", &ret->size}, {"PyList_GetItem", &ret->list_item}, {"PyTuple_GetItem", &ret->tuple_item},
-		{"PyDict_Next", &ret->dict_next}, {"PyLong_Type", &ret->long_type}, {"PyFloat_Type", &ret->float_type},
-		{"PyBool_Type", &ret->bool_type}, {"PyUnicode_Type", &ret->unicode_type}, {"PyBytes_Type", &ret->bytes_type},
-		{"PyList_Type", &ret->list_type}, {"PyTuple_Type", &ret->tuple_type}, {"PyDict_Type", &ret->dict_type},
-		{"PyCell_Type", &ret->cell_type},
+		{"PyObject_Repr", &ret->repr},          {"PyCell_Get", &ret->cell_get},
+		{"PyType_GetName", &ret->type_name},    {"PyObject_Size", &ret->size},
+		{"PyList_GetItem", &ret->list_item},    {"PyTuple_GetItem", &ret->tuple_item},
+		{"PyDict_Next", &ret->dict_next},       {"PyLong_Type", &ret->long_type},
+		{"PyFloat_Type", &ret->float_type},     {"PyBool_Type", &ret->bool_type},
+		{"PyUnicode_Type", &ret->unicode_type}, {"PyBytes_Type", &ret->bytes_type},
+		{"PyList_Type", &ret->list_type},       {"PyTuple_Type", &ret->tuple_type},
+		{"PyDict_Type", &ret->dict_type},       {"PyCell_Type", &ret->cell_type},
 	};
 
 	for (size_t i = 0; ret && i < sizeof(names) / sizeof(*names); i++) {
@@ -52,7 +55,8 @@ struct gorgon_lines_values_api *gorgon_lines_values_api_create(struct gorgon_int
 	return ret;
 }
 
-static bool is_scalar(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api, PyObject *object)
+static bool is_scalar(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
+		      PyObject *object)
 {
 	const PyTypeObject *type = Py_TYPE(object);
 	int overflow = 0;
@@ -63,10 +67,12 @@ static bool is_scalar(struct gorgon_interp *interp, const struct gorgon_lines_va
 	}
 	if (type == api->unicode_type || type == api->bytes_type)
 		return api->size(object) <= LENGTH_MAX;
-	return type == api->float_type || type == api->bool_type || object == interp->api->_Py_NoneStruct;
+	return type == api->float_type || type == api->bool_type ||
+	       object == interp->api->_Py_NoneStruct;
 }
 
-static bool has_repr(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api, PyObject *object)
+static bool has_repr(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
+		     PyObject *object)
 {
 	const PyTypeObject *type = Py_TYPE(object);
 	bool is_list = type == api->list_type, ret = true;
@@ -84,7 +90,8 @@ static bool has_repr(struct gorgon_interp *interp, const struct gorgon_lines_val
 		return ret;
 	}
 	for (; ret && at < count; at++)
-		ret = is_scalar(interp, api, is_list ? api->list_item(object, at) : api->tuple_item(object, at));
+		ret = is_scalar(interp, api,
+				is_list ? api->list_item(object, at) : api->tuple_item(object, at));
 	return ret;
 }
 
@@ -95,7 +102,8 @@ static void cut(char *to, const char *text)
 		memcpy(to + TEXT_SIZE - 4, "...", 4);
 }
 
-static void write_text(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api, PyObject *object, char *to)
+static void write_text(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
+		       PyObject *object, char *to)
 {
 	PyObject *cell = NULL, *text;
 	const char *utf8;
@@ -120,8 +128,10 @@ static void write_text(struct gorgon_interp *interp, const struct gorgon_lines_v
 	interp->api->Py_DecRef(cell);
 }
 
-const char **gorgon_lines_values_create(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
-					const struct gorgon_lines_function *function, PyObject *const *values)
+const char **gorgon_lines_values_create(struct gorgon_interp *interp,
+					const struct gorgon_lines_values_api *api,
+					const struct gorgon_lines_function *function,
+					PyObject *const *values)
 {
 	const char **ret = malloc(function->value_count * (sizeof(*ret) + TEXT_SIZE) + 1);
 	char *text = (char *)(ret + function->value_count);

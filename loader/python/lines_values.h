@@ -12,10 +12,13 @@ struct gorgon_lines_values_api;
 struct gorgon_lines_values_api *gorgon_lines_values_api_create(struct gorgon_interp *interp);
 
 /*
- * Texts of the values of a CPython frame, in the order of @function's names; @values are its objects. With the GIL and without a Python
- * error. No code of the program runs. free() releases the array and the texts. NULL: no memory.
+ * Texts of the values of a CPython frame, in the order of @function's names; @values are its
+ * objects. With the GIL and without a Python error. No code of the program runs. free() releases
+ * the array and the texts. NULL: no memory.
  */
-const char **gorgon_lines_values_create(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
-					const struct gorgon_lines_function *function, struct _object *const *values);
+const char **gorgon_lines_values_create(struct gorgon_interp *interp,
+					const struct gorgon_lines_values_api *api,
+					const struct gorgon_lines_function *function,
+					struct _object *const *values);
 
 #endif

@@ -184,7 +184,9 @@ static PyObject *module_ask(PyObject *self, PyObject *object, struct gorgon_inte
 
 	(void)self;
 	if (!interp->ask)
-		return gorgon_raise(interp, gorgon_error_create(GORGON_ERROR_UNSUPPORTED, "_ask: this host answers no questions"));
+		return gorgon_raise(interp,
+				    gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+							"_ask: this host answers no questions"));
 	if (!(object = take_items(interp, object)))
 		return NULL;
 	err = gorgon_value_take(interp, object, "question", &question);

@@ -105,7 +105,8 @@ bool gorgon_interp_says_yes(const struct gorgon_interp *interp, const char *name
 
 bool gorgon_interp_is_finalizing(const struct gorgon_interp *interp)
 {
-	return gorgon_interp_says_yes(interp, "Py_IsFinalizing") || gorgon_interp_says_yes(interp, "_Py_IsFinalizing");
+	return gorgon_interp_says_yes(interp, "Py_IsFinalizing") ||
+	       gorgon_interp_says_yes(interp, "_Py_IsFinalizing");
 }
 
 void *gorgon_interp_find_symbol(struct gorgon_interp *interp, const char *name)

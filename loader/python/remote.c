@@ -1,19 +1,22 @@
-// SPDX-License-Identifier: MIT
-// Python code that another process asks an interpreter to run (`gorgon exec`), for every CPython what PEP 768 is for 3.14.
+// SPDX-License-Identifier: MIT Python code that another process asks an interpreter to run
+// (`gorgon exec`), for every CPython what PEP 768 is for 3.14.
 //
-// Whoever may write to the memory of a process may ask: the debug root has a place for a request (../ns/debug_root.h). A signal
-// then tells a thread of the process, and nothing in the process waits for it before. The handler of a signal can neither run
-// Python nor make a thread, so there are two ways:
+// Whoever may write to the memory of a process may ask: the debug root has a place for a request
+// (../ns/debug_root.h). A signal then tells a thread of the process, and nothing in the process
+// waits for it before. The handler of a signal can neither run Python nor make a thread, so there
+// are two ways:
 // - Python's main thread is told that a signal has come which no program can have (../process/interruption.c); a blocking call ends
 //   with EINTR. The thread takes the request when Python looks for signals, and goes on as if nothing had been. If the thread is
 //   in another interpreter, that makes a thread which enters this one;
 // - a started interpreter in which nothing runs never looks. Who asks sees a thread that waits in a system call in which the
 //   C library holds no lock, and says where. The handler compares, makes a thread, and lets the call begin anew.
 //
-// Either way Python's own function makes the thread that runs the code, so it is a thread of the interpreter's as any other: of
-// its descriptors, its limits, its end. The code comes through a pipe after it was made, so what was withdrawn never runs.
+// Either way Python's own function makes the thread that runs the code, so it is a thread of the
+// interpreter's as any other: of its descriptors, its limits, its end. The code comes through a
+// pipe after it was made, so what was withdrawn never runs.
 //
-// The request is anybody's memory: nothing is believed but numbers that are compared. Who can write it can write all.
+// The request is anybody's memory: nothing is believed but numbers that are compared. Who can
+// write it can write all.
 
 #define _GNU_SOURCE
 #include "remote.h"
@@ -43,7 +46,8 @@ static bool refused; // atomic
 
 static bool is_for(const struct gorgon_interp *interp)
 {
-	return __atomic_load_n(&request->id, __ATOMIC_ACQUIRE) && request->target == (uintptr_t)interp->ns->signals &&
+	return __atomic_load_n(&request->id, __ATOMIC_ACQUIRE) &&
+	       request->target == (uintptr_t)interp->ns->signals &&
 	       !__atomic_load_n(&refused, __ATOMIC_ACQUIRE);
 }
 
@@ -90,7 +94,8 @@ static char *receive_source(int input, uint64_t timeout_ms, int *unused)
 	// From here on a pipe that nobody has open any more is at its end.
 	close(unused[0]);
 	close(unused[1]);
-	if (came && read_all(input, &size, sizeof(size)) && size < SOURCE_MAX && (ret = malloc(size + 1))) {
+	if (came && read_all(input, &size, sizeof(size)) && size < SOURCE_MAX &&
+	    (ret = malloc(size + 1))) {
 		ret[size] = 0;
 		if (read_all(input, ret, size))
 			return ret;
@@ -125,11 +130,14 @@ static PyObject *make_globals(struct gorgon_interp *interp, int take, int give)
 	static PyMethodDef method = {"interrupt", remote_interrupt, METH_O, NULL};
 	const struct gorgon_api *api = interp->api;
 	PyObject *ret = api->PyDict_New();
-	PyObject *function = API(interp, PyCFunction_NewEx)(&method, (PyObject *)api->_Py_NoneStruct, NULL);
+	PyObject *function =
+		API(interp, PyCFunction_NewEx)(&method, (PyObject *)api->_Py_NoneStruct, NULL);
 
-	if (ret && function && set_number(interp, ret, "take", take) && set_number(interp, ret, "give", give) &&
+	if (ret && function && set_number(interp, ret, "take", take) &&
+	    set_number(interp, ret, "give", give) &&
 	    !API(interp, PyDict_SetItemString)(ret, "interrupt", function) &&
-	    !API(interp, PyDict_SetItemString)(ret, "__builtins__", API(interp, PyEval_GetBuiltins)())) {
+	    !API(interp, PyDict_SetItemString)(ret, "__builtins__",
+					       API(interp, PyEval_GetBuiltins)())) {
 		api->Py_DecRef(function);
 		return ret;
 	}
@@ -187,12 +195,15 @@ static void serve(void *arg)
 // With the GIL.
 static void take_request(struct gorgon_interp *interp)
 {
-	struct service service = {interp, __atomic_load_n(&request->id, __ATOMIC_ACQUIRE), request->timeout_ms}, *copy;
+	struct service service = {interp, __atomic_load_n(&request->id, __ATOMIC_ACQUIRE),
+				  request->timeout_ms},
+		       *copy;
 
 	// It may be for an interpreter in which nothing runs, and here a thread can be begun.
 	if (!is_for(interp) && service.id)
 		gorgon_signals_pass_ring((const void *)(uintptr_t)request->target);
-	if (!is_for(interp) || !__atomic_compare_exchange_n(&request->id, &service.id, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	if (!is_for(interp) || !__atomic_compare_exchange_n(&request->id, &service.id, 0, false,
+							    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return;
 	copy = malloc(sizeof(*copy));
 	if (copy)
@@ -242,7 +253,8 @@ static void begin_to_come(struct gorgon_interp *interp, const ucontext_t *contex
 		return;
 	pthread_sigmask(SIG_BLOCK, NULL, &mask);
 	if (context)
-		memcpy(&mask, &context->uc_sigmask, sizeof(uint64_t)); // all that the kernel has written
+		memcpy(&mask, &context->uc_sigmask,
+		       sizeof(uint64_t)); // all that the kernel has written
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setsigmask_np(&attr, &mask);
@@ -251,7 +263,8 @@ static void begin_to_come(struct gorgon_interp *interp, const ucontext_t *contex
 	pthread_attr_destroy(&attr);
 }
 
-// Python of an interpreter is to look for signals soon. If its main thread is not in it: @otherwise's. False: neither is.
+// Python of an interpreter is to look for signals soon. If its main thread is not in it:
+// @otherwise's. False: neither is.
 static bool trip(struct gorgon_interp *interp, struct gorgon_interp *otherwise)
 {
 	bool is_inside;
@@ -259,9 +272,11 @@ static bool trip(struct gorgon_interp *interp, struct gorgon_interp *otherwise)
 	// The thread may be changing what the lock guards.
 	if (pthread_mutex_trylock(&interp->calls.lock))
 		return false;
-	is_inside = interp->calls.state == GORGON_INTERP_RUNNING || __atomic_load_n(&interp->calls.main_entries, __ATOMIC_ACQUIRE);
+	is_inside = interp->calls.state == GORGON_INTERP_RUNNING ||
+		    __atomic_load_n(&interp->calls.main_entries, __ATOMIC_ACQUIRE);
 	if (is_inside && interp->calls.interruptible)
-		gorgon_interruption_trip(gorgon_parts_state(interp->ns->parts, &gorgon_interruption_part));
+		gorgon_interruption_trip(
+			gorgon_parts_state(interp->ns->parts, &gorgon_interruption_part));
 	pthread_mutex_unlock(&interp->calls.lock);
 	return is_inside || (otherwise && otherwise != interp && trip(otherwise, NULL));
 }

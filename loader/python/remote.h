@@ -5,7 +5,8 @@
 
 #include "interp.h"
 
-/* Python is up: from now on the interpreter takes requests, unless the process takes none, or its isolation cannot. */
+/* Python is up: from now on the interpreter takes requests, unless the process takes none, or its
+ * isolation cannot. */
 void gorgon_remote_prepare(struct gorgon_interp *interp);
 
 #endif

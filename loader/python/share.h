@@ -33,8 +33,9 @@ PyObject *gorgon_share_object_of(struct gorgon_interp *interp, struct gorgon_arr
 				 bool writable);
 /* --- given.c ----------------------------------------------------------------------- */
 
-/* An array of an object to which the caller has the only reference, unless others keep it or its memory: then it is of a
- * copy. Of an executor's pickle.PickleBuffer its bytes. Held once; NULL: a Python exception is set. */
+/* An array of an object to which the caller has the only reference, unless others keep it or its
+ * memory: then it is of a copy. Of an executor's pickle.PickleBuffer its bytes. Held once; NULL:
+ * a Python exception is set. */
 struct gorgon_array *gorgon_share_given(struct gorgon_interp *interp, PyObject *object);
 /* An array of a copy of an object, held once. NULL: a Python exception is set. */
 struct gorgon_array *gorgon_share_copy(struct gorgon_interp *interp, PyObject *object);

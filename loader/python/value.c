@@ -36,7 +36,7 @@ struct crossing {
 	size_t count;
 	unsigned depth;
 	size_t path[GORGON_VALUE_DEPTH_MAX]; // index at each depth
-	struct found_array *arrays;	     // what becomes an array once the rest is gone
+	struct found_array *arrays;          // what becomes an array once the rest is gone
 	size_t arrays_count;
 	bool is_taken;
 	bool holds_objects; // what is no value is held for the host
@@ -418,8 +418,8 @@ static struct gorgon_error *value_of_array(struct crossing *crossing, struct gor
 	return NULL;
 }
 
-// Who gets what stays in the interpreter gets a copy, for the interpreter may go on to write to it. What a Python that
-// is the host passes to an interpreter is the host's own memory.
+// Who gets what stays in the interpreter gets a copy, for the interpreter may go on to write to
+// it. What a Python that is the host passes to an interpreter is the host's own memory.
 static struct gorgon_error *array_from_python(struct crossing *crossing, PyObject *object,
 					      struct gorgon_value *ret)
 {
@@ -427,8 +427,10 @@ static struct gorgon_error *array_from_python(struct crossing *crossing, PyObjec
 	struct found_array *arrays;
 
 	if (!crossing->is_taken)
-		return value_of_array(crossing, interp->own ? gorgon_share_array_of(interp, object, NULL)
-							    : gorgon_share_copy(interp, object), ret);
+		return value_of_array(crossing,
+				      interp->own ? gorgon_share_array_of(interp, object, NULL)
+						  : gorgon_share_copy(interp, object),
+				      ret);
 	arrays = reallocarray(crossing->arrays, crossing->arrays_count + 1, sizeof(*arrays));
 	if (!arrays)
 		return &gorgon_error_nomem;
@@ -438,7 +440,8 @@ static struct gorgon_error *array_from_python(struct crossing *crossing, PyObjec
 	return NULL;
 }
 
-static struct gorgon_error *hold_object(struct crossing *crossing, PyObject *object, struct gorgon_value *ret)
+static struct gorgon_error *hold_object(struct crossing *crossing, PyObject *object,
+					struct gorgon_value *ret)
 {
 	crossing->api->Py_IncRef(object);
 	ret->object = gorgon_held_add(crossing->interp, object);
@@ -483,10 +486,12 @@ static struct gorgon_error *from_python(struct crossing *crossing, PyObject *obj
 		return tree_from_python(crossing, object, flags, ret);
 	if (gorgon_share_is_array(crossing->interp, object))
 		return array_from_python(crossing, object, ret);
-	return crossing->holds_objects ? hold_object(crossing, object, ret) : refuse_type(crossing, object);
+	return crossing->holds_objects ? hold_object(crossing, object, ret)
+				       : refuse_type(crossing, object);
 }
 
-static struct gorgon_error *value_from_python(struct crossing *crossing, PyObject *object, struct gorgon_value *ret)
+static struct gorgon_error *value_from_python(struct crossing *crossing, PyObject *object,
+					      struct gorgon_value *ret)
 {
 	struct gorgon_value value = {.kind = GORGON_VALUE_NONE};
 	struct gorgon_error *err = from_python(crossing, object, &value);
@@ -506,18 +511,20 @@ struct gorgon_error *gorgon_value_from_python(struct gorgon_interp *interp, PyOb
 	return value_from_python(&crossing, object, ret);
 }
 
-struct gorgon_error *gorgon_value_of_arguments(struct gorgon_interp *interp, PyObject *object, const char *what,
-					       struct gorgon_value *ret)
+struct gorgon_error *gorgon_value_of_arguments(struct gorgon_interp *interp, PyObject *object,
+					       const char *what, struct gorgon_value *ret)
 {
-	struct crossing crossing = {.interp = interp, .api = interp->api, .what = what, .holds_objects = true};
+	struct crossing crossing = {
+		.interp = interp, .api = interp->api, .what = what, .holds_objects = true};
 
 	return value_from_python(&crossing, object, ret);
 }
 
-struct gorgon_error *gorgon_value_take(struct gorgon_interp *interp, PyObject *object, const char *what,
-				       struct gorgon_value *ret)
+struct gorgon_error *gorgon_value_take(struct gorgon_interp *interp, PyObject *object,
+				       const char *what, struct gorgon_value *ret)
 {
-	struct crossing crossing = {.interp = interp, .api = interp->api, .what = what, .is_taken = true};
+	struct crossing crossing = {
+		.interp = interp, .api = interp->api, .what = what, .is_taken = true};
 	struct gorgon_value value = {.kind = GORGON_VALUE_NONE};
 	struct gorgon_error *err = from_python(&crossing, object, &value);
 
@@ -526,7 +533,8 @@ struct gorgon_error *gorgon_value_take(struct gorgon_interp *interp, PyObject *o
 		struct found_array *each = &crossing.arrays[i];
 
 		if (!err)
-			err = value_of_array(&crossing, gorgon_share_given(interp, each->object), each->value);
+			err = value_of_array(&crossing, gorgon_share_given(interp, each->object),
+					     each->value);
 		interp->api->Py_DecRef(each->object);
 	}
 	free(crossing.arrays);

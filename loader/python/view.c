@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Views: the memory of a Python object, for the host, without a copy.
 //
-// The object exports its buffer to a memoryview, which the view holds as the host holds any object (held.c). So the
-// memory stays where it is until the host has released the view, and an object that could move it refuses to: BufferError.
+// The object exports its buffer to a memoryview, which the view holds as the host holds any
+// object (held.c). So the memory stays where it is until the host has released the view, and an
+// object that could move it refuses to: BufferError.
 
 #define _GNU_SOURCE
 #include "held.h"
@@ -26,7 +27,8 @@ struct viewing {
 static struct gorgon_view *view_of_buffer(const Py_buffer *buffer)
 {
 	size_t ndim = (size_t)buffer->ndim, format_size = strlen(buffer->format) + 1;
-	struct gorgon_view *ret = malloc(sizeof(*ret) + 2 * ndim * sizeof(*ret->numbers) + format_size);
+	struct gorgon_view *ret =
+		malloc(sizeof(*ret) + 2 * ndim * sizeof(*ret->numbers) + format_size);
 
 	if (!ret)
 		return NULL;
@@ -36,13 +38,15 @@ static struct gorgon_view *view_of_buffer(const Py_buffer *buffer)
 	}
 	ret->info = (struct gorgon_array_info){
 		.data = buffer->buf,
-		.layout = {
-			.format = memcpy(ret->numbers + 2 * ndim, buffer->format, format_size),
-			.item_size = (size_t)buffer->itemsize,
-			.ndim = (unsigned)ndim,
-			.shape = ret->numbers,
-			.strides = ret->numbers + ndim,
-		},
+		.layout =
+			{
+				.format = memcpy(ret->numbers + 2 * ndim, buffer->format,
+						 format_size),
+				.item_size = (size_t)buffer->itemsize,
+				.ndim = (unsigned)ndim,
+				.shape = ret->numbers,
+				.strides = ret->numbers + ndim,
+			},
 		.writable = !buffer->readonly,
 	};
 	return ret;
@@ -63,7 +67,9 @@ static struct gorgon_error *create_view(struct gorgon_interp *interp, void *ctx)
 	if (buffer.suboffsets) {
 		API(interp, PyBuffer_Release)(&buffer);
 		API(interp, Py_DecRef)(memory);
-		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED, "view: the object's memory is in several pieces (suboffsets)");
+		return gorgon_error_create(
+			GORGON_ERROR_UNSUPPORTED,
+			"view: the object's memory is in several pieces (suboffsets)");
 	}
 	view = view_of_buffer(&buffer);
 	API(interp, PyBuffer_Release)(&buffer);
@@ -78,7 +84,8 @@ static struct gorgon_error *create_view(struct gorgon_interp *interp, void *ctx)
 	return NULL;
 }
 
-struct gorgon_error *gorgon_pyobject_view(struct gorgon_pyobject *object, bool writable, struct gorgon_view **ret)
+struct gorgon_error *gorgon_pyobject_view(struct gorgon_pyobject *object, bool writable,
+					  struct gorgon_view **ret)
 {
 	struct viewing viewing = {object, writable, NULL};
 	struct gorgon_interp *interp;

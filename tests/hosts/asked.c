@@ -1,9 +1,10 @@
-// SPDX-License-Identifier: MIT
-// A host that does something while another process asks its interpreters to run code (tests/run/test_exec.py).
+// SPDX-License-Identifier: MIT A host that does something while another process asks its
+// interpreters to run code (tests/run/test_exec.py).
 //
 //	asked MODE
 //
-// It prints its process's number when it is ready; a mode that waits does so until standard input ends.
+// It prints its process's number when it is ready; a mode that waits does so until standard input
+// ends.
 //   idle       two interpreters in which nothing runs; the thread waits in read(2)
 //   lull       the same, but it waits in sleep(2) for two seconds, and says whether it slept so long
 //   computing  the same, but all threads compute
@@ -45,7 +46,8 @@ static void start(int count)
 	const struct gorgon_start_opts opts = {.size = sizeof(opts)};
 
 	for (int i = 0; i < count; i++) {
-		const struct gorgon_interp_opts interp = {.size = sizeof(interp), .label = i ? "second" : "first"};
+		const struct gorgon_interp_opts interp = {.size = sizeof(interp),
+							  .label = i ? "second" : "first"};
 
 		check(gorgon_interp_create(&interp, &interps[i]));
 		check(gorgon_interp_start(interps[i], &opts));
@@ -61,14 +63,17 @@ static void *start_one(void *arg)
 
 static void *compute_in_python(void *arg)
 {
-	gorgon_error_destroy(gorgon_interp_run_string(interps[0], "import sys\nwhile not hasattr(sys, 'enough'): pass", NULL));
+	gorgon_error_destroy(gorgon_interp_run_string(
+		interps[0], "import sys\nwhile not hasattr(sys, 'enough'): pass", NULL));
 	return arg;
 }
 
 static void *wait_for_ever(void *arg)
 {
 	gorgon_error_destroy(gorgon_interp_run_string(
-		interps[0], "import time\nwhile True:\n try: time.sleep(1000)\n except KeyboardInterrupt: pass", NULL));
+		interps[0],
+		"import time\nwhile True:\n try: time.sleep(1000)\n except KeyboardInterrupt: pass",
+		NULL));
 	return arg;
 }
 
@@ -99,7 +104,8 @@ static void own_handler(int number)
 
 static void run_pool(void)
 {
-	const struct gorgon_pool_opts opts = {.size = sizeof(opts), .count = 2, .warm_up = "mine = 5"};
+	const struct gorgon_pool_opts opts = {
+		.size = sizeof(opts), .count = 2, .warm_up = "mine = 5"};
 	struct gorgon_pool *pool;
 
 	check(gorgon_pool_create(&opts, &pool));

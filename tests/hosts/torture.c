@@ -1,13 +1,15 @@
-// SPDX-License-Identifier: MIT
-// Lives of interpreters at random from several host threads, under a thousand signals a second. torture SEED LIVES FILE
+// SPDX-License-Identifier: MIT Lives of interpreters at random from several host threads, under a
+// thousand signals a second. torture SEED LIVES FILE
 //
-// Each of the threads makes LIVES interpreters one after the other. FILE (tests/long/programs/torture.py) has what they do,
-// which often does not end by itself: after a while another thread interrupts it again and again. In the end the
-// interpreter is stopped within 1 to 500 ms, and destroyed or abandoned. Every second seed has few descriptors.
+// Each of the threads makes LIVES interpreters one after the other. FILE
+// (tests/long/programs/torture.py) has what they do, which often does not end by itself: after a
+// while another thread interrupts it again and again. In the end the interpreter is stopped
+// within 1 to 500 ms, and destroyed or abandoned. Every second seed has few descriptors.
 //
-// The same seed makes the same choices; what happens at the same time differs. Nothing may crash, hang or be wrong: each call
-// of the host returns, and what Python finds wrong itself is an AssertionError. Other exceptions may come after an
-// interrupt, which may leave a module imported in part, and where memory or descriptors are few. Prints what the lives came to.
+// The same seed makes the same choices; what happens at the same time differs. Nothing may crash,
+// hang or be wrong: each call of the host returns, and what Python finds wrong itself is an
+// AssertionError. Other exceptions may come after an interrupt, which may leave a module imported
+// in part, and where memory or descriptors are few. Prints what the lives came to.
 
 #define _GNU_SOURCE
 #include <gorgon.h>
@@ -20,7 +22,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#define THREADS	    3
+#define THREADS     3
 #define DESCRIPTORS 64
 
 struct torturer {
@@ -28,7 +30,7 @@ struct torturer {
 	unsigned random;
 	struct gorgon_interp *interp;
 	unsigned wait_ms; // before the first interrupt
-	bool is_over;	  // atomic: the call that is to be interrupted
+	bool is_over;     // atomic: the call that is to be interrupted
 };
 
 static const char *file;
@@ -74,7 +76,8 @@ static void judge(struct gorgon_error *err)
 
 	if (exception && !strcmp(exception->type, "AssertionError")) {
 		count(&wrong);
-		printf("seed %u: %s: %s\n%s", seed, exception->type, exception->message, exception->traceback);
+		printf("seed %u: %s: %s\n%s", seed, exception->type, exception->message,
+		       exception->traceback);
 	} else if (err) {
 		count(exception ? &raised : &refused);
 	}
@@ -83,7 +86,8 @@ static void judge(struct gorgon_error *err)
 
 static struct gorgon_error *call_deed(struct torturer *me, unsigned number)
 {
-	struct gorgon_value item = {.kind = GORGON_VALUE_INT, .integer = number}, ret = {.kind = GORGON_VALUE_NONE};
+	struct gorgon_value item = {.kind = GORGON_VALUE_INT, .integer = number},
+			    ret = {.kind = GORGON_VALUE_NONE};
 	const struct gorgon_value args = {.kind = GORGON_VALUE_LIST, .list = {&item, 1}};
 	struct gorgon_error *err = gorgon_interp_call(me->interp, NULL, "deed", &args, NULL, &ret);
 
@@ -107,7 +111,9 @@ static void do_deed(struct torturer *me, bool program)
 	if (pthread_create(&me->interrupter, NULL, interrupt, me))
 		return;
 	snprintf(text, sizeof(text), "%u", number);
-	err = program ? gorgon_interp_main(me->interp, 2, (const char *const[]){file, text}, &status) : call_deed(me, number);
+	err = program ? gorgon_interp_main(me->interp, 2, (const char *const[]){file, text},
+					   &status)
+		      : call_deed(me, number);
 	__atomic_store_n(&me->is_over, true, __ATOMIC_RELEASE);
 	pthread_join(me->interrupter, NULL);
 	judge(err);
@@ -193,6 +199,7 @@ int main(int argc, char **argv)
 	}
 	for (unsigned i = 0; i < THREADS; i++)
 		pthread_join(torturers[i].thread, NULL);
-	printf("%u ended, %u stay, %u refused, %u exceptions, %u wrong, %u signals\n", ended, abandoned, refused, raised, wrong, signals);
+	printf("%u ended, %u stay, %u refused, %u exceptions, %u wrong, %u signals\n", ended,
+	       abandoned, refused, raised, wrong, signals);
 	return wrong != 0;
 }

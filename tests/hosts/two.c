@@ -3,9 +3,11 @@
 //
 //	two call|pool PYTHON FILE FOLDER [WORD]...
 //
-// FILE defines main(WHO, FOLDER, WORD...), which runs in both: with WHO "first" and "second". The host calls it from threads
-// of its own, or it is a job of a pool with two interpreters. PYTHON is the executable whose libpython and packages they have.
-// Exit status 0, or 1 when a call has failed; an interpreter that stays, because threads of its libraries go on, is named. The host has a handler of SIGINT, which does nothing.
+// FILE defines main(WHO, FOLDER, WORD...), which runs in both: with WHO "first" and "second". The
+// host calls it from threads of its own, or it is a job of a pool with two interpreters. PYTHON
+// is the executable whose libpython and packages they have. Exit status 0, or 1 when a call has
+// failed; an interpreter that stays, because threads of its libraries go on, is named. The host
+// has a handler of SIGINT, which does nothing.
 
 #define _GNU_SOURCE
 #include "../loader/gorgon.h"

@@ -22,10 +22,10 @@ static const struct {
 	const char *name;
 	void *function;
 } functions[] = {
-	WALK(pwent), WALK(grent), WALK(spent),
-	ONE(getpwnam), ONE(getpwuid), ONE(getgrnam), ONE(getgrgid),
-	ONE(getservbyname), ONE(getservbyport), ONE(getprotobyname),
-	ONE(gethostbyname), ONE(gethostbyaddr), ONE(getmntent),
+	WALK(pwent),        WALK(grent),         WALK(spent),        ONE(getpwnam),
+	ONE(getpwuid),      ONE(getgrnam),       ONE(getgrgid),      ONE(getservbyname),
+	ONE(getservbyport), ONE(getprotobyname), ONE(gethostbyname), ONE(gethostbyaddr),
+	ONE(getmntent),
 };
 
 void *databases_function(const char *name)

@@ -150,7 +150,10 @@ static void wait_in_inline_futex(void)
 	register long timeout __asm__("r10") = 0;
 	long ret = SYS_futex;
 
-	__asm__ volatile("syscall" : "+a"(ret) : "D"(&word), "S"(0), "d"(0), "r"(timeout) : "rcx", "r11", "memory");
+	__asm__ volatile("syscall"
+			 : "+a"(ret)
+			 : "D"(&word), "S"(0), "d"(0), "r"(timeout)
+			 : "rcx", "r11", "memory");
 #else
 	wait_in_futex();
 #endif
@@ -223,7 +226,8 @@ static void wait_far_down(void)
 	pthread_getattr_np(pthread_self(), &attr);
 	pthread_attr_getstack(&attr, &bottom, &size);
 	pthread_attr_destroy(&attr);
-	*(volatile char *)alloca((size_t)((char *)__builtin_frame_address(0) - (char *)bottom) - (24 << 10)) = 0;
+	*(volatile char *)alloca((size_t)((char *)__builtin_frame_address(0) - (char *)bottom) -
+				 (24 << 10)) = 0;
 	wait_in_read();
 }
 
@@ -294,7 +298,8 @@ int idle_start(const char *name)
 	pthread_attr_init(&attr);
 	if (kind->stack_size)
 		pthread_attr_setstacksize(&attr, kind->stack_size);
-	if (pipe(ends) || pthread_key_create(&key, destroy_value) || pthread_create(&thread, &attr, run, (void *)kind))
+	if (pipe(ends) || pthread_key_create(&key, destroy_value) ||
+	    pthread_create(&thread, &attr, run, (void *)kind))
 		return -1;
 	while (!__atomic_load_n(&begun, __ATOMIC_ACQUIRE))
 		usleep(1000);

@@ -246,7 +246,8 @@ static void memset_in_host(void)
 static void run_compiled(void)
 {
 	static const unsigned char code[] = {TEST_CODE_READS_NULL};
-	void *made = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *made = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	memcpy(made, code, sizeof(code));
 	__builtin___clear_cache(made, (char *)made + sizeof(code));
@@ -265,7 +266,8 @@ static void write_in_private(void)
 
 static void write_to_page_in_private(void)
 {
-	SYMBOL(test_open(test_ns(), "libfaults.so"), int (*)(volatile int *), "fault_write_here")(page);
+	SYMBOL(test_open(test_ns(), "libfaults.so"), int (*)(volatile int *),
+	       "fault_write_here")(page);
 }
 
 // Who has which fault, what the host's handler does, and how often it and the report are called.
@@ -278,26 +280,32 @@ static const struct host {
 	bool abandon;
 } hosts[] = {
 	{"host's, handled", write_in_host, jump_beyond, 0, SIGSEGV, 7, 1, 0, false},
-	{"C library's for the host, handled", memset_in_host, jump_beyond, 0, SIGSEGV, 7, 1, 0, false},
+	{"C library's for the host, handled", memset_in_host, jump_beyond, 0, SIGSEGV, 7, 1, 0,
+	 false},
 	{"compiled code's, handled", run_compiled, jump_beyond, 0, SIGSEGV, 7, 1, 0, false},
 	{"barrier in the host, handled", write_to_page, open_page, 0, SIGSEGV, 7, 1, 0, false},
-	{"barrier in private code, handled", write_to_page_in_private, open_page, 0, SIGSEGV, 7, 1, 0, false},
-	{"barrier of a host that survives", write_to_page_in_private, open_page, 0, SIGSEGV, 7, 1, 1, true},
+	{"barrier in private code, handled", write_to_page_in_private, open_page, 0, SIGSEGV, 7, 1,
+	 0, false},
+	{"barrier of a host that survives", write_to_page_in_private, open_page, 0, SIGSEGV, 7, 1,
+	 1, true},
 	{"abort() of the host, handled", abort, jump_beyond, 0, SIGABRT, 7, 1, 0, false},
 	{"raise() of the host, handled", raise_in_host, only_count, 0, SIGSEGV, 7, 1, 0, false},
 	{"host's, given up", write_in_host, give_up, 0, SIGSEGV, -SIGSEGV, 1, 1, false},
 	{"raise() of the host, given up", raise_in_host, give_up, 0, SIGSEGV, 7, 1, 0, false},
-	{"host's, handler for one", write_in_host, only_count, SA_RESETHAND, SIGSEGV, -SIGSEGV, 1, 1, false},
+	{"host's, handler for one", write_in_host, only_count, SA_RESETHAND, SIGSEGV, -SIGSEGV, 1,
+	 1, false},
 	{"abort() of the host, counted", abort, only_count, 0, SIGABRT, -SIGABRT, 1, 1, false},
 	{"private code's", write_in_private, jump_beyond, 0, SIGSEGV, 7, 1, 1, false},
-	{"private code's, handler for one", write_in_private, only_count, SA_RESETHAND, SIGSEGV, -SIGSEGV, 1, 1, false},
+	{"private code's, handler for one", write_in_private, only_count, SA_RESETHAND, SIGSEGV,
+	 -SIGSEGV, 1, 1, false},
 	{"private code's, no handler", write_in_private, NULL, 0, SIGSEGV, -SIGSEGV, 0, 1, false},
 };
 
 static int be_host(void *arg)
 {
 	const struct host *host = arg;
-	const struct gorgon_fault_opts opts = {.size = sizeof(opts), .report = note, .ctx = seen, .abandon = host->abandon};
+	const struct gorgon_fault_opts opts = {
+		.size = sizeof(opts), .report = note, .ctx = seen, .abandon = host->abandon};
 	struct sigaction action = {.sa_flags = host->flags};
 
 	page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -317,9 +325,10 @@ static void handler_of_the_host_comes_first_outside_of_private_code(void **state
 
 		memset(seen, 0, sizeof(*seen));
 		status = test_in_child(be_host, (void *)&hosts[i]);
-		if (status != hosts[i].status || seen->handlers != hosts[i].handlers || seen->reports != hosts[i].reports)
-			fail_msg("%s: status %d, %u calls of the handler, %u reports\n%s", hosts[i].name, status, seen->handlers,
-				 seen->reports, seen->text);
+		if (status != hosts[i].status || seen->handlers != hosts[i].handlers ||
+		    seen->reports != hosts[i].reports)
+			fail_msg("%s: status %d, %u calls of the handler, %u reports\n%s",
+				 hosts[i].name, status, seen->handlers, seen->reports, seen->text);
 	}
 }
 

@@ -369,7 +369,8 @@ static int withdraw(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(charges_are_shares_that_change_as_holders_come_and_go, withdraw),
+		cmocka_unit_test_teardown(charges_are_shares_that_change_as_holders_come_and_go,
+					  withdraw),
 		cmocka_unit_test_teardown(charges_are_the_whole_to_the_byte, withdraw),
 		cmocka_unit_test_teardown(charges_of_a_tensor_end_with_it, withdraw),
 		cmocka_unit_test_teardown(charges_of_a_name_end_with_its_giver, withdraw),
@@ -379,11 +380,13 @@ int main(void)
 		cmocka_unit_test_teardown(charges_that_grow_beyond_the_limit_are_noticed, withdraw),
 		cmocka_unit_test_teardown(charges_of_a_result_go_to_who_receives_it, withdraw),
 		cmocka_unit_test(charges_of_a_result_that_is_kept_are_the_makers),
-		cmocka_unit_test_teardown(charges_of_a_maker_that_is_alone_again_end_once, withdraw),
+		cmocka_unit_test_teardown(charges_of_a_maker_that_is_alone_again_end_once,
+					  withdraw),
 		cmocka_unit_test_teardown(charges_of_a_name_of_the_host_are_nobodys, withdraw),
 		cmocka_unit_test_teardown(charges_of_resized_memory_are_apart, withdraw),
 		cmocka_unit_test_teardown(charges_of_a_mask_go_with_its_array, withdraw),
-		cmocka_unit_test_teardown(charges_of_an_array_whose_mask_is_refused_are_taken_back, withdraw),
+		cmocka_unit_test_teardown(charges_of_an_array_whose_mask_is_refused_are_taken_back,
+					  withdraw),
 	};
 
 	return cmocka_run_group_tests_name("charges", tests, test_warm_up, NULL);

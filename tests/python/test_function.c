@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// loader/python/function.c and view.c: functions of the host as callables of Python, views of objects' memory.
+// SPDX-License-Identifier: MIT loader/python/function.c and view.c: functions of the host as
+// callables of Python, views of objects' memory.
 
 #define _GNU_SOURCE
 #include "calls.h"
@@ -19,12 +19,17 @@ static void count_destroyed(void *ctx)
 
 // Put a function of the host into __main__.
 static void define(struct gorgon_interp *interp, const char *name,
-		   struct gorgon_error *(*call)(void *, const struct gorgon_value *, const struct gorgon_value *,
+		   struct gorgon_error *(*call)(void *, const struct gorgon_value *,
+						const struct gorgon_value *,
 						struct gorgon_answer *),
 		   void *ctx)
 {
-	struct gorgon_function_opts opts = {
-		.size = sizeof(opts), .name = name, .doc = "a word", .call = call, .ctx = ctx, .destroy = count_destroyed};
+	struct gorgon_function_opts opts = {.size = sizeof(opts),
+					    .name = name,
+					    .doc = "a word",
+					    .call = call,
+					    .ctx = ctx,
+					    .destroy = count_destroyed};
 	struct gorgon_pyobject *function, *module;
 	struct gorgon_value value;
 
@@ -38,8 +43,8 @@ static void define(struct gorgon_interp *interp, const char *name,
 
 // --- calls ----------------------------------------------------------------------------------
 
-static struct gorgon_error *echo(void *ctx, const struct gorgon_value *args, const struct gorgon_value *kwargs,
-				 struct gorgon_answer *answer)
+static struct gorgon_error *echo(void *ctx, const struct gorgon_value *args,
+				 const struct gorgon_value *kwargs, struct gorgon_answer *answer)
 {
 	struct gorgon_value both[2] = {*args, *kwargs};
 	struct gorgon_value list = gorgon_value_of_list(both, 2);
@@ -74,17 +79,20 @@ static void arguments_beyond_the_limits_are_a_type_error(void **state)
 
 	(void)state;
 	define(interp, "echo", echo, NULL);
-	assert_raised(gorgon_interp_run_string(interp, "echo(1 << 70)", NULL), "TypeError", "64 bits");
-	assert_raised(gorgon_interp_run_string(interp, "echo(x=1 << 70)", NULL), "TypeError", "64 bits");
-	assert_raised(gorgon_interp_run_string(interp, "a = []\na.append(a)\necho(a)", NULL), "TypeError", "deep");
+	assert_raised(gorgon_interp_run_string(interp, "echo(1 << 70)", NULL), "TypeError",
+		      "64 bits");
+	assert_raised(gorgon_interp_run_string(interp, "echo(x=1 << 70)", NULL), "TypeError",
+		      "64 bits");
+	assert_raised(gorgon_interp_run_string(interp, "a = []\na.append(a)\necho(a)", NULL),
+		      "TypeError", "deep");
 	run(interp, "assert echo(1) == [[1], {}]\n");
 	destroy(interp);
 }
 
 // --- errors -----------------------------------------------------------------------------------
 
-static struct gorgon_error *fails(void *ctx, const struct gorgon_value *args, const struct gorgon_value *kwargs,
-				 struct gorgon_answer *answer)
+static struct gorgon_error *fails(void *ctx, const struct gorgon_value *args,
+				  const struct gorgon_value *kwargs, struct gorgon_answer *answer)
 {
 	const struct gorgon_value *items = args->list.items;
 
@@ -94,7 +102,8 @@ static struct gorgon_error *fails(void *ctx, const struct gorgon_value *args, co
 	return gorgon_exception_create(items[0].text.data, items[1].text.data);
 }
 
-static struct gorgon_error *call_into(void *ctx, const struct gorgon_value *args, const struct gorgon_value *kwargs,
+static struct gorgon_error *call_into(void *ctx, const struct gorgon_value *args,
+				      const struct gorgon_value *kwargs,
 				      struct gorgon_answer *answer)
 {
 	(void)kwargs;
@@ -108,15 +117,20 @@ static void errors_are_raised_as_what_they_are(void **state)
 
 	(void)state;
 	define(interp, "fail", fails, NULL);
-	assert_raised(gorgon_interp_run_string(interp, "fail('ValueError', 'too large')", NULL), "ValueError", "too large");
-	assert_raised(gorgon_interp_run_string(interp, "fail('queue.Empty', 'none')", NULL), "_queue.Empty", "none");
-	assert_raised(gorgon_interp_run_string(interp, "fail('no.such.Class', 'text')", NULL), "RuntimeError", "no.such.Class: text");
-	assert_raised(gorgon_interp_run_string(interp, "fail('print', 'text')", NULL), "RuntimeError", "print: text");
+	assert_raised(gorgon_interp_run_string(interp, "fail('ValueError', 'too large')", NULL),
+		      "ValueError", "too large");
+	assert_raised(gorgon_interp_run_string(interp, "fail('queue.Empty', 'none')", NULL),
+		      "_queue.Empty", "none");
+	assert_raised(gorgon_interp_run_string(interp, "fail('no.such.Class', 'text')", NULL),
+		      "RuntimeError", "no.such.Class: text");
+	assert_raised(gorgon_interp_run_string(interp, "fail('print', 'text')", NULL),
+		      "RuntimeError", "print: text");
 	// What another interpreter has raised, and what this one has.
 	define(interp, "in_other", call_into, other);
 	assert_raised(gorgon_interp_run_string(interp, "in_other('{}[7]')", NULL), "KeyError", "7");
 	define(interp, "in_this", call_into, interp);
-	run(interp, "try:\n    in_this('1 / 0')\nexcept ZeroDivisionError as error:\n    assert 'division' in str(error)\n"
+	run(interp, "try:\n    in_this('1 / 0')\nexcept ZeroDivisionError as error:\n    assert "
+		    "'division' in str(error)\n"
 		    "else:\n    assert False\n"
 		    "in_this('name = in_this.__name__')\nassert name == 'in_this'\n");
 	destroy(interp);
@@ -126,7 +140,8 @@ static void errors_are_raised_as_what_they_are(void **state)
 static void bad_options_are_refused(void **state)
 {
 	struct gorgon_interp *interp = start();
-	struct gorgon_function_opts opts = {.size = sizeof(opts), .name = "f", .destroy = count_destroyed};
+	struct gorgon_function_opts opts = {
+		.size = sizeof(opts), .name = "f", .destroy = count_destroyed};
 	struct gorgon_pyobject *ret = NULL;
 	struct gorgon_error *err;
 
@@ -173,7 +188,8 @@ struct life {
 	sem_t *begun;
 };
 
-static struct gorgon_error *wait_for_interrupt(void *ctx, const struct gorgon_value *args, const struct gorgon_value *kwargs,
+static struct gorgon_error *wait_for_interrupt(void *ctx, const struct gorgon_value *args,
+					       const struct gorgon_value *kwargs,
 					       struct gorgon_answer *answer)
 {
 	struct life *life = ctx;
@@ -191,7 +207,9 @@ static void an_interrupt_comes_when_the_function_has_returned(void **state)
 
 	(void)state;
 	define(life.interp, "wait", wait_for_interrupt, &life);
-	assert_raised(gorgon_interp_run_string(life.interp, "wait()\nfor _ in range(10**9): pass\n", NULL), "KeyboardInterrupt", "");
+	assert_raised(gorgon_interp_run_string(life.interp, "wait()\nfor _ in range(10**9): pass\n",
+					       NULL),
+		      "KeyboardInterrupt", "");
 	destroy(life.interp);
 }
 
@@ -213,7 +231,8 @@ static void a_view_is_the_memory_of_the_object(void **state)
 	struct gorgon_view *view;
 
 	(void)state;
-	run(interp, "import array\nnumbers = array.array('d', [1, 2, 3])\nbytes_ = bytearray(b'abc')\n");
+	run(interp,
+	    "import array\nnumbers = array.array('d', [1, 2, 3])\nbytes_ = bytearray(b'abc')\n");
 	object = named(interp, "numbers");
 	assert_ok(gorgon_pyobject_view(object, true, &view));
 	gorgon_view_get_info(view, &info);
@@ -225,7 +244,8 @@ static void a_view_is_the_memory_of_the_object(void **state)
 	((double *)info.data)[1] = 7.5;
 	run(interp, "assert list(numbers) == [1, 7.5, 3]\nnumbers[0] = 4\n");
 	assert_true(((double *)info.data)[0] == 4);
-	assert_raised(gorgon_interp_run_string(interp, "numbers.append(1)", NULL), "BufferError", "");
+	assert_raised(gorgon_interp_run_string(interp, "numbers.append(1)", NULL), "BufferError",
+		      "");
 	gorgon_pyobject_release(object);
 	run(interp, "del numbers\n");
 	assert_true(((double *)info.data)[2] == 3);
@@ -246,7 +266,8 @@ static void what_has_no_memory_or_may_not_be_written_to_is_refused(void **state)
 	struct gorgon_view *view = NULL;
 
 	(void)state;
-	run(interp, "constant = b'abc'\nnumber = 1\ngrid = memoryview(bytes(range(6))).cast('B', (2, 3))\n");
+	run(interp, "constant = b'abc'\nnumber = 1\ngrid = memoryview(bytes(range(6))).cast('B', "
+		    "(2, 3))\n");
 	object = named(interp, "constant");
 	assert_raised(gorgon_pyobject_view(object, true, &view), "BufferError", "");
 	assert_ok(gorgon_pyobject_view(object, false, &view));

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT
-// loader/python/import_locks.c, process/semaphores.c, process/parking.c: locks of importlib and of CPython, beside interrupts, limits
-// and Python's end.
+// SPDX-License-Identifier: MIT loader/python/import_locks.c, process/semaphores.c,
+// process/parking.c: locks of importlib and of CPython, beside interrupts, limits and Python's
+// end.
 
 #define _GNU_SOURCE
 #include "calls.h"
@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-// Code that holds a lock of importlib's in several ways; `held` runs meanwhile, and `done` tells that it was not interrupted.
+// Code that holds a lock of importlib's in several ways; `held` runs meanwhile, and `done` tells
+// that it was not interrupted.
 static const char *const holders[] = {
 	"import _imp\n_imp.acquire_lock()\ntry: held()\nfinally: _imp.release_lock()\n",
 	// A module's lock, while importlib takes it.
@@ -101,7 +102,9 @@ static void interrupt_waiter(const struct way *way)
 	run(interp, "import _frozen_importlib as b, threading\n"
 		    "mine = b._ModuleLockManager('wave')\n");
 	// The lock is another thread's, which an interrupt does not reach: it has ended.
-	run(interp, way->on_thread ? "mine.__enter__()" : "t = threading.Thread(target=mine.__enter__); t.start(); t.join()");
+	run(interp, way->on_thread
+			    ? "mine.__enter__()"
+			    : "t = threading.Thread(target=mine.__enter__); t.start(); t.join()");
 	run(interp, way->set_up);
 	assert_int_equal(pthread_create(&interrupter, NULL, interrupt_when_reached, interp), 0);
 	if (way->on_thread) {
@@ -112,7 +115,8 @@ static void interrupt_waiter(const struct way *way)
 	}
 	assert_raised(err, "KeyboardInterrupt", "");
 	pthread_join(interrupter, NULL);
-	run(interp, "mine._lock.owner = threading.get_ident(); mine.__exit__(None, None, None)\nimport wave");
+	run(interp, "mine._lock.owner = threading.get_ident(); mine.__exit__(None, None, "
+		    "None)\nimport wave");
 	destroy(interp);
 }
 
@@ -172,7 +176,8 @@ static void end_of_python_waits_for_threads_that_start(void **state)
 	(void)state;
 	end_with_threads("import _thread, time\n"
 			 "def f(): time.sleep(.02)\n"
-			 "for _ in range(8): _thread.start_new_thread(f, ())\n", 30);
+			 "for _ in range(8): _thread.start_new_thread(f, ())\n",
+			 30);
 }
 
 static void end_of_python_ends_threads_that_wait_for_the_import_lock(void **state)
@@ -182,7 +187,8 @@ static void end_of_python_ends_threads_that_wait_for_the_import_lock(void **stat
 			 "def f(): _imp.acquire_lock()\n"
 			 "_imp.acquire_lock()\n"
 			 "for _ in range(8): _thread.start_new_thread(f, ())\n"
-			 "time.sleep(.01)\n", 10);
+			 "time.sleep(.01)\n",
+			 10);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Python lines for debuggers in interpreters of a host: what is registered, and that it goes with the interpreter.
+// SPDX-License-Identifier: MIT Python lines for debuggers in interpreters of a host: what is
+// registered, and that it goes with the interpreter.
 
 #define _GNU_SOURCE
 #include "calls.h"
@@ -33,7 +33,8 @@ static unsigned default_minor(void)
 static size_t symfiles_of(bool lines)
 {
 	const struct gorgon_ns_opts ns = {.size = sizeof(ns), .debug = GORGON_DEBUG_FULL};
-	const struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = &ns, .python_lines = lines};
+	const struct gorgon_interp_opts opts = {
+		.size = sizeof(opts), .ns = &ns, .python_lines = lines};
 	const char *path = test_temp("lines_module.py");
 	size_t before = jitreg_count(), ret;
 	struct gorgon_interp *interp;
@@ -65,11 +66,13 @@ static void lines_come_and_go_with_the_interpreter(void **state)
 
 static void lines_are_refused_where_they_are_not_known(void **state)
 {
-	const struct gorgon_interp_opts opts = {.size = sizeof(opts), .isolate = GORGON_ISOLATE_COPY, .python_lines = true};
+	const struct gorgon_interp_opts opts = {
+		.size = sizeof(opts), .isolate = GORGON_ISOLATE_COPY, .python_lines = true};
 	struct gorgon_interp *interp;
 
 	(void)state;
-	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_UNSUPPORTED, "python_lines: ");
+	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_UNSUPPORTED,
+		     "python_lines: ");
 }
 
 int main(void)

@@ -16,8 +16,10 @@ static int start_idle(struct gorgon_interp *interp, const char *name)
 	char source[1024];
 	int ret;
 
-	snprintf(source, sizeof(source), "import ctypes\nend = ctypes.CDLL('%s').idle_start(b'%s')\ndef get(): return end\n",
-		 test_module("libidle.so"), name);
+	snprintf(
+		source, sizeof(source),
+		"import ctypes\nend = ctypes.CDLL('%s').idle_start(b'%s')\ndef get(): return end\n",
+		test_module("libidle.so"), name);
 	run(interp, source);
 	assert_ok(gorgon_interp_call(interp, NULL, "get", NULL, NULL, &result));
 	ret = (int)result.integer;
@@ -33,8 +35,10 @@ static void skip_sanitized(void)
 
 static void thread_ends_with_its_interpreter(void **state)
 {
-	static const char *const names[] = {"cond", "mutex", "barrier", "sem", "timed sem", "read", "eventfd", "accept", "poll", "select",
-					    "epoll", "sleep", "nanosleep", "sigwait", "futex", "inline futex", "compute"};
+	static const char *const names[] = {
+		"cond",      "mutex",   "barrier", "sem",          "timed sem", "read",
+		"eventfd",   "accept",  "poll",    "select",       "epoll",     "sleep",
+		"nanosleep", "sigwait", "futex",   "inline futex", "compute"};
 
 	(void)state;
 	skip_sanitized();
@@ -64,7 +68,8 @@ static void threads_that_wait_with_one_mutex_end_with_their_interpreter(void **s
 // Others would wait for a lock that it holds, or nobody can say which it holds.
 static void thread_that_may_hold_a_lock_of_others_stays(void **state)
 {
-	static const char *const names[] = {"stream", "with stream", "callback", "once", "another stack", "full stack", "blocked"};
+	static const char *const names[] = {"stream",        "with stream", "callback", "once",
+					    "another stack", "full stack",  "blocked"};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(names); i++) {

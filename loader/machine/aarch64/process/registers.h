@@ -91,7 +91,8 @@ static inline uint64_t gorgon_arch_jump_target(uint64_t pc, uint64_t end)
 /* The system call of this number, which the signal has ended, begins anew. */
 static inline void gorgon_arch_repeat_call(ucontext_t *context, uint64_t number, uint64_t first)
 {
-	if (context->uc_mcontext.regs[0] != (uint64_t)-(int64_t)EINTR || context->uc_mcontext.regs[8] != number)
+	if (context->uc_mcontext.regs[0] != (uint64_t)-(int64_t)EINTR ||
+	    context->uc_mcontext.regs[8] != number)
 		return;
 	context->uc_mcontext.pc -= 4;
 	context->uc_mcontext.regs[0] = first;

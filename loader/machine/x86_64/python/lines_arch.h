@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Python lines that have addresses: the code, and the rules by which debuggers unwind it. See ../../../python/lines.c. */
+/* Python lines that have addresses: the code, and the rules by which debuggers unwind it. See
+ * ../../../python/lines.c. */
 #ifndef GORGON_MACHINE_PYTHON_LINES_ARCH_H
 #define GORGON_MACHINE_PYTHON_LINES_ARCH_H
 
@@ -11,14 +12,15 @@
 #define GORGON_LINES_SUPPORTED 1
 
 /*
- * What the evaluator's caller has on its stack for each frame of Python. Registers that a caller keeps follow it, so the
- * frame's real caller can be found from its address alone.
+ * What the evaluator's caller has on its stack for each frame of Python. Registers that a caller
+ * keeps follow it, so the frame's real caller can be found from its address alone.
  */
 struct gorgon_lines_record {
-	uint64_t frame;	  /* CPython's */
+	uint64_t frame;   /* CPython's */
 	uint64_t values;  /* an array of texts, or 0: none were made */
 	uint64_t waiting; /* where in a stub a debugger waits for the frame, or 0 */
-	uint64_t older;	  /* the record that the thread has made before, or 0; its function may be gone */
+	uint64_t
+		older; /* the record that the thread has made before, or 0; its function may be gone */
 	uint64_t entered; /* the debugger has stopped at the call of the function */
 	uint64_t saved[6];
 	uint64_t caller; /* return address */
@@ -27,19 +29,20 @@ struct gorgon_lines_record {
 /* What the code below reads and calls; it lies behind the code. */
 struct gorgon_lines_links {
 	uint64_t evaluator; /* _PyEval_EvalFrameDefault */
-	uint64_t before;    /* void (*)(void *ctx, struct gorgon_lines_record *): called when @active is not 0 */
-	uint64_t tracer;    /* as Py_tracefunc, with @ctx as a fifth argument */
+	uint64_t
+		before; /* void (*)(void *ctx, struct gorgon_lines_record *): called when @active is not 0 */
+	uint64_t tracer; /* as Py_tracefunc, with @ctx as a fifth argument */
 	uint64_t ctx;
 	uint64_t active;
 };
 
 /* A stub: the code of a line, for debuggers. */
-#define GORGON_LINES_STUB_SIZE 16
-#define GORGON_LINES_STUB_CALL 1    /* calls "leave" */
+#define GORGON_LINES_STUB_SIZE   16
+#define GORGON_LINES_STUB_CALL   1  /* calls "leave" */
 #define GORGON_LINES_STUB_RESUME 7  /* is where that call returns to; jumps to r11 */
 #define GORGON_LINES_STUB_RETURN 10 /* becomes the frame of r13, and jumps to r10 */
-#define GORGON_LINES_STUB_JUMP 13
-#define GORGON_LINES_NOP 0x90 /* its first byte, while no breakpoint is there */
+#define GORGON_LINES_STUB_JUMP   13
+#define GORGON_LINES_NOP         0x90 /* its first byte, while no breakpoint is there */
 
 /*
  * rbx    the record of the frame that runs
@@ -51,9 +54,10 @@ struct gorgon_lines_links {
  */
 static inline void gorgon_lines_write_stub(uint8_t *stub, const void *leave_link)
 {
-	static const uint8_t code[GORGON_LINES_STUB_SIZE] = {0x90, 0xff, 0x15, 0, 0, 0, 0, 0x41, 0xff, 0xe3,
-							     0x4c, 0x89, 0xeb, 0x41, 0xff, 0xe2};
-	int32_t distance = (int32_t)((const uint8_t *)leave_link - (stub + GORGON_LINES_STUB_RESUME));
+	static const uint8_t code[GORGON_LINES_STUB_SIZE] = {
+		0x90, 0xff, 0x15, 0, 0, 0, 0, 0x41, 0xff, 0xe3, 0x4c, 0x89, 0xeb, 0x41, 0xff, 0xe2};
+	int32_t distance =
+		(int32_t)((const uint8_t *)leave_link - (stub + GORGON_LINES_STUB_RESUME));
 
 	__builtin_memcpy(stub, code, sizeof(code));
 	__builtin_memcpy(stub + 3, &distance, sizeof(distance));
@@ -61,17 +65,17 @@ static inline void gorgon_lines_write_stub(uint8_t *stub, const void *leave_link
 
 /* Code of an interpreter, one page. */
 #define GORGON_LINES_CODE_SIZE 192
-#define GORGON_LINES_FRAME 0	 /* what CPython calls for each frame, in place of the evaluator */
-#define GORGON_LINES_CALL 48	 /* calls the evaluator, */
-#define GORGON_LINES_CALLED 54	 /* which returns to here */
-#define GORGON_LINES_SLOW 83	 /* from here on: @before is called */
+#define GORGON_LINES_FRAME     0  /* what CPython calls for each frame, in place of the evaluator */
+#define GORGON_LINES_CALL      48 /* calls the evaluator, */
+#define GORGON_LINES_CALLED    54 /* which returns to here */
+#define GORGON_LINES_SLOW      83 /* from here on: @before is called */
 #define GORGON_LINES_FRAME_END 119
-#define GORGON_LINES_TRACER 128
-#define GORGON_LINES_LEAVE 144
-#define GORGON_LINES_GENERIC 160 /* stands for a frame whose line is not known; not run */
+#define GORGON_LINES_TRACER    128
+#define GORGON_LINES_LEAVE     144
+#define GORGON_LINES_GENERIC   160 /* stands for a frame whose line is not known; not run */
 
-/* Write that code for @code, with @links at a distance of less than 2 GiB. @newest: offset from the thread pointer of the address
- * of the thread's newest record. */
+/* Write that code for @code, with @links at a distance of less than 2 GiB. @newest: offset from
+ * the thread pointer of the address of the thread's newest record. */
 void gorgon_lines_write_code(uint8_t *code, const struct gorgon_lines_links *links, int32_t newest);
 
 /* What a stub is run with; "leave" comes back from it. */
@@ -79,8 +83,9 @@ struct gorgon_lines_run {
 	uint64_t stack;
 	uint64_t resume; /* set: where the stub would have gone on */
 	uint64_t target; /* a stub, or a place in it */
-	uint64_t record, line, caller_record, caller_line; /* rbx, which is set, too; r11, r13, r10 */
-	uint64_t old_record;				    /* r15: @record, from the stub's mov on */
+	uint64_t record, line, caller_record,
+		caller_line; /* rbx, which is set, too; r11, r13, r10 */
+	uint64_t old_record; /* r15: @record, from the stub's mov on */
 };
 
 void gorgon_lines_run(struct gorgon_lines_run *run);

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-_Static_assert(sizeof(struct gorgon_lines_record) == 96, "the code, and the rules in lines_symfile.c");
+_Static_assert(sizeof(struct gorgon_lines_record) == 96,
+	       "the code, and the rules in lines_symfile.c");
 
 static void put_link(uint8_t *code, size_t end, const void *link)
 {
@@ -17,52 +18,52 @@ static void put_link(uint8_t *code, size_t end, const void *link)
 void gorgon_lines_write_code(uint8_t *code, const struct gorgon_lines_links *links, int32_t newest)
 {
 	static const uint8_t frame[] = {
-		0x53,				      //   0: push %rbx
-		0x55,				      //   1: push %rbp
-		0x41, 0x54,			      //   2: push %r12
-		0x41, 0x55,			      //   4: push %r13
-		0x41, 0x56,			      //   6: push %r14
-		0x41, 0x57,			      //   8: push %r15
-		0x64, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0, // 10: mov %fs:newest,%rax
-		0x6a, 0x00,			      //  19: push $0		entered
-		0x50,				      //  21: push %rax		older
-		0x6a, 0x00,			      //  22: push $0		state
-		0x6a, 0x00,			      //  24: push $0		values
-		0x56,				      //  26: push %rsi		frame
-		0x48, 0x89, 0xe3,		      //  27: mov %rsp,%rbx
-		0x64, 0x48, 0x89, 0x1c, 0x25, 0, 0, 0, 0, // 30: mov %rbx,%fs:newest
-		0x83, 0x3d, 0, 0, 0, 0, 0x00,	      //  39: cmpl $0,active(%rip)
-		0x75, 0x23,			      //  46: jne 83
-		0xff, 0x15, 0, 0, 0, 0,		      //  48: call *evaluator(%rip)
-		0x48, 0x8b, 0x4c, 0x24, 0x18,	      //  54: mov 24(%rsp),%rcx
-		0x64, 0x48, 0x89, 0x0c, 0x25, 0, 0, 0, 0, // 59: mov %rcx,%fs:newest
-		0x48, 0x83, 0xc4, 0x28,		      //  68: add $40,%rsp
-		0x41, 0x5f,			      //  72: pop %r15
-		0x41, 0x5e,			      //  74: pop %r14
-		0x41, 0x5d,			      //  76: pop %r13
-		0x41, 0x5c,			      //  78: pop %r12
-		0x5d,				      //  80: pop %rbp
-		0x5b,				      //  81: pop %rbx
-		0xc3,				      //  82: ret
-		0x49, 0x89, 0xfc,		      //  83: mov %rdi,%r12
-		0x49, 0x89, 0xf5,		      //  86: mov %rsi,%r13
-		0x41, 0x89, 0xd6,		      //  89: mov %edx,%r14d
-		0x48, 0x8b, 0x3d, 0, 0, 0, 0,	      //  92: mov ctx(%rip),%rdi
-		0x48, 0x89, 0xde,		      //  99: mov %rbx,%rsi
-		0xff, 0x15, 0, 0, 0, 0,		      // 102: call *before(%rip)
-		0x4c, 0x89, 0xe7,		      // 108: mov %r12,%rdi
-		0x4c, 0x89, 0xee,		      // 111: mov %r13,%rsi
-		0x44, 0x89, 0xf2,		      // 114: mov %r14d,%edx
-		0xeb, 0xb9,			      // 117: jmp 48
+		0x53,                                        //   0: push %rbx
+		0x55,                                        //   1: push %rbp
+		0x41, 0x54,                                  //   2: push %r12
+		0x41, 0x55,                                  //   4: push %r13
+		0x41, 0x56,                                  //   6: push %r14
+		0x41, 0x57,                                  //   8: push %r15
+		0x64, 0x48, 0x8b, 0x04, 0x25, 0, 0,    0, 0, // 10: mov %fs:newest,%rax
+		0x6a, 0x00,                                  //  19: push $0		entered
+		0x50,                                        //  21: push %rax		older
+		0x6a, 0x00,                                  //  22: push $0		state
+		0x6a, 0x00,                                  //  24: push $0		values
+		0x56,                                        //  26: push %rsi		frame
+		0x48, 0x89, 0xe3,                            //  27: mov %rsp,%rbx
+		0x64, 0x48, 0x89, 0x1c, 0x25, 0, 0,    0, 0, // 30: mov %rbx,%fs:newest
+		0x83, 0x3d, 0,    0,    0,    0, 0x00,       //  39: cmpl $0,active(%rip)
+		0x75, 0x23,                                  //  46: jne 83
+		0xff, 0x15, 0,    0,    0,    0,             //  48: call *evaluator(%rip)
+		0x48, 0x8b, 0x4c, 0x24, 0x18,                //  54: mov 24(%rsp),%rcx
+		0x64, 0x48, 0x89, 0x0c, 0x25, 0, 0,    0, 0, // 59: mov %rcx,%fs:newest
+		0x48, 0x83, 0xc4, 0x28,                      //  68: add $40,%rsp
+		0x41, 0x5f,                                  //  72: pop %r15
+		0x41, 0x5e,                                  //  74: pop %r14
+		0x41, 0x5d,                                  //  76: pop %r13
+		0x41, 0x5c,                                  //  78: pop %r12
+		0x5d,                                        //  80: pop %rbp
+		0x5b,                                        //  81: pop %rbx
+		0xc3,                                        //  82: ret
+		0x49, 0x89, 0xfc,                            //  83: mov %rdi,%r12
+		0x49, 0x89, 0xf5,                            //  86: mov %rsi,%r13
+		0x41, 0x89, 0xd6,                            //  89: mov %edx,%r14d
+		0x48, 0x8b, 0x3d, 0,    0,    0, 0,          //  92: mov ctx(%rip),%rdi
+		0x48, 0x89, 0xde,                            //  99: mov %rbx,%rsi
+		0xff, 0x15, 0,    0,    0,    0,             // 102: call *before(%rip)
+		0x4c, 0x89, 0xe7,                            // 108: mov %r12,%rdi
+		0x4c, 0x89, 0xee,                            // 111: mov %r13,%rsi
+		0x44, 0x89, 0xf2,                            // 114: mov %r14d,%edx
+		0xeb, 0xb9,                                  // 117: jmp 48
 	};
 	static const uint8_t tracer[] = {
 		0x4c, 0x8b, 0x05, 0, 0, 0, 0, // mov ctx(%rip),%r8
-		0xff, 0x25, 0, 0, 0, 0,	      // jmp *tracer(%rip)
+		0xff, 0x25, 0,    0, 0, 0,    // jmp *tracer(%rip)
 	};
 	static const uint8_t leave[] = {
-		0x8f, 0x45, 0x08,	// pop 8(%rbp)
+		0x8f, 0x45, 0x08,       // pop 8(%rbp)
 		0x48, 0x8b, 0x65, 0x00, // mov (%rbp),%rsp
-		0xc3,			// ret
+		0xc3,                   // ret
 	};
 
 	memset(code, 0x90, GORGON_LINES_CODE_SIZE);
