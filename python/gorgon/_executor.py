@@ -626,10 +626,11 @@ def chunks_of(calls, size):
 def positive(name, number):
     """An int of any type."""
     try:
-        if operator.index(number) > 0:
-            return operator.index(number)
+        number = operator.index(number)
     except TypeError:
-        pass
+        raise TypeError(f"{name} must be an integer, found {number!r}") from None
+    if number > 0:
+        return number
     raise ValueError(f"{name} must be greater than 0, found {number!r}")
 
 

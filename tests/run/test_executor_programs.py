@@ -669,7 +669,7 @@ class Processes(Package):
             print(fails(Pool, 1.5), "; ", fails(Pool, 1, max_tasks_per_child=0))
             """, "0 ['prefix_0', 'prefix_0-desk']", "[1, 1, 2, 2, 3]", "4",
                         "TypeError: mp_context: workers are interpreters of this process, which multiprocessing does not start",
-                        "True", "ValueError: max_workers must be greater than 0, found 1.5 ;  "
+                        "True", "TypeError: max_workers must be an integer, found 1.5 ;  "
                         "ValueError: max_tasks_per_child must be greater than 0, found 0")
 
     def test_chunks(self):
