@@ -18,11 +18,12 @@
 #include <utmpx.h>
 
 struct logins {
-	pthread_mutex_t lock; // a leaf; calls of a namespace's threads do not mix
 	struct utmpx *entries;
 	size_t count, next;
 	struct utmpx result; // of the last getutxent(), until the next
 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards all states; a leaf
 
 // All whole entries of the file. False with errno set.
 static bool read_entries(struct logins *logins)
@@ -52,33 +53,24 @@ static bool read_entries(struct logins *logins)
 
 static void restart(struct logins *logins)
 {
-	pthread_mutex_lock(&logins->lock);
+	pthread_mutex_lock(&lock);
 	free(logins->entries);
 	logins->entries = NULL;
 	logins->count = logins->next = 0;
-	pthread_mutex_unlock(&logins->lock);
+	pthread_mutex_unlock(&lock);
 }
 
 static struct utmpx *next_entry(struct logins *logins)
 {
 	struct utmpx *ret = NULL;
 
-	pthread_mutex_lock(&logins->lock);
+	pthread_mutex_lock(&lock);
 	if ((logins->entries || read_entries(logins)) && logins->next < logins->count) {
 		logins->result = logins->entries[logins->next++];
 		ret = &logins->result;
 	}
-	pthread_mutex_unlock(&logins->lock);
+	pthread_mutex_unlock(&lock);
 	return ret;
-}
-
-static bool logins_begin(void *state, struct gorgon_ns *ns)
-{
-	struct logins *logins = state;
-
-	(void)ns;
-	pthread_mutex_init(&logins->lock, NULL);
-	return true;
 }
 
 static void logins_end(void *state)
@@ -86,20 +78,6 @@ static void logins_end(void *state)
 	struct logins *logins = state;
 
 	free(logins->entries);
-}
-
-static void logins_in_child(void *state)
-{
-	struct logins *logins = state;
-
-	if (!pthread_mutex_trylock(&logins->lock)) {
-		pthread_mutex_unlock(&logins->lock);
-		return;
-	}
-	// Another thread was at work when the process forked: what it had is lost.
-	pthread_mutex_init(&logins->lock, NULL);
-	logins->entries = NULL;
-	logins->count = logins->next = 0;
 }
 
 #define BOUND(name, target) \
@@ -115,7 +93,6 @@ const struct gorgon_part gorgon_logins = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct logins),
-	.begin = logins_begin,
 	.end = logins_end,
-	.in_child = logins_in_child,
+	.lock = &lock,
 };
