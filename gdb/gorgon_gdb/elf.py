@@ -24,11 +24,12 @@ Symbol = collections.namedtuple("Symbol", "name kind value size local")
 
 
 class File:
-    """Defined variables and functions by name, the sections through which calls to other libraries go, the build-id,
-    the address of some code (or 0), and whether the file has debug information."""
+    """Defined variables and functions by name, the names that other libraries have to define, the sections through which calls
+    to other libraries go, the build-id, the address of some code (or 0), and whether the file has debug information."""
 
     def __init__(self, data):
         self.symbols = {}
+        self.imports = set()
         self.build_id = b""
         self.linkage = []  # (start, end) of each .plt
         self.code = 0
@@ -59,10 +60,12 @@ class File:
         content = data[table[4]:table[4] + table[5]]
         for name, info, _, shndx, value, size in SYM.iter_unpack(content[:len(content) // SYM.size * SYM.size]):
             kind = info & 15
-            if shndx in (SHN_UNDEF, SHN_ABS) or kind not in (STT_OBJECT, STT_FUNC, STT_TLS, STT_GNU_IFUNC):
+            if shndx != SHN_UNDEF and (shndx == SHN_ABS or kind not in (STT_OBJECT, STT_FUNC, STT_TLS, STT_GNU_IFUNC)):
                 continue
             text = names[name:names.find(b"\0", name)].decode("utf-8", "replace")
-            if text:
+            if shndx == SHN_UNDEF:
+                self.imports.add(text)
+            elif text:
                 self.symbols.setdefault(text, Symbol(text, kind, value, size, info >> 4 == STB_LOCAL))
 
     def _read_note(self, note):
@@ -71,6 +74,14 @@ class File:
         name_size, size, kind = struct.unpack_from("<III", note)
         if kind == NT_GNU_BUILD_ID and note[12:16] == b"GNU\0" and name_size == 4:
             self.build_id = note[16:16 + size]
+
+    def calls(self, other):
+        """Whether code here can call a function of another File without a pointer to it."""
+        return not self.imports.isdisjoint(other.exports)
+
+    @functools.cached_property
+    def exports(self):
+        return {symbol.name for symbol in self.symbols.values() if not symbol.local}
 
     def is_linkage(self, address):
         return any(start <= address < end for start, end in self.linkage)

@@ -7,8 +7,10 @@ it takes gdb seconds to read the debug information of each copy. It hears nothin
 --debug off. The debug root lists all objects, so the scripts can add a library's file at the bias of a
 copy that matters.
 
-At a stop, the copies in the stack of the selected thread matter and, so that the user can step into them,
-the other libraries of the innermost interpreter, unless breakpoints have very many places.
+At a stop, the copies in the stack of the selected thread matter and, so that a step into them is printed with arguments,
+the libraries that the innermost one calls, unless breakpoints have very many places. From libpython, which calls extensions
+through pointers, that can be every library of the interpreter. A step through another library's pointer is printed twice:
+as gdb has it, with lines only, and then with arguments.
 A file that was added in this way is removed again. The file of a libpython goes when the stack is another interpreter's; the
 files of extensions, of libraries that have no lines otherwise, and of copies that a condition needs, go when AUTO_MAX further
 interpreters have had files added."""
@@ -305,8 +307,18 @@ def objects_in_stack():
     if not snapshot or not has_names_only(snapshot):
         return []  # nothing can be missing
     objects = [obj for _, obj in stack(snapshot)]
-    around = next((obj.namespace.objects for obj in objects if obj), []) if is_cheap() else []
+    innermost = next(filter(None, objects), None)
+    around = called_by(innermost) if innermost and is_cheap() else []
     return list(dict.fromkeys([obj for obj in objects if obj] + around))
+
+
+def called_by(innermost):
+    """Libraries of the interpreter in which a step from this one may end, and those that gdb has no lines of otherwise."""
+    namespace = innermost.namespace
+    if innermost is namespace.libpython:
+        return namespace.objects
+    caller = files.read(innermost)
+    return [obj for obj in namespace.objects if not lines.serves(obj) or caller.calls(files.read(obj))]
 
 
 @functools.lru_cache(maxsize=4)

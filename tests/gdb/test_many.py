@@ -127,6 +127,31 @@ class EndedMany(Ended):
     count = MANY
 
 
+@harness.needs_gdb
+class Entered(unittest.TestCase):
+    """A step into a library that has no word of any breakpoint, from a library that calls it by name."""
+
+    def test_a_step_has_arguments_at_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            lower, upper = (os.path.join(folder, name) for name in ("liblower.so", "libupper.so"))
+            for library, text, needed in ((lower, "int lower(int n)\n{\n\treturn n + 1;\n}\n", ()),
+                                          (upper, "int lower(int n);\nint upper(int n)\n{\n\treturn lower(n) * 2;\n}\n", (lower,))):
+                source = library.replace(".so", ".c")
+                with open(source, "w") as file:
+                    file.write(text)
+                made = harness.run("gcc", "-g", "-O0", "-shared", "-fPIC", "-o", library, source, *needed)
+                self.assertEqual(made.returncode, 0, made.stderr)
+            program = f"import ctypes; ctypes.CDLL('{lower}'); ctypes.CDLL('{upper}').upper(5)"
+            with Terminal(harness.HOST, "-n", MANY, program) as gdb:
+                gdb.ask(f"source {harness.GDB_SCRIPT}")
+                gdb.ask("tbreak upper")
+                stop = gdb.ask("run")
+                self.assertRegex(stop, r"Temporary breakpoint \S+, upper \(n=5\) at ")
+                gdb.ask("set scheduler-locking on")
+                entered = gdb.ask("step")
+                self.assertEqual(re.findall(r"\blower \((.*)\) at ", entered), ["n=5"], entered)
+
+
 del Case, Ended
 
 
