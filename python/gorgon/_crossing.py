@@ -279,14 +279,14 @@ def over(buffer, dtype, shape, order, axes=None):
     return array.reshape(shape, order=order) if axes is None else array.reshape(shape).transpose(axes)
 
 
-def own(buffer, dtype, shape, order, axes=None):
+def own(buffer, dtype, shape, order):
     """An array that owns its memory: it can be written to and resized, and is nobody else's."""
     made = None
-    if adopt and axes is None:
+    if adopt:
         import numpy
         made = adopt(buffer, numpy.empty, (shape, dtype, order))
     if made is None:
-        made = over(buffer, dtype, shape, order, axes).copy("K")
+        made = over(buffer, dtype, shape, order).copy("K")
     return made
 
 
@@ -407,6 +407,11 @@ class Pickler(pickle.Pickler):
                 _classes.reduce_part(value))
 
     def reduce_array(self, array):
+        flags = array.flags
+        if array.dtype.byteorder in "<>" or not (flags.c_contiguous or flags.f_contiguous):
+            # As protocol 4 of process pools has it: receivers get this machine's order of bytes, and C's of axes. Code that
+            # passes an array's memory on was written for that.
+            return array.__reduce__()
         reduced = array.__reduce_ex__(5)
         if not isinstance(reduced[1][0], pickle.PickleBuffer):
             return reduced  # its items are in the pickle

@@ -40,8 +40,6 @@ OPERATIONS = [
 TEXTS = [
     (r"\b(Process|Thread|Interpreter)PoolExecutor\b", "Executor",
      README, "It is an executor as `concurrent.futures` describes them"),
-    (r"order=\w*|(?<=array\()[<>](?=[a-z]\d)", "",
-     README, "keeps the order of its axes and of its bytes in memory"),
 ]
 
 

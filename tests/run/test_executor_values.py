@@ -187,6 +187,32 @@ class Results(Beside):
                     lines = self.check_beside(HOLDERS, count, python=python, peers=("fork",))
                     self.assertGreater(len(lines), 200)
 
+    def test_orders_of_bytes_and_axes(self):
+        """Of arguments and results: code that hands an array's memory on relies on them."""
+        lines = self.check_beside("""
+            import numpy
+            KINDS = ["f8", ">f8", ">i4", ">c16", ">f2", "?", "U3", ">U3", "S3", ">M8[D]", ">m8[s]", "O",
+                     [("a", ">i4"), ("b", "f8")]]
+            VIEWS = [lambda a: a, lambda a: a[::-1], lambda a: a[::2], lambda a: a.reshape(4, 6).T,
+                     lambda a: a.reshape(2, 3, 4).transpose(1, 0, 2), lambda a: a.reshape(2, 3, 4).transpose(2, 0, 1),
+                     lambda a: a.reshape(4, 6)[:, 1:3].T, lambda a: numpy.broadcast_to(a[:3], (2, 3)),
+                     lambda a: a[:1].reshape(()), lambda a: a[:1].reshape(1, 1).T]
+            def describe(a):
+                return str(a.dtype), a.strides, a.tolist(), a.dtype.hasobject or a.tobytes("K")
+            def look(a): return describe(a), a
+            if __name__ == "__main__":
+                options = [{"copy_arguments": each} for each in (False, True)] if sys.argv[1] == "gorgon" else [{}] * 2
+                for each in options:
+                    with Pool(1, **each) as pool:
+                        for kind in KINDS:
+                            values = numpy.arange(24) if "S" not in kind and "U" not in kind else numpy.array(["abc"] * 24)
+                            array = numpy.zeros(24, kind) if isinstance(kind, list) else values.astype(kind)
+                            for view in VIEWS:
+                                there, back = pool.submit(look, view(array)).result()
+                                print(kind, there, describe(back), back.flags.writeable)
+            """, python=VENV_PYTHON, peers=("fork",))
+        self.assertEqual(len(lines), 2 * 13 * 10)
+
     def test_they_can_be_resized(self):
         """Also where processes have memory that an array does not own."""
         self.check_both("""
