@@ -237,8 +237,9 @@ def run_beside(python, store, count, names, timeout, command, env=None):
 
 
 def run_store(host, python, store, count, interpreters=4, options=(), timeout=3600):
-    """Complaints: none when @interpreters, the host and another process have done @count transactions each."""
-    names = [*(f"interp{number}" for number in range(interpreters)), *(["host"] if STORES[store].host else [])]
+    """Complaints: none when @interpreters, the host (with "-o": descriptors of their own) and another process have done @count
+    transactions each."""
+    names = [*(f"interp{number}" for number in range(interpreters)), *(["host"] if STORES[store].host and "-o" in options else [])]
     return run_beside(python, store, count, names, timeout, [host, "-n", interpreters, *options, os.path.abspath(__file__)])
 
 

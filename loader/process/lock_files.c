@@ -12,8 +12,8 @@
 // close what is not its own, so each is looked at before it is used: device, inode, and a mark that
 // F_SETSIG leaves in the open file, a signal that the kernel never sends without O_ASYNC.
 //
-// Closing such a descriptor may drop locks of the host, see closing.c. A descriptor that cannot be
-// closed is kept without an owner, and used for the next lock on its inode.
+// Closing such a descriptor drops locks of the host on its inode. So a descriptor that its owner needs
+// no longer is closed when private code closes one of the inode, which drops them anyway.
 //
 // Seen from outside: an inotify watch tells of one more open and close, and a file with record
 // locks cannot be executed meanwhile (ETXTBSY), when it can be written.
@@ -65,16 +65,6 @@ bool gorgon_lock_files_are_ours(void)
 	return getpid() == pid;
 }
 
-void gorgon_lock_file_mark(int fd, bool mark)
-{
-	fcntl(fd, F_SETSIG, mark ? MARK : 0);
-}
-
-bool gorgon_lock_file_is_marked(int fd)
-{
-	return fcntl(fd, F_GETSIG) == MARK;
-}
-
 static bool is_inode(const struct gorgon_lock_file *file, const struct stat *st)
 {
 	return file->dev == st->st_dev && file->ino == st->st_ino;
@@ -88,7 +78,7 @@ static bool is_there(const struct gorgon_lock_file *file)
 	if (fstat(file->fd, &st) || !is_inode(file, &st))
 		return false;
 	// The kernel gives nobody else so high a number.
-	return file->borrowed || file->fd >= HIGH || gorgon_lock_file_is_marked(file->fd);
+	return file->borrowed || file->fd >= HIGH || fcntl(file->fd, F_GETSIG) == MARK;
 }
 
 static void lock_files_drop(struct gorgon_lock_file *file)
@@ -173,11 +163,6 @@ static bool set_whole(int fd, short type)
 void gorgon_lock_file_unlock(const struct gorgon_lock_file *file)
 {
 	set_whole(file->fd, F_UNLCK);
-}
-
-bool gorgon_lock_file_exclude(const struct gorgon_lock_file *file)
-{
-	return file->writable && !file->borrowed && set_whole(file->fd, F_WRLCK);
 }
 
 // "lock:	1: OFDLCK ADVISORY  WRITE -1 fe:01:1234 0 EOF"
@@ -273,7 +258,7 @@ static bool open_file(struct gorgon_lock_file *file, int fd, bool write)
 		return file->fd >= 0;
 	}
 	file->fd = move_up(file->fd, file->writable);
-	gorgon_lock_file_mark(file->fd, true);
+	fcntl(file->fd, F_SETSIG, MARK);
 	return true;
 }
 

@@ -61,19 +61,12 @@ bool gorgon_lock_file_move(struct gorgon_lock_file *file);
 
 /* Drop all locks on a lock file. */
 void gorgon_lock_file_unlock(const struct gorgon_lock_file *file);
-/* Lock the whole file in place of what was locked. False: somebody else has a lock, or it cannot
- * be known; nothing has changed then. */
-bool gorgon_lock_file_exclude(const struct gorgon_lock_file *file);
-/* Close a lock file. The kernel drops the process's POSIX locks on the inode with it: see closing.c. */
+/* Close a lock file. The kernel drops the process's POSIX locks on the inode with it. */
 void gorgon_lock_file_close(struct gorgon_lock_file *file);
 
 /* Whether @match is true of one of the locks on it. */
 bool gorgon_lock_file_any(const struct gorgon_lock_file *file,
 			  bool (*match)(const struct gorgon_lock_range *held, const void *ctx),
 			  const void *ctx);
-
-/* A mark on an open file, so that it is known again where a number alone would not do. */
-void gorgon_lock_file_mark(int fd, bool mark);
-bool gorgon_lock_file_is_marked(int fd);
 
 #endif

@@ -13,7 +13,6 @@
 
 #define _GNU_SOURCE
 #include "files.h"
-#include "record_locks.h"
 #include "streams.h"
 #include "ns/ns.h"
 
@@ -121,14 +120,11 @@ static const char *proc_paths_translate(const struct state *state, const char *p
 
 #define ST const struct state *state
 
-// Where a parked descriptor fits, it is used before a new descriptor is opened: see closing.c.
 static int own_openat(int at, const char *path, int flags, mode_t mode, ST)
 {
-	bool own = __atomic_load_n(&state->files->own, __ATOMIC_RELAXED);
-	int fd = own ? -1 : gorgon_closing_reuse(at, path, flags);
 	char buffer[NAME_SIZE];
 
-	return fd >= 0 ? fd : openat(at, proc_paths_translate(state, path, buffer), flags, mode);
+	return openat(at, proc_paths_translate(state, path, buffer), flags, mode);
 }
 
 // In the C library since 2.43.

@@ -369,7 +369,6 @@ static void after_fork(bool child)
 {
 	if (child) {
 		waits = NULL; // of threads that are not here
-		gorgon_closing_forget();
 		gorgon_lock_files_forget();
 	}
 	gorgon_lock_files_leave();
@@ -380,8 +379,7 @@ static void after_fork(bool child)
 	 "record locks are the interpreter's: they conflict with those of others and the host"}
 #define CLOSES(name, target, args)                                                                 \
 	{name, target, args, 0, GORGON_OWN,                                                        \
-	 "drops the interpreter's record locks of the file, and never the host's: while that has "  \
-	 "any the number stays in use"}
+	 "drops the interpreter's record locks of the file"}
 
 static const struct gorgon_bound bound[] = {
 	LOCKS("fcntl", record_fcntl, 3),

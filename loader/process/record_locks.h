@@ -34,13 +34,7 @@ int gorgon_closing_fclose(FILE *stream, struct gorgon_record_locks *owner);
 FILE *gorgon_closing_freopen(const char *path, const char *mode, FILE *stream,
 			     struct gorgon_record_locks *owner);
 
-/* What open() or openat() gives instead of opening the file, or -1. For a namespace without a
- * descriptor table of its own. */
-int gorgon_closing_reuse(int dir, const char *path, int flags);
-
 /* All locks of @owner go. */
 void gorgon_closing_drop(const struct gorgon_record_locks *owner);
-/* In a forked child, with the lock of lock_files.h. */
-void gorgon_closing_forget(void);
 
 #endif

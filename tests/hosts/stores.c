@@ -4,8 +4,9 @@
 //	stores [-c] [-n INTERPRETERS] [-o] [-v] FILE STORE FOLDER COUNT
 //
 // Each interpreter (default 4) is started and called on a thread of the host's own: work(STORE, FOLDER, NAME,
-// COUNT), which FILE defines, does COUNT transactions. The host does COUNT transactions, too, if it knows the
-// store: sqlite-* with a libsqlite3 of its own, and counter. With -v there are also victims, until the others are
+// COUNT), which FILE defines, does COUNT transactions. With -o the host does COUNT transactions, too, if it knows
+// the store: sqlite-* with a libsqlite3 of its own, and counter. Without -o it shares its descriptors with the
+// interpreters, and the kernel drops its locks when any of them closes the file. With -v there are also victims, until the others are
 // done: interpreters that are interrupted in the middle of their work and destroyed, one after the other; a line
 // says how many there were. With -c the system's linker loads copies (GORGON_ISOLATE_COPY), with -o each
 // interpreter has descriptors of its own (GORGON_FILES_THREAD). Exit status 0, or 1 when a call has failed.
@@ -260,6 +261,8 @@ static void use_counter(void)
 static void *run_host(void *unused)
 {
 	(void)unused;
+	if (files != GORGON_FILES_THREAD)
+		return NULL;
 	if (!strncmp(store, "sqlite", 6))
 		load_sqlite();
 	else if (!strcmp(store, "counter"))

@@ -30,7 +30,7 @@ def check(report, case, complaints):
 def check_host(report, store, isolation, option):
     kind = stores.STORES[store]
     options = [*option, *(["-v"] if kind.victims else [])]
-    who = f"{INTERPRETERS} interpreters, {'the host, ' if kind.host else ''}a process"
+    who = f"{INTERPRETERS} interpreters, {'the host, ' if kind.host and '-o' in option else ''}a process"
     case = f"{store}: {COUNT} transactions each by {who}{', victims' if kind.victims else ''} ({isolation})"
     if stores.is_there(store, PYTHON3):
         check(report, case, stores.run_store(HOST, PYTHON3, store, COUNT, INTERPRETERS, options))

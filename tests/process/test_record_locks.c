@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -348,76 +347,6 @@ static void dup2_onto_itself_closes_nothing(void **state)
 	assert_int_equal(lock_two(F_WRLCK, 0, 10), EAGAIN);
 }
 
-static void the_host_keeps_its_locks(void **state)
-{
-	(void)state;
-	assert_int_equal(lock_host(F_WRLCK, 0, 10), 0);
-	for (size_t i = 0; i < WAYS; i++) {
-		int other = one.open(path, O_RDONLY);
-
-		if (ways[i] == dup_onto) {
-			assert_int_equal(one.dup2(fd_two, other), -1);
-			assert_int_equal(errno, EBUSY);
-			one.close(other);
-		} else {
-			ways[i](other);
-		}
-		assert_int_equal(lock_outside(F_WRLCK, 0, 10), EAGAIN);
-		assert_int_equal(lock_two(F_WRLCK, 0, 10), EAGAIN);
-	}
-}
-
-static void the_host_keeps_them_when_the_namespace_has_locks_too(void **state)
-{
-	int other = one.open(path, O_RDONLY);
-
-	(void)state;
-	assert_int_equal(lock_one(F_WRLCK, 10, 10), 0);
-	assert_int_equal(lock_host(F_WRLCK, 0, 10), 0);
-	one.close(other);
-	assert_int_equal(lock_outside(F_WRLCK, 0, 10), EAGAIN);
-	assert_int_equal(lock_outside(F_WRLCK, 10, 10), 0);
-	assert_int_equal(lock_one(F_WRLCK, 10, 10), 0);
-	assert_int_equal(lock_outside(F_WRLCK, 10, 10), EAGAIN);
-	// The end of a namespace does not take the others' locks either.
-	test_ns_destroy(one.ns);
-	assert_int_equal(lock_outside(F_WRLCK, 0, 10), EAGAIN);
-	assert_int_equal(lock_outside(F_WRLCK, 10, 10), 0);
-	one = lockers_make_copy();
-}
-
-static void a_parked_descriptor_is_closed_when_it_can_be(void **state)
-{
-	int other = one.open(path, O_RDONLY), third;
-
-	(void)state;
-	assert_int_equal(lock_host(F_WRLCK, 0, 10), 0);
-	assert_int_equal(one.close(other), 0);
-	assert_true(fcntl(other, F_GETFD) >= 0);
-	assert_int_equal(one.close(other), -1);
-	assert_int_equal(errno, EBADF);
-	lock_host(F_UNLCK, 0, 0);
-	third = one.open("/dev/null", O_RDONLY);
-	one.close(third);
-	third = one.open(path, O_RDONLY);
-	one.close(third);
-	assert_int_equal(fcntl(other, F_GETFD), -1);
-}
-
-static void a_parked_descriptor_has_no_locks_of_its_own(void **state)
-{
-	int other = one.open(path, O_RDWR);
-
-	(void)state;
-	assert_int_equal(lock_host(F_WRLCK, 0, 10), 0);
-	assert_int_equal(flock(other, LOCK_EX), 0);
-	assert_int_equal(lock_at(host_fcntl, other, F_OFD_SETLK, F_WRLCK, 50, 1), 0);
-	assert_int_equal(one.close(other), 0);
-	assert_int_equal(flock(fd_two, LOCK_EX | LOCK_NB), 0);
-	assert_int_equal(lock_two(F_WRLCK, 50, 1), 0);
-	flock(fd_two, LOCK_UN);
-}
-
 static size_t count_descriptors(void)
 {
 	DIR *list = opendir("/proc/self/fd");
@@ -429,60 +358,39 @@ static size_t count_descriptors(void)
 	return count;
 }
 
-static void parked_descriptors_are_used_again(void **state)
-{
-	static const int modes[] = {O_RDWR, O_RDONLY | O_CLOEXEC, O_RDWR | O_APPEND};
-	size_t before = count_descriptors();
-	char byte;
-
-	(void)state;
-	assert_int_equal(lock_host(F_RDLCK, 0, 10), 0);
-	for (size_t i = 0; i < 300; i++) {
-		int mode = modes[i % 3], fd = one.open(path, mode);
-
-		assert_true(fd >= 0);
-		assert_int_equal(fcntl(fd, F_GETFL) & ~0100000, mode & ~O_CLOEXEC);
-		assert_int_equal(fcntl(fd, F_GETFD), mode & O_CLOEXEC ? FD_CLOEXEC : 0);
-		assert_int_equal(read(fd, &byte, 1), 1);
-		assert_int_equal(byte, '0');
-		assert_int_equal(lock_at(one.fcntl, fd, F_SETLK, F_RDLCK, 20, 10), 0);
-		assert_int_equal(one.close(fd), 0);
-		assert_int_equal(lock_outside(F_WRLCK, 0, 10), EAGAIN);
-		assert_int_equal(lock_outside(F_WRLCK, 20, 10), 0);
-	}
-	assert_in_range(count_descriptors(), before, before + 4);
-}
-
-static void a_shared_open_file_is_not_used_again(void **state)
-{
-	int other = one.open(path, O_RDWR), copy = dup(other), again;
-
-	(void)state;
-	assert_int_equal(lock_host(F_RDLCK, 0, 10), 0);
-	assert_int_equal(one.close(other), 0);
-	again = one.open(path, O_RDWR);
-	assert_int_not_equal(again, other);
-	lseek(again, 5, SEEK_SET);
-	assert_int_equal(lseek(copy, 0, SEEK_CUR), 0);
-	assert_int_equal(one.close(again), 0);
-	lock_host(F_UNLCK, 0, 0);
-	close(copy);
-}
-
-static void a_stream_is_written_before_it_is_parked(void **state)
+// A stream whose locks are dropped is written, too.
+static void a_stream_is_written_when_it_drops_locks(void **state)
 {
 	FILE *stream = fdopen(one.open(path, O_RDWR), "r+");
 	uint8_t *text;
 	size_t size;
 
 	(void)state;
-	assert_int_equal(lock_host(F_WRLCK, 0, 10), 0);
+	assert_int_equal(lock_one(F_WRLCK, 0, 10), 0);
 	assert_int_equal(fputs("spam", stream), 1);
 	assert_int_equal(one.fclose(stream), 0);
-	lock_host(F_UNLCK, 0, 0);
+	assert_int_equal(lock_two(F_WRLCK, 0, 10), 0);
 	text = test_read(path, &size);
 	assert_memory_equal(text, "spam456789", 10);
 	free(text);
+}
+
+// Otherwise each file that was ever locked would cost a descriptor for good.
+static void a_close_of_one_namespace_closes_what_others_need_no_longer(void **state)
+{
+	size_t before = count_descriptors();
+	int other = two.open(path, O_RDONLY);
+
+	(void)state;
+	assert_int_equal(lock_one(F_RDLCK, 0, 10), 0);
+	assert_int_equal(lock_two(F_RDLCK, 0, 10), 0);
+	two.close(two.open(path, O_RDONLY));
+	two.close(other);
+	assert_int_equal(lock_outside(F_WRLCK, 0, 10), EAGAIN);
+	assert_int_equal(count_descriptors(), before + 1);
+	one.close(one.open(path, O_RDONLY));
+	assert_int_equal(lock_outside(F_WRLCK, 0, 10), 0);
+	assert_int_equal(count_descriptors(), before);
 }
 
 // A program closes all descriptors.
@@ -566,13 +474,8 @@ int main(void)
 		CASE(closing_any_descriptor_drops_the_namespace_s_locks),
 		CASE(closing_another_file_drops_nothing),
 		CASE(dup2_onto_itself_closes_nothing),
-		CASE(the_host_keeps_its_locks),
-		CASE(the_host_keeps_them_when_the_namespace_has_locks_too),
-		CASE(a_parked_descriptor_is_closed_when_it_can_be),
-		CASE(a_parked_descriptor_has_no_locks_of_its_own),
-		CASE(parked_descriptors_are_used_again),
-		CASE(a_shared_open_file_is_not_used_again),
-		CASE(a_stream_is_written_before_it_is_parked),
+		CASE(a_stream_is_written_when_it_drops_locks),
+		CASE(a_close_of_one_namespace_closes_what_others_need_no_longer),
 		CASE(our_descriptors_survive_a_program_and_are_renewed_after_the_host),
 		CASE(a_program_gets_the_number_of_one_of_ours),
 		CASE(nothing_is_left_behind),
