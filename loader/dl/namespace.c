@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "namespace.h"
 #include "atfork.h"
+#include "base/patience.h"
 #include "base/clock.h"
 #include "dl.h"
 #include "process/permissions.h"
@@ -141,19 +142,36 @@ static void wake_threads(const struct gorgon_ns *ns)
 			gorgon_signals_wake((pid_t)thread->tid);
 }
 
+static void list_awaited_of_ns(const struct gorgon_ns *ns, struct gorgon_awaited *ret)
+{
+	ret->count = 0;
+	for (const struct gorgon_thread *thread = gorgon_thread_next(NULL); thread && ret->count < GORGON_PATIENCE_THREADS;
+	     thread = gorgon_thread_next(thread))
+		if (thread->ns == ns)
+			ret->tids[ret->count++] = (pid_t)thread->tid;
+	ret->cpu_ns = gorgon_threads_cpu_ns(ns);
+}
+
 struct gorgon_error *gorgon_ns_wait_for_threads(struct gorgon_ns *ns)
 {
 	// Nobody waits again as long for threads that have stayed.
-	uint64_t until =
-		gorgon_now() + (ns->waited ? THREAD_AGAIN_MS : THREAD_WAIT_MS) * 1000000ull;
+	uint64_t limit = (ns->waited ? THREAD_AGAIN_MS : THREAD_WAIT_MS) * 1000000ull, until = gorgon_now() + limit;
+	struct gorgon_patience patience;
+	struct gorgon_awaited awaited;
 
 	if (ns->thread_count && ns->debug.interp != GORGON_DEBUG_NO_INTERP &&
 	    !gorgon_parking_is_abandoned(ns))
 		gorgon_waiting_end(ns);
+	if (ns->thread_count) {
+		list_awaited_of_ns(ns, &awaited);
+		gorgon_patience_begin(&patience, limit, &awaited);
+	}
 	while (ns->thread_count && gorgon_now() < until) {
 		if (ns->debug.interp != GORGON_DEBUG_NO_INTERP)
 			wake_threads(ns);
 		gorgon_lock_wait(10);
+		list_awaited_of_ns(ns, &awaited);
+		until += gorgon_patience_look(&patience, &awaited);
 	}
 	if (!ns->thread_count)
 		return NULL;

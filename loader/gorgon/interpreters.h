@@ -266,8 +266,9 @@ gorgon_interp_start(struct gorgon_interp *interp, const struct gorgon_start_opts
  * thread that started the interpreter. On another thread it works, too: atexit functions then run there.
  *
  * With a limit this returns within it, plus 100 ms, whatever the program has started; later only where other work keeps the
- * processors busy. A thread of the library finalises, on
- * which atexit functions run; to Python it is the main thread. Calls and the program's threads have half of the time to end
+ * processors busy: time in which a thread of the program, or the calling one, is ready and gets no processor does not count, unless
+ * the program itself is what runs then. The limit grows to twenty times of what it was at most. A thread of the library finalises,
+ * on which atexit functions run; to Python it is the main thread. Calls and the program's threads have half of the time to end
  * by themselves. Then they are interrupted, again and again, as gorgon_interp_interrupt() says; functions of atexit and
  * finalisers are, too, but for finalisers in a blocking call. When the time is up, the interpreter is abandoned:
  *

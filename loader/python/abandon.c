@@ -105,6 +105,33 @@ void gorgon_abandon_name_threads(struct gorgon_interp *interp, pid_t extra, uint
 		name_abandoned_thread(list[i], abandoning_share(until), false, ret, size);
 }
 
+// The threads whose turns a limit waits for.
+static void list_awaited(struct gorgon_interp *interp, pid_t extra, struct gorgon_awaited *ret)
+{
+	ret->count = 0;
+	if (extra)
+		ret->tids[ret->count++] = extra;
+	ret->count += gorgon_call_list(interp, ret->tids + ret->count, GORGON_PATIENCE_THREADS - ret->count);
+	ret->count += list_threads_to_abandon(interp, ret->tids + ret->count, GORGON_PATIENCE_THREADS - ret->count);
+	ret->cpu_ns = gorgon_interp_cpu_ns(interp);
+}
+
+void gorgon_abandon_patiently(struct gorgon_patience *patience, struct gorgon_interp *interp, pid_t extra, uint64_t limit_ns)
+{
+	struct gorgon_awaited awaited;
+
+	list_awaited(interp, extra, &awaited);
+	gorgon_patience_begin(patience, limit_ns, &awaited);
+}
+
+uint64_t gorgon_abandon_later(struct gorgon_patience *patience, struct gorgon_interp *interp, pid_t extra)
+{
+	struct gorgon_awaited awaited;
+
+	list_awaited(interp, extra, &awaited);
+	return gorgon_patience_look(patience, &awaited);
+}
+
 // --- abandoning ----------------------------------------------------------------------------------
 
 static void show_abandoned(struct gorgon_interp *interp)

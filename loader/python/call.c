@@ -201,6 +201,11 @@ uint64_t gorgon_call_cpu_ns(struct gorgon_interp *interp)
 	return ret;
 }
 
+uint64_t gorgon_interp_cpu_ns(struct gorgon_interp *interp)
+{
+	return gorgon_call_cpu_ns(interp) + gorgon_threads_cpu_ns(interp->ns);
+}
+
 bool gorgon_call_is_forked(const struct gorgon_interp *interp)
 {
 	return interp->calls.pid != getpid();

@@ -42,11 +42,6 @@ struct gorgon_error *gorgon_cpu_limit_check(const struct gorgon_interp *interp)
 	return NULL;
 }
 
-uint64_t gorgon_interp_cpu_ns(struct gorgon_interp *interp)
-{
-	return gorgon_call_cpu_ns(interp) + gorgon_threads_cpu_ns(interp->ns);
-}
-
 static uint64_t hard_limit_ms(const struct gorgon_cpu_limit *limit)
 {
 	return limit->hard_ms > limit->soft_ms ? limit->hard_ms : limit->soft_ms + limit->soft_ms / 4;
@@ -80,12 +75,16 @@ static bool wait_ms(struct gorgon_interp *interp, int ms)
 // A program has nobody who could stop it: gorgon_interp_main() returns when it has ended, or was abandoned.
 static void stop_program(struct gorgon_interp *interp, const char *reason)
 {
+	uint64_t end = gorgon_now() + STOP_MS * NS_PER_MS;
+	struct gorgon_patience patience;
 	char why[1024], names[800];
 
-	for (int ms = 0; ms < STOP_MS; ms += AGAIN_MS) {
+	gorgon_abandon_patiently(&patience, interp, 0, STOP_MS * NS_PER_MS);
+	while (gorgon_now() < end) {
 		interrupt(interp);
 		if (wait_ms(interp, AGAIN_MS) || gorgon_call_state(interp) != GORGON_INTERP_RUNNING)
 			return;
+		end += gorgon_abandon_later(&patience, interp, 0);
 	}
 	gorgon_abandon_name_threads(interp, 0, gorgon_now() + NAMING_MS * NS_PER_MS, names, sizeof(names));
 	snprintf(why, sizeof(why), "%s, and it did not end within %d ms: %s", reason, STOP_MS, names);

@@ -76,6 +76,9 @@ struct worker {
 	struct turn *turn;
 	struct gorgon_job *job;
 	uint64_t begun;
+	bool is_late;
+	uint64_t until; // when it is late: the job, and then the thread, has so long to come back
+	struct gorgon_patience patience;
 	bool abandoned; // its interpreter was
 	bool watched;	// the watcher uses its interpreter without the lock
 	bool ended;	// its thread is at its end
@@ -320,7 +323,7 @@ static bool begin_turn(struct worker *worker, struct gorgon_job *job)
 	worker->turn = calloc(1, sizeof(*worker->turn));
 	worker->job = job;
 	worker->begun = gorgon_now();
-	worker->abandoned = false;
+	worker->is_late = worker->abandoned = false;
 	pthread_cond_broadcast(&pool->changed);
 	pthread_mutex_unlock(&pool->lock);
 	return worker->turn;
@@ -485,6 +488,13 @@ static void replace_worker(struct worker *worker)
 	}
 }
 
+static void be_patient(struct worker *worker, uint64_t until, uint64_t limit_ns)
+{
+	worker->is_late = true;
+	worker->until = until;
+	gorgon_abandon_patiently(&worker->patience, worker->job->interp, 0, limit_ns);
+}
+
 // Returns when to look again.
 static uint64_t look_at_worker(struct worker *worker)
 {
@@ -494,17 +504,24 @@ static uint64_t look_at_worker(struct worker *worker)
 		return UINT64_MAX;
 	if (now < late)
 		return late;
-	if (now < late + GRACE_MS * MS) {
-		worker->job->cancelled = true;
-		gorgon_error_destroy(gorgon_call_interrupt(worker->job->interp, true));
+	if (!worker->is_late)
+		be_patient(worker, late + GRACE_MS * MS, GRACE_MS * MS);
+	else
+		worker->until += gorgon_abandon_later(&worker->patience, worker->job->interp, 0);
+	if (now < worker->until) {
+		if (!worker->abandoned) {
+			worker->job->cancelled = true;
+			gorgon_error_destroy(gorgon_call_interrupt(worker->job->interp, true));
+		}
 		return now + AGAIN_MS * MS;
 	}
-	if (!worker->abandoned) {
+	if (worker->abandoned) {
+		replace_worker(worker);
+	} else {
 		abandon_worker(worker);
-		return gorgon_now() + BACK_MS * MS;
+		be_patient(worker, gorgon_now() + BACK_MS * MS, BACK_MS * MS);
 	}
-	replace_worker(worker);
-	return gorgon_now() + BACK_MS * MS;
+	return gorgon_now() + AGAIN_MS * MS;
 }
 
 static void *watch_pool(void *arg)

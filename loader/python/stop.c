@@ -332,15 +332,46 @@ static uint64_t earlier_end(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-// Until there are no calls any more, or time is up.
-static bool end_calls_to_stop(struct gorgon_interp *interp, uint64_t half, uint64_t end)
+// Times of gorgon_now(). They move when threads had to wait for a processor.
+struct stop_limit {
+	struct gorgon_patience patience;
+	uint64_t half; // calls and threads of the program have so long to end by themselves
+	uint64_t last; // threads are asked where they are
+	uint64_t end;
+};
+
+static void begin_limit(struct stop_limit *limit, struct gorgon_interp *interp, int timeout_ms)
 {
-	bool ended = gorgon_call_wait(interp, half);
+	uint64_t now = gorgon_now(), all = (uint64_t)timeout_ms * MS;
+
+	gorgon_abandon_patiently(&limit->patience, interp, 0, all);
+	limit->half = now + all / 2;
+	limit->end = now + all;
+	limit->last = limit->end - earlier_end(BEFORE_MS * MS, all / 8);
+}
+
+// Whether there is time left. What time it is.
+static bool is_time_left(struct stop_limit *limit, struct gorgon_interp *interp, pid_t finisher, uint64_t *now)
+{
+	uint64_t more = gorgon_abandon_later(&limit->patience, interp, finisher);
+
+	limit->half += more;
+	limit->last += more;
+	limit->end += more;
+	*now = gorgon_now();
+	return *now < limit->last;
+}
+
+// Until there are no calls any more, or time is up.
+static bool end_calls_to_stop(struct gorgon_interp *interp, struct stop_limit *limit)
+{
+	bool ended = gorgon_call_wait(interp, limit->half);
 	uint64_t now;
 
-	while (!ended && (now = gorgon_now()) < end) {
-		gorgon_call_interrupt_until(interp, earlier_end(now + GIL_MS * MS, end));
-		ended = gorgon_call_wait(interp, earlier_end(now + AGAIN_MS * MS, end));
+	while (!ended && is_time_left(limit, interp, 0, &now)) {
+		if (now >= limit->half)
+			gorgon_call_interrupt_until(interp, earlier_end(now + GIL_MS * MS, limit->last));
+		ended = gorgon_call_wait(interp, earlier_end(now + AGAIN_MS * MS, limit->last));
 	}
 	return ended;
 }
@@ -355,15 +386,20 @@ static void interrupt_to_stop(struct gorgon_interp *interp, struct finisher *fin
 	ask_finisher(finisher);
 }
 
-static bool watch_stop(struct gorgon_interp *interp, struct finisher *finisher, uint64_t half,
-		       uint64_t end)
+static pid_t finisher_tid(const struct finisher *finisher)
 {
-	bool done = finisher_wait(finisher, half);
+	return __atomic_load_n(&finisher->tid, __ATOMIC_ACQUIRE);
+}
+
+static bool watch_stop(struct gorgon_interp *interp, struct finisher *finisher, struct stop_limit *limit)
+{
+	bool done = finisher_wait(finisher, limit->half);
 	uint64_t now;
 
-	while (!done && (now = gorgon_now()) < end) {
-		interrupt_to_stop(interp, finisher, earlier_end(now + GIL_MS * MS, end));
-		done = finisher_wait(finisher, earlier_end(now + AGAIN_MS * MS, end));
+	while (!done && is_time_left(limit, interp, finisher_tid(finisher), &now)) {
+		if (now >= limit->half)
+			interrupt_to_stop(interp, finisher, earlier_end(now + GIL_MS * MS, limit->last));
+		done = finisher_wait(finisher, earlier_end(now + AGAIN_MS * MS, limit->last));
 	}
 	return done;
 }
@@ -382,24 +418,23 @@ static void give_up_stop(struct gorgon_interp *interp, int timeout_ms, uint64_t 
 
 static struct gorgon_error *stop_within(struct gorgon_interp *interp, int timeout_ms)
 {
-	uint64_t now = gorgon_now(), half = now + (uint64_t)timeout_ms * MS / 2, end = now + (uint64_t)timeout_ms * MS;
-	uint64_t last = end - earlier_end(BEFORE_MS * MS, (uint64_t)timeout_ms * MS / 8);
 	struct finisher *finisher = NULL;
 	struct gorgon_error *err = gorgon_call_refuse(interp);
+	struct stop_limit limit;
 
 	if (err)
 		return err;
-	if (!end_calls_to_stop(interp, half, last)) {
-		give_up_stop(interp, timeout_ms, end, 0);
+	begin_limit(&limit, interp, timeout_ms);
+	if (!end_calls_to_stop(interp, &limit)) {
+		give_up_stop(interp, timeout_ms, limit.end, 0);
 		return gorgon_call_refuse(interp);
 	}
 	if ((err = finisher_start(interp, &finisher))) {
 		gorgon_call_accept(interp);
 		return err;
 	}
-	if (!watch_stop(interp, finisher, half, last)) {
-		give_up_stop(interp, timeout_ms, end,
-			     __atomic_load_n(&finisher->tid, __ATOMIC_ACQUIRE));
+	if (!watch_stop(interp, finisher, &limit)) {
+		give_up_stop(interp, timeout_ms, limit.end, finisher_tid(finisher));
 		ask_finisher(finisher);
 	}
 	// It may have come to its end at the last moment. Then Python has ended, also while output of the host still waits.

@@ -8,6 +8,7 @@
 #include "skip.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -222,6 +223,71 @@ static void stop_within_a_limit_ends_or_abandons(void **state)
 	}
 	destroy(bystander);
 	alarm(0);
+}
+
+#define HOGS 8
+
+static bool hogging = true;
+
+static void *hog(void *arg)
+{
+	while (__atomic_load_n(&hogging, __ATOMIC_RELAXED))
+		continue;
+	return arg;
+}
+
+static int tell(const char *what, struct gorgon_error *err)
+{
+	fprintf(stderr, "%s: %s\n", what, err ? gorgon_error_message(err) : "no error");
+	return 1;
+}
+
+// A thread of the interpreter gets a ninth of the processor. The end of an interpreter and the text of an interrupt, for which Python
+// imports modules, take longer than the limits then.
+static int end_on_a_busy_processor(void *arg)
+{
+	struct gorgon_pool_opts opts = {.size = sizeof(opts), .count = 1, .job_limit_ms = 10,
+					.warm_up = "def f():\n while True: pass\n"};
+	struct gorgon_interp *interp;
+	const struct gorgon_exception *exception;
+	struct gorgon_pool *pool;
+	struct gorgon_error *err;
+	pthread_t threads[HOGS];
+	struct gorgon_job *job;
+	cpu_set_t all, one;
+
+	(void)arg;
+	CPU_ZERO(&one);
+	sched_getaffinity(0, sizeof(all), &all);
+	for (size_t i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
+		if (CPU_ISSET(i, &all))
+			CPU_SET(i, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	interp = start();
+	assert_ok(gorgon_pool_create(&opts, &pool));
+	for (size_t i = 0; i < HOGS; i++)
+		pthread_create(&threads[i], NULL, hog, NULL);
+	if ((err = gorgon_interp_stop(interp, 100)))
+		return tell("an idle interpreter", err);
+	assert_ok(gorgon_pool_submit(pool, NULL, "f", NULL, NULL, -1, &job));
+	err = gorgon_job_finish(job, NULL);
+	exception = gorgon_error_exception(err);
+	if (!exception || strcmp(exception->type, "KeyboardInterrupt") != 0)
+		return tell("a job", err);
+	gorgon_error_destroy(err);
+	__atomic_store_n(&hogging, false, __ATOMIC_RELAXED);
+	for (size_t i = 0; i < HOGS; i++)
+		pthread_join(threads[i], NULL);
+	destroy(interp);
+	assert_ok(gorgon_pool_destroy(pool));
+	return 0;
+}
+
+static void busy_machine_uses_up_no_limit(void **state)
+{
+	(void)state;
+	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, elsewhere");
+	assert_int_equal(test_in_child(end_on_a_busy_processor, NULL), 0);
 }
 
 static bool loading, stopped;
@@ -540,6 +606,7 @@ int main(void)
 		cmocka_unit_test(daemon_threads_in_blocking_calls_end_with_the_program),
 		cmocka_unit_test(stop_within_a_limit_is_an_ordinary_end),
 		cmocka_unit_test(stop_that_ends_at_the_last_moment_has_ended),
+		cmocka_unit_test(busy_machine_uses_up_no_limit),
 		cmocka_unit_test(stop_does_not_wait_for_loads_of_other_threads),
 		cmocka_unit_test(stop_interrupts_calls_and_destroy_frees_all),
 		cmocka_unit_test(calls_into_an_abandoned_interpreter_come_back),
