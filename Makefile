@@ -377,7 +377,12 @@ check:
 check-all: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES) venv
 	@$(PYTEST) --select '$(TESTS)'
 
-check-unit check-run check-jitreg check-symdump check-gdb check-lldb check-parity: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES) venv
+# check-unit with TESTS builds and lists only the programs in whose names or sources one of the words is; see tests/conftest.py.
+UNIT_OF = $(BUILD)/tests/test_$(patsubst test_%,%,$(basename $(notdir $(1))))
+CHOSEN_UNITS = $(foreach u,$(shell printf '%s\n' $(UNIT_SRC) $(FUZZ:%=tests/fuzz/fuzz_%.c) | $(PYTHON3) tests/chosen.py $(TESTS)),$(call UNIT_OF,$(u)))
+check-unit: $(if $(TESTS),$(CHOSEN_UNITS) $(MODULES) $(CHILDREN),all $(UNITS) $(MODULES)) venv
+check-run check-jitreg check-symdump check-gdb check-lldb check-parity: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES) venv
+check-unit check-run check-jitreg check-symdump check-gdb check-lldb check-parity:
 	@$(PYTEST) --select '$(@:check-%=%) $(TESTS)'
 
 # What units and the command's tests run of the code, in a build of its own. TESTS as for check.

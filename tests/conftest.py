@@ -4,6 +4,7 @@
 A source file test_*.c is a file with cases, as test_*.py is. The program that the Makefile has built of it lists its cases
 (tests/lib/cases.c) and runs those that were chosen, in one process as long as no case ends that."""
 
+import glob
 import os
 import re
 import select
@@ -14,12 +15,14 @@ import threading
 import time
 import traceback
 import unittest
+from pathlib import Path
 
 import pytest
 from _pytest.runner import runtestprotocol
 from _pytest.unittest import TestCaseFunction
 
 import harness
+from chosen import choose
 from shorten import shorten
 
 sys.dont_write_bytecode = True
@@ -47,6 +50,7 @@ def pytest_configure(config):
     words = config.getoption("--select").split()
     config.gorgon_kinds = [word for word in words if word in KINDS] or (SANITIZED_KINDS if harness.SANITIZED else KINDS)
     config.gorgon_words = [word for word in words if word not in KINDS]
+    config.gorgon_units = set(map(Path, choose(glob.glob(os.path.join(harness.ROOT, "tests", "*", "*_*.c")), config.gorgon_words)))
     config.gorgon_second_tries = {}  # {what has passed at its second try: why it had failed before}
 
 
@@ -63,8 +67,14 @@ def short_name(item):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """True for files of kinds that were not asked for; None leaves it to pytest."""
-    return True if collection_path.is_file() and kind(collection_path) not in config.gorgon_kinds else None
+    """True for files of kinds that were not asked for, and for units without any of the words; None leaves it to pytest."""
+    if not collection_path.is_file():
+        return None
+    if kind(collection_path) not in config.gorgon_kinds:
+        return True
+    if collection_path.suffix == ".c" and config.gorgon_words and collection_path not in config.gorgon_units:
+        return True
+    return None
 
 
 def pytest_collect_file(file_path, parent):

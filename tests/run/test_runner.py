@@ -73,7 +73,7 @@ class Runner(unittest.TestCase):
             os.makedirs(os.path.dirname(f"{cls.folder}/{place}"), exist_ok=True)
             with open(f"{cls.folder}/{place}", "w") as file:
                 file.write(text)
-        for name in ("pytest.ini", "tests/conftest.py", "tests/harness.py", "tests/shorten.py"):
+        for name in ("pytest.ini", "tests/conftest.py", "tests/harness.py", "tests/chosen.py", "tests/shorten.py"):
             os.symlink(os.path.join(ROOT, name), f"{cls.folder}/{name}")
         os.makedirs(f"{cls.folder}/build/tests")
         subprocess.run(["cc", "-o", f"{cls.folder}/build/tests/test_c", f"{cls.folder}/tests/base/test_c.c", f"{ROOT}/tests/lib/cases.c",
