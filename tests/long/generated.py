@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Thousands of generated programs (tests/programs), with the executor, dask and pools of processes: each prints the same.
 
-`generated.py A-B` runs these seeds, otherwise SEEDS (2000, from the environment) new ones run."""
+`generated.py A-B` runs these seeds, otherwise SEEDS (20000, from the environment) new ones run."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from report import Report
 from sources import environment
 import harness
 
-SEEDS = int(os.environ.get("SEEDS", "2000"))
+SEEDS = int(os.environ.get("SEEDS", "20000"))
 
 
 def main(words):
@@ -30,11 +30,12 @@ def main(words):
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": site}) as process:
             for line in process.stdout:
                 told = json.loads(line)
-                programs, operations = programs + 1, operations + len(told["steps"])
+                programs, operations = programs + len(told["seeds"]), operations + told["steps"]
                 report.progress(programs, last - first + 1)
-                if told["differences"]:
+                for found in told["differences"]:
                     differing += 1
-                    report.check(f"seed {told['seed']}", False, "what processes print", told["differences"][0][1], json.dumps(told["differences"], indent=1))
+                    report.check(f"seeds {found['seeds']}", False, "what processes print", found["differences"][0][1],
+                                 json.dumps(found["differences"], indent=1))
     report.check(f"{programs} programs", programs == last - first + 1 and not differing, "no difference that is not explained",
                  f"{operations} operations, {differing} programs differ")
     return report.finish()

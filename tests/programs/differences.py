@@ -54,16 +54,22 @@ class Differences:
     def is_like_thread(self, operation):
         return "thread" in self.by_name.get(operation, ())
 
-    def why(self, operation, lines, peers):
-        """What allows these lines of ours; @peers: by mode what others have. None: nothing does."""
+    def why(self, operation, mode, lines):
+        """What allows the lines of this mode; @lines: by mode what was printed. None: nothing
+        does."""
+        mine = lines[mode]
+        if mine == lines["fork"]:
+            return "fork"
         for expected in self.by_name.get(operation, ()):
             if expected == "thread":
-                if peers["thread"] == lines:
+                if lines.get("thread") == mine:
                     return "thread"
-            elif re.fullmatch(expected, "\n".join(line.partition("| ")[2] for line in lines)):
+            elif re.fullmatch(expected, "\n".join(line.partition("| ")[2] for line in mine)):
                 return "said"
-        for peer in "fork", "spawn":
-            if self.plain(lines) == self.plain(peers[peer]):
+        for peer in filter(lines.get, ("fork", "spawn")):
+            if lines[peer] == mine:
+                return peer
+            if self.plain(lines[peer]) == self.plain(mine):
                 return f"{peer}, but for texts"
         return None
 

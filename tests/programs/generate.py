@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT
 """A program from a seed: operations drawn from operations/*.txt, with choices drawn within each.
 
+FAMILY programs with seeds that follow each other have options in common, so that they can be one
+file, after each other with one executor: starting processes and interpreters takes most of the
+time otherwise. Each has names of its own.
+
 An operation is a text: a line "== NAME", options, definitions of task functions, a line "--", and
 what the main block does. Within it
 
-    word_N          a name of this operation's own
+    word_N          a name of this program's operation's own
     {{a | b}}       one of these; {{x: a | b}} is remembered, and {{x}} is the same one again
     {{ARRAY}}       an expression from the table of that name in values.txt
     #some 2 5       that many of the lines up to #end, drawn again and again
@@ -25,6 +29,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 MODULES = """asyncio collections contextlib ctypes dataclasses decimal enum functools gc io
     itertools locale logging multiprocessing numpy pandas pickle random re scipy select signal
     subprocess tempfile threading time traceback types warnings weakref""".split()
+HEAVY, HEAVIEST = ("numpy", "pandas", "scipy"), ("pandas", "scipy")
+FAMILY = 25
 CHOICE = re.compile(r"\{\{([^{}]*)\}\}")
 
 
@@ -80,13 +86,15 @@ def values():
 
 
 @functools.cache
-def rows(name):
-    """Expressions of a table that this Python has the modules for."""
+def rows(name, is_light):
+    """Expressions of a table that this Python has the modules for. is_light: none that takes long
+    to import."""
     return [text for needs, text in values()[name] if all(map(has_module, needs)) and
-            all(rows(other) for other in CHOICE.findall(text) if other in values())]
+            not (is_light and set(needs) & set(HEAVIEST)) and
+            all(rows(other, is_light) for other in CHOICE.findall(text) if other in values())]
 
 
-def expand(text, draw, known):
+def expand(text, draw, known, is_light):
     """Make the choices of a text, innermost first."""
     def choose(match):
         name, colon, rest = match[1].partition(": ")
@@ -96,10 +104,10 @@ def expand(text, draw, known):
         if rest in known:
             return known[rest]
         if rest in values():
-            made = draw.choice(rows(rest))
+            made = draw.choice(rows(rest, is_light))
         else:
             made = draw.choice(rest.split(" | ")).strip()
-        made = expand(made, draw, known)
+        made = expand(made, draw, known, is_light)
         if name:
             known[name] = made
         return made
@@ -125,63 +133,90 @@ def indent(text):
 class Step:
     """One operation of a program, its choices made by the program's seed and its number alone."""
 
-    def __init__(self, seed, number, operation):
+    def __init__(self, seed, number, operation, is_light):
         draw = random.Random(f"{seed}/{number}")
-        self.operation, self.name, known = operation, f"{number} {operation.name}", {}
-        self.number = number
+        self.operation, self.id = operation, f"{seed}.{number}"
+        self.seed, self.name, known = seed, f"{self.id} {operation.name}", {}
         self.in_main = draw.random() < 0.6 if operation.where is None else operation.where == "main"
-        known["SPACE"] = "sys.modules['__main__']" if self.in_main else "tasks"
+        own, known["SPACE"] = f"_{seed}_{number}", "SPACE"
         parts = []
         for text in operation.definitions, operation.body:
-            text = expand(repeat_lines(text, draw), draw, known)
+            text = expand(repeat_lines(text, draw), draw, known, is_light)
             if "{{" in text:
                 raise ValueError(f"{operation.name}: a choice with braces in it is not made: {text}")
-            parts.append(re.sub(r"_N\b", f"_{number}", text))
-        self.definitions, body = parts
-        self.function = f"def step_{number}(pool, ask):\n{indent(body)}"
+            parts.append(re.sub(r"_N\b", own, text))
+        # What numpy and pandas are imported for has a module of its own: they take their time.
+        self.module = "heavy" if used_in(parts[0], HEAVY) else "tasks"
+        space = "sys.modules['__main__']" if self.in_main else self.module
+        self.definitions, body = (text.replace("SPACE", space) for text in parts)
+        self.function_name = f"step{own}"
+        self.function = f"def {self.function_name}(pool, ask):\n{indent(body)}"
         # Modes that are no executors of their own do calls alone.
         self.is_plain = not operation.own and not re.search(r"\b(pool|Pool)\b", body)
 
 
+class Family:
+    """What programs have in common that can be one file."""
+
+    def __init__(self, seed):
+        draw = random.Random(f"family {seed // FAMILY}")
+        self.copies, self.is_light = draw.random() < 0.6, draw.random() < 0.8
+        self.options = draw.choice(["", "", "initializer=initialize, initargs=(3,)"])
+
+
 class Program:
     def __init__(self, seed, only=None, names=None):
-        """only: numbers of the steps that it is to have; names: operations to draw from."""
-        draw = random.Random(seed)
-        self.seed, self.copies = seed, draw.random() < 0.6
+        """only: identifiers of the steps that it is to have; names: operations to draw from."""
+        draw, self.seed, self.family = random.Random(seed), seed, Family(seed)
         drawn = [each for each in operations().values()
-                 if (self.copies or not each.copies) and each.is_there() and
+                 if (self.family.copies or not each.copies) and each.is_there() and
                  (names is None or each.name in names)]
         count = draw.randint(3, 9)
         chosen = draw.choices(drawn, [each.weight for each in drawn], k=count)
-        self.steps = [Step(seed, number, operation) for number, operation in enumerate(chosen)
-                      if only is None or number in only]
-        self.options = draw.choice(["", "", "initializer=initialize, initargs=(3,)"])
+        steps = (Step(seed, *each, self.family.is_light) for each in enumerate(chosen))
+        self.steps = [step for step in steps if only is None or step.id in only]
 
-    def files(self):
-        """{name: text} of its folder."""
-        seen = f"copies = {self.copies}\ndef seen(value):\n    return describe(value, copies)\n"
+
+def used_in(text, modules=MODULES):
+    used = set(re.findall(r"\b([a-z]+)\.", text))
+    return [name for name in modules if name in used]
+
+
+def imports(text):
+    names = ("scipy.sparse" if name == "scipy" else name for name in used_in(text))
+    return "".join(f"import {name}\n" for name in names)
+
+
+class Files:
+    """Programs of one family, one after the other, as python3 runs them."""
+
+    def __init__(self, programs):
+        self.programs, family = programs, programs[0].family
+        self.steps = [step for program in programs for step in program.steps]
+        seen = f"copies = {family.copies}\ndef seen(value):\n    return describe(value, copies)\n"
         head = "import os, sys\nfrom concurrent import futures\nfrom support import *\n"
+        self.texts = {}
+        for module in "tasks", "heavy":
+            here = [step.definitions for step in self.steps
+                    if not step.in_main and step.module == module]
+            self.texts[f"{module}.py"] = "\n\n".join(
+                [head + imports("".join(here)), seen, *here, ""])
         main = [step.definitions for step in self.steps if step.in_main]
-        module = [step.definitions for step in self.steps if not step.in_main]
-        text = "".join(step.definitions + step.function for step in self.steps)
-        used = set(re.findall(r"\b([a-z]+)\.", text))
-        head += "".join(f"import {'scipy.sparse' if name == 'scipy' else name}\n"
-                        for name in MODULES if name in used)
-        table = "".join(f"    ({step.name!r}, step_{step.number}, {step.is_plain}),\n"
+        main += [step.function for step in self.steps]
+        table = "".join(f"    ({step.name!r}, {step.function_name}, {step.is_plain}),\n"
                         for step in self.steps)
-        options = ", ".join(filter(None, ["copies=copies", self.options]))
-        program = [
-            f'"""Seed {self.seed}: python3 program.py MODE"""\n{head}import tasks',
-            "from tasks import *",
-            seen, "INITIAL = [0]\ndef initialize(value):\n    INITIAL[0] += value\n",
-            *main, *(step.function for step in self.steps),
-            f'if __name__ == "__main__":\n    run_steps([\n{table}    ], dict({options}))\n']
-        return {"program.py": "\n\n".join(program),
-                "tasks.py": "\n\n".join([head, seen, *module, ""])}
+        options = ", ".join(filter(None, ["copies=copies", family.options]))
+        modules = sorted({step.module for step in self.steps if not step.in_main})
+        self.texts["program.py"] = "\n\n".join([
+            f'"""Seeds {", ".join(str(each.seed) for each in programs)}: '
+            f'python3 program.py MODE"""\n{head}{imports("".join(main))}',
+            "".join(f"import {name}\nfrom {name} import *\n" for name in modules),
+            seen, "INITIAL = [0]\ndef initialize(value):\n    INITIAL[0] += value\n", *main,
+            f'if __name__ == "__main__":\n    run_steps([\n{table}    ], dict({options}))\n'])
 
     def write(self, folder):
         os.makedirs(folder, exist_ok=True)
-        for name, text in self.files().items():
+        for name, text in self.texts.items():
             compile(text, name, "exec")  # otherwise it would end alike in all modes
             with open(os.path.join(folder, name), "w") as file:
                 file.write(text)

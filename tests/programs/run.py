@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Generated programs, which have to print the same with pools of processes and with ours.
 
-Each program runs in a forked child of this process, as the file that python3 would run, once for
-each mode. What it prints is compared step by step: ours must be what fork's workers or spawn's
-have printed, or what differences.py allows."""
+Programs of one family (generate.py) are one file, which runs in a forked child of this process as
+python3 would run it, once for each mode. What it prints is compared step by step: ours must be
+what fork's workers or spawn's have printed, or what differences.py allows. Spawn's and threads run
+only the steps in which fork's have printed something else."""
 
 import argparse
 import collections
+import itertools
 import json
 import os
 import re
@@ -21,19 +23,19 @@ import types
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from differences import Differences  # noqa: E402
-from generate import Program, operations  # noqa: E402
+from generate import FAMILY, Files, Program, operations  # noqa: E402
 
-PEERS, THREAD = ["fork", "spawn"], "thread"
+PEERS = ["fork", "spawn"]
 OURS = ["gorgon", "dask"]
-LIMIT = 120  # seconds for one program
+LIMIT, EACH = 120, 10  # seconds for programs of one file, and for each of them
 SURE = 3  # times that a difference is seen before it is one
 
 
 class Job:
     """A program that runs in one mode."""
 
-    def __init__(self, path, mode):
-        self.path, self.mode = path, mode
+    def __init__(self, path, mode, limit):
+        self.path, self.mode, self.limit = path, mode, limit
         self.output = os.path.join(os.path.dirname(path), "output")
         self.started, self.ended = time.monotonic(), False
         sys.stdout.flush()
@@ -75,7 +77,7 @@ class Job:
         os._exit(status)
 
     def is_late(self):
-        return time.monotonic() - self.started > LIMIT
+        return time.monotonic() - self.started > self.limit
 
     def kill(self):
         try:
@@ -89,7 +91,7 @@ class Job:
         with open(f"{self.output}.1", errors="replace") as file:
             name = ""
             for line in file.read().splitlines():
-                if match := re.match(r"(\d+ [^|]*|end)\|", line):
+                if match := re.match(r"(\d+\.\d+ [^|]*|end)\|", line):
                     name = match[1]
                 steps[name].append(line)
         with open(f"{self.output}.2", errors="replace") as file:
@@ -100,17 +102,18 @@ class Job:
 
 
 def run_all(pairs, count):
-    """Run programs, some at once: yields (key, mode, steps, errors). @pairs: (key, path, mode)."""
+    """Run files, some at once: yields (key, mode, steps, errors). @pairs: (key, path, mode,
+    seconds that it may take)."""
     pairs, running = iter(pairs), {}
     more = True
     while more or running:
         while more and len(running) < count:
             try:
-                key, path, mode = next(pairs)
+                key, *rest = next(pairs)
             except StopIteration:
                 more = False
                 break
-            job = Job(path, mode)
+            job = Job(*rest)
             running[job.pid] = key, job
         if not running:
             break
@@ -136,32 +139,32 @@ def errors_in(text):
 
 
 class Comparison:
-    """What differs between the modes of one program."""
+    """What differs between the modes of the programs of a file: (step, operation, mode, lines by
+    mode). @results: by mode, of some of the programs in modes that are asked about few."""
 
-    def __init__(self, program, results, allowed, modes):
+    def __init__(self, files, results, allowed, modes):
         self.differences, self.like = [], collections.Counter()
-        names = {step.name: step.operation.name for step in program.steps}
+        self.results, self.allowed = results, allowed
         for mode in modes:
-            mine, errors = results[mode]
-            for name, operation in [*names.items(), ("end", "end")]:
-                if name not in mine and mode != "gorgon":
-                    continue
-                line = mine.get(name, [])
-                peers = [peer for peer in PEERS if results[peer][0].get(name, []) == line]
-                if peers:
-                    if len(peers) == 1:
-                        self.like[operation, peers[0], mode] += 1
-                    continue
-                others = {each: steps.get(name, []) for each, (steps, _) in results.items()}
-                why = allowed.why(operation, line, others)
-                if why:
-                    self.like[operation, why, mode] += 1
-                    continue
-                shown = {each: others[each] for each in (*PEERS, mode)}
-                self.differences.append((name, operation, mode, shown))
-            if errors_in(errors) and not any(errors_in(results[peer][1]) for peer in PEERS):
-                shown = {mode: errors.splitlines()}
+            for step in files.steps:
+                self.compare(step.name, step.operation.name, mode)
+            self.compare("end", "end", mode)
+            errors = {each: results[each][1] for each in (mode, "fork")}
+            if errors_in(errors[mode]) and not errors_in(errors["fork"]):
+                shown = {mode: errors[mode].splitlines()}
                 self.differences.append(("errors", "errors", mode, shown))
+
+    def compare(self, name, operation, mode):
+        if name not in self.results[mode][0] and mode != "gorgon":
+            return
+        lines = {each: steps[name] for each, (steps, _) in self.results.items() if name in steps}
+        lines = {"fork": [], mode: [], **lines}
+        why = self.allowed.why(operation, mode, lines)
+        if not why:
+            shown = {each: lines[each] for each in (*PEERS, mode) if each in lines}
+            self.differences.append((name, operation, mode, shown))
+        elif why != "fork":
+            self.like[operation, why, mode] += 1
 
 
 class Runner:
@@ -170,48 +173,83 @@ class Runner:
         self.folder = options.keep or tempfile.mkdtemp(prefix="gorgon-programs-")
         self.modes = options.modes
 
-    def modes_of(self, program):
-        """A pool of threads runs only what may be as there."""
-        names = [step.operation.name for step in program.steps]
-        is_like_thread = any(map(self.allowed.is_like_thread, names))
-        return [*PEERS, *[THREAD] * is_like_thread, *self.modes]
-
-    def run(self, programs):
-        """Yields (program, {mode: (steps, errors)}) in the order in which they are done."""
-        programs, results = dict(programs), {}
+    def run(self, all_files, modes):
+        """Yields (Files, {mode: (steps, errors)}) in the order in which they are done. @all_files:
+        {name of a folder: Files}."""
+        results = {}
 
         def pairs():
-            for key, program in programs.items():
-                for mode in self.modes_of(program):
-                    yield key, program.write(os.path.join(self.folder, str(key), mode)), mode
+            for key, files in all_files.items():
+                for mode in modes:
+                    path = files.write(os.path.join(self.folder, str(key), mode))
+                    yield key, path, mode, LIMIT + EACH * len(files.programs)
 
         for key, mode, *result in run_all(pairs(), self.options.jobs):
             results.setdefault(key, {})[mode] = result
-            if len(results[key]) == len(self.modes_of(programs[key])):
-                result = results.pop(key)
-                yield key, programs[key], result
+            if len(results[key]) == len(modes):
+                yield all_files[key], results.pop(key)
                 if not self.options.keep:
                     shutil.rmtree(os.path.join(self.folder, str(key)), ignore_errors=True)
 
-    def differences(self, program):
-        """Of one program that runs alone."""
-        for _, program, results in self.run({f"again-{program.seed}": program}):
-            return Comparison(program, results, self.allowed, self.modes).differences
+    def compare(self, files, results):
+        """Threads and spawn's workers are asked about steps that are still to be explained."""
+        comparison = Comparison(files, results, self.allowed, self.modes)
+        for mode in "thread", "spawn":
+            wanted = {step for step, operation, *_ in comparison.differences
+                      if mode == "spawn" or self.allowed.is_like_thread(operation)}
+            programs = files.programs
+            if "end" not in wanted:
+                steps = {step.id for step in files.steps if step.name in wanted}
+                programs = self.fewer(programs, steps)
+            if programs:
+                asked = {f"{mode}-{programs[0].seed}": Files(programs)}
+                for _, more in self.run(asked, [mode]):
+                    results.update(more)
+                comparison = Comparison(files, results, self.allowed, self.modes)
+        return comparison
+
+    def fewer(self, programs, steps):
+        made = [Program(each.seed, steps, self.options.only) for each in programs]
+        return [each for each in made if each.steps]
+
+    def again(self, programs):
+        files = Files(programs)
+        for _, results in self.run({"again": files}, ["fork", *self.modes]):
+            return self.compare(files, results).differences
         return []
 
-    def is_sure(self, program, operations):
+    def is_sure(self, programs, wanted):
         """Whether one of these differs each time."""
-        return all(any(operation in operations for _, operation, *_ in self.differences(program))
+        return all(any((step, mode) in wanted for step, _, mode, _ in self.again(programs))
                    for _ in range(SURE))
 
-    def shrink(self, seed, operation):
-        """The steps that it takes for an operation to differ."""
-        steps = [step.number for step in Program(seed, names=self.options.only).steps]
-        for number in list(steps):
-            fewer = [each for each in steps if each != number]
-            found = fewer and self.differences(Program(seed, fewer, self.options.only))
-            if found and any(each == operation for _, each, *_ in found):
-                steps = fewer
+    def confirm(self, files, found):
+        """[(programs that it takes, their differences)]."""
+        confirmed, seeds = [], {step.name: step.seed for step in files.steps}
+        for seed in dict.fromkeys(seeds.get(step) for step, *_ in found):
+            mine = [each for each in found if seeds.get(each[0]) == seed]
+            wanted = {(step, mode) for step, _, mode, _ in mine}
+            for programs in ([each for each in files.programs if each.seed == seed],
+                             files.programs):
+                if programs and self.is_sure(programs, wanted):
+                    confirmed.append((programs, mine))
+                    break
+        return confirmed
+
+    def shrink(self, programs, difference):
+        """Identifiers of the steps that it takes for a step to differ."""
+        def differs(steps):
+            found = self.again(self.fewer(programs, steps))
+            return any((step, mode) == (difference[0], difference[2]) for step, _, mode, _ in found)
+
+        steps = [step.id for each in programs for step in each.steps]
+        size = len(steps) // 2
+        while size:
+            for start in reversed(range(0, len(steps), size)):
+                fewer = steps[:start] + steps[start + size:]
+                if fewer and differs(fewer):
+                    steps = fewer
+            size //= 2
         return steps
 
 
@@ -222,6 +260,14 @@ def seeds_of(text):
 
 def names_of(text):
     return text.split(",")
+
+
+def seeds_as_text(programs):
+    return "-".join(dict.fromkeys(str(each.seed) for each in (programs[0], programs[-1])))
+
+
+def found_as_json(found):
+    return [{"seeds": seeds_as_text(group), "differences": each} for group, each in found]
 
 
 def show(found):
@@ -238,8 +284,8 @@ def main():
                         help=f"of {', '.join(OURS)}")
     parser.add_argument("--only", metavar="OPERATION,...", type=names_of,
                         help="programs of these operations alone")
-    parser.add_argument("--steps", metavar="N,...", type=lambda text: [*map(int, names_of(text))],
-                        help="only these steps of each program")
+    parser.add_argument("--steps", metavar="N,...", type=names_of,
+                        help="only these steps, as 7.0,7.3 (SEED.STEP)")
     parser.add_argument("--jobs", "-j", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--keep", metavar="FOLDER", help="where programs and what they print stay")
     parser.add_argument("--strict", action="store_true", help="no difference is allowed")
@@ -262,42 +308,44 @@ def main():
             __import__(name)
         except ImportError:
             pass
-    runner, like, failed, unsure, done, count = Runner(options), collections.Counter(), 0, 0, 0, 0
-    programs = {seed: Program(seed, options.steps, options.only) for seed in options.seeds}
+    programs = [Program(seed, options.steps, options.only) for seed in options.seeds]
+    programs = [program for program in programs if program.steps]
+    families = itertools.groupby(programs, lambda program: program.seed // FAMILY)
+    families = {f"family-{number}": Files([*group]) for number, group in families}
+    runner, like, failed, unsure, done = Runner(options), collections.Counter(), 0, 0, 0
     started = time.monotonic()
-    for seed, program, results in runner.run(programs):
-        done, count = done + 1, count + len(program.steps)
-        comparison = Comparison(program, results, runner.allowed, options.modes)
-        found = comparison.differences
-        if found and not runner.is_sure(program, {operation for _, operation, *_ in found}):
-            unsure, found = unsure + 1, []
+    for files, results in runner.run(families, ["fork", *options.modes]):
+        done += len(files.programs)
+        comparison = runner.compare(files, results)
+        found = runner.confirm(files, comparison.differences)
+        unsure += len(comparison.differences) - sum(len(each) for _, each in found)
         like.update(comparison.like)
         if sys.stderr.isatty():
             sys.stderr.write(f"\r\033[K{done}/{len(programs)} programs, {failed} differ")
         if options.json:
-            steps = [step.name for step in program.steps]
-            print(json.dumps({"seed": seed, "steps": steps, "differences": found}), flush=True)
-        if not found:
-            continue
-        failed += 1
+            print(json.dumps({"seeds": [each.seed for each in files.programs],
+                              "steps": len(files.steps), "differences": found_as_json(found)}),
+                  flush=True)
+        failed += len(found)
         if options.json:
             continue
-        if sys.stderr.isatty():
+        if found and sys.stderr.isatty():
             sys.stderr.write("\r\033[K")
-        print(f"seed {seed}: {', '.join(sorted({operation for _, operation, *_ in found}))}")
-        show(found)
-        if options.shrink:
-            steps = runner.shrink(seed, found[0][1])
-            numbers = ",".join(map(str, steps))
-            print(f"    of steps {steps}: run.py --seeds {seed} --steps {numbers} --keep FOLDER")
+        for group, differences in found:
+            print(f"{seeds_as_text(group)}: {', '.join(sorted({each[1] for each in differences}))}")
+            show(differences)
+            if options.shrink:
+                steps = ",".join(runner.shrink(group, differences[0]))
+                print(f"    by run.py --seeds {seeds_as_text(group)} --steps {steps} --keep FOLDER")
         sys.stdout.flush()
     if sys.stderr.isatty():
         sys.stderr.write("\r\033[K")
     if not options.json:
         for (operation, peer, mode), times in sorted(like.items()):
             print(f"{operation}: {mode} as {peer} ({times})")
-        print(f"{done} programs, {count} operations, {failed} differ, {unsure} not at each try; "
-              f"{time.monotonic() - started:.0f} s")
+        count = sum(len(files.steps) for files in families.values())
+        print(f"{done} programs, {count} operations, {failed} differ, {unsure} steps not at each "
+              f"try; {time.monotonic() - started:.0f} s")
     if not options.keep:
         shutil.rmtree(runner.folder, ignore_errors=True)
     return 1 if failed else 0
