@@ -7,8 +7,8 @@
 // (lines_symfile.c), so a backtrace has Python's frames between those of C.
 //
 // Each line has a stub, some bytes of code that nobody runs. When a debugger has written a
-// breakpoint into a stub, CPython traces its lines (PyEval_SetTrace()), and the stub of a line
-// that has one is run before the line is. The debugger stops there; the frame that it sees is
+// breakpoint into a stub, CPython tells of the lines of that function (lines_events.c), and the
+// stub of a line that has one is run before the line is (lines_stops.c). The debugger stops there; the frame that it sees is
 // that of the record. When the stub is left, it ends with a call, so that a debugger that steps
 // over the line puts a breakpoint behind the call and waits there for the same frame. That place
 // is run at the frame's next line, or at its end, and jumps to the line from where the debugger
@@ -19,9 +19,10 @@
 // first line. Breakpoints that come later are seen by a thread of ours that compares stubs with
 // their contents while the process is traced, and by whoever leaves a stub.
 //
-// While a program, or a debugger like pdb, has a trace function itself, the thread's breakpoints
-// are not hit. All that a program can see of this is the C stack, and that a Python function that
-// calls another one uses more of it.
+// In CPython 3.11, while a program, or a debugger like pdb, has a trace function itself, the
+// thread's breakpoints are not hit. All that a program can see of this is the C stack, and that a
+// Python function that calls another one uses more of it; from 3.12 on also a tool of
+// sys.monitoring.
 //
 // Structures of CPython have other layouts in each version. Offsets are in a table. They are
 // checked with a code object of ours in each interpreter; if one is wrong, or a version unknown,
@@ -29,12 +30,10 @@
 
 #define _GNU_SOURCE
 #include "lines.h"
-#include "api.h"
-#include "lines_values.h"
+#include "lines_state.h"
 #include "base/error.h"
 #include "base/lock.h"
 #include "ns/ns.h"
-#include "python/lines_arch.h"
 
 #include <jitreg.h>
 
@@ -58,7 +57,10 @@ static const struct gorgon_lines_layout layouts[] = {
 	 .code_units = 184,
 	 .code_extra = 176,
 	 .first_instruction = -2,
-	 .object_frame = 24},
+	 .object_frame = 24,
+	 .state_cframe = 56,
+	 .state_profile = 64,
+	 .state_trace = 72},
 	{.minor = 12,
 	 .frame_code = 0,
 	 .frame_instruction = 56,
@@ -82,175 +84,9 @@ static const struct gorgon_lines_layout layouts[] = {
 #define LOOK_MS 20
 #define ASK_MS  200
 
-// How many frames of a stack have values while a debugger stops at a Python line.
-#define FRAMES_MAX 32
-
-enum event { CALL = 0, EXCEPTION = 1, LINE = 2, RETURN = 3 };
-
-// What CPython has and the stable ABI's headers do not.
-struct lines_api {
-	ssize_t (*request_extra)(void *);
-	int (*set_extra)(PyObject *, ssize_t, void *);
-	void *(*interpreter)(void);
-	void (*set_evaluator)(void *, void *);
-	void (*set_trace)(void *, PyObject *);
-	int (*line_number)(PyFrameObject *);
-	void (*restore)(PyObject *, PyObject *, PyObject *);
-	PyTypeObject *code_type;
-};
-
-struct gorgon_lines {
-	struct gorgon_lines *next; // of all interpreters; under the loader's lock
-	struct gorgon_interp *interp;
-	bool complained; // of another trace function
-	enum { NEW, CHECKING, READY, OFF } state;
-	struct gorgon_lines_layout layout;
-	struct lines_api api;
-	struct gorgon_lines_values_api *values_api;
-	ssize_t extra_index;
-	uint8_t *code; // two pages: lines_arch.h's code, and the links
-	struct gorgon_lines_links *links;
-	struct jitreg_entry *jit;
-	struct gorgon_lines_file *files; // only added to; atomic
-	struct gorgon_lines_budget budget;
-	PyObject *checked; // the code object that is run to check the layout
-	bool correct;
-};
-
 static struct gorgon_lines *all; // under the loader's lock
 static pid_t watched;            // the process that has the thread; under the loader's lock
-static uint64_t next_generation;
-static __thread uint64_t traced; // the generation of the trace function that the thread has
-static __thread bool busy;       // the thread is in a stub, or reads values
-// Code of ours reads and writes it at a fixed distance from the thread pointer.
-static __thread struct gorgon_lines_record *newest __attribute__((tls_model("initial-exec")));
 static const char *no_value = "(not read)";
-
-// --- functions and records -------------------------------------------------------------------------------
-
-static uint64_t read_word(uint64_t address)
-{
-	return *(const uint64_t *)(uintptr_t)address;
-}
-
-static struct gorgon_lines_function *function_of(const struct gorgon_lines *lines, uint64_t frame)
-{
-	uint64_t code = read_word(frame + lines->layout.frame_code),
-		 extra = read_word(code + lines->layout.code_extra);
-
-	if (!extra || read_word(extra) <= (uint64_t)lines->extra_index)
-		return NULL;
-	return (struct gorgon_lines_function *)(uintptr_t)read_word(extra + lines->layout.extra);
-}
-
-// Whether the function that made the record is in its call of the evaluator, so that the frame
-// lives. A thread that has several stacks (greenlet) may have put other data there.
-static bool is_live(const struct gorgon_lines *lines, const struct gorgon_lines_record *record)
-{
-	return ((const uint64_t *)record)[-1] == (uintptr_t)lines->code + GORGON_LINES_CALLED;
-}
-
-// The record of the frame that calls a trace function now. NULL: the thread runs on another stack.
-static struct gorgon_lines_record *find_record(const struct gorgon_lines *lines,
-					       PyFrameObject *frame)
-{
-	uint64_t wanted = read_word((uintptr_t)frame + lines->layout.object_frame);
-
-	return newest && is_live(lines, newest) && newest->frame == wanted ? newest : NULL;
-}
-
-// The next older one of this interpreter whose lines are known. A function that was left by
-// longjmp() has left its record, too: it is younger than what was called since.
-static struct gorgon_lines_record *older_record(const struct gorgon_lines *lines,
-						struct gorgon_lines_record *record)
-{
-	while (record->older > (uintptr_t)record) {
-		record = (struct gorgon_lines_record *)(uintptr_t)record->older;
-		if (is_live(lines, record) && function_of(lines, record->frame))
-			return record;
-	}
-	return NULL;
-}
-
-static bool is_hot(const uint8_t *stub, size_t place)
-{
-	uint8_t now = __atomic_load_n(stub + place, __ATOMIC_RELAXED);
-
-	return now != (place == GORGON_LINES_STUB_RESUME ? 0x41 : GORGON_LINES_NOP);
-}
-
-// --- breakpoints -----------------------------------------------------------------------------------------
-
-static bool has_breakpoints(const struct gorgon_lines *lines)
-{
-	for (const struct gorgon_lines_file *file =
-		     __atomic_load_n(&lines->files, __ATOMIC_ACQUIRE);
-	     file; file = file->next)
-		if (memcmp(file->text, file->pristine, file->text_size))
-			return true;
-	return false;
-}
-
-// Of ours sys.gettrace() knows nothing.
-static bool has_other_trace(struct gorgon_lines *lines)
-{
-	const struct gorgon_api *api = lines->interp->api;
-	PyObject *get = api->PySys_GetObject("gettrace");
-	PyObject *trace = get ? api->PyObject_CallFunctionObjArgs(get, NULL) : NULL;
-
-	api->Py_DecRef(trace);
-	api->PyErr_Clear();
-	return trace && trace != api->_Py_NoneStruct;
-}
-
-static void complain(const struct gorgon_lines *lines, const char *text)
-{
-	dprintf(STDERR_FILENO, "gorgon: interpreter %u: %s\n", lines->interp->number, text);
-}
-
-// Each thread gets the trace function, or loses it, when it calls a Python function or its trace
-// function is called.
-static void trace_this_thread(struct gorgon_lines *lines)
-{
-	uint64_t active = __atomic_load_n(&lines->links->active, __ATOMIC_ACQUIRE);
-	PyObject *type, *value, *traceback;
-
-	if (active == traced)
-		return;
-	traced = active;
-	lines->interp->api->PyErr_Fetch(&type, &value,
-					&traceback); // a generator may be about to get an exception
-	if (!has_other_trace(lines)) {
-		lines->api.set_trace(active ? (void *)(lines->code + GORGON_LINES_TRACER) : NULL,
-				     NULL);
-	} else if (active && !lines->complained) {
-		lines->complained = true;
-		complain(lines, "a thread has a trace function (sys.settrace()): debuggers do not "
-				"stop at its Python lines");
-	}
-	lines->api.restore(type, value, traceback);
-}
-
-// On the interpreter's main thread, which may be in a loop that calls nothing.
-static int trace_main_thread(void *ctx)
-{
-	if (!busy)
-		trace_this_thread(ctx);
-	return 0;
-}
-
-// True: breakpoints have come, or the last one has gone.
-static bool look(struct gorgon_lines *lines)
-{
-	bool wanted = has_breakpoints(lines);
-
-	if (wanted == !!__atomic_load_n(&lines->links->active, __ATOMIC_ACQUIRE))
-		return false;
-	__atomic_store_n(&lines->links->active,
-			 wanted ? __atomic_add_fetch(&next_generation, 1, __ATOMIC_RELAXED) : 0,
-			 __ATOMIC_RELEASE);
-	return true;
-}
 
 // --- the watching thread ---------------------------------------------------------------------------------
 
@@ -265,6 +101,14 @@ static bool is_traced(void)
 	text[size > 0 ? size : 0] = 0;
 	found = strstr(text, "\nTracerPid:");
 	return found && strtol(found + strlen("\nTracerPid:"), NULL, 10);
+}
+
+// On the interpreter's main thread, which may be in a loop that calls nothing.
+static int update_main_thread(void *ctx)
+{
+	if (!gorgon_lines_busy())
+		gorgon_lines_update_thread(ctx);
+	return 0;
 }
 
 static void *watch(void *arg)
@@ -283,10 +127,13 @@ static void *watch(void *arg)
 		}
 		gorgon_lock();
 		for (struct gorgon_lines *lines = all; lines; lines = lines->next)
-			if (__atomic_load_n(&lines->state, __ATOMIC_ACQUIRE) == READY &&
+			if (__atomic_load_n(&lines->state, __ATOMIC_ACQUIRE) ==
+				    GORGON_LINES_READY &&
 			    !__atomic_load_n(&lines->interp->ns->abandoned, __ATOMIC_ACQUIRE) &&
-			    look(lines))
-				lines->interp->api->Py_AddPendingCall(trace_main_thread, lines);
+			    gorgon_lines_changed(lines)) {
+				gorgon_lines_notice(lines);
+				lines->interp->api->Py_AddPendingCall(update_main_thread, lines);
+			}
 		gorgon_unlock();
 	}
 	return NULL;
@@ -309,148 +156,6 @@ static void start_watching(void)
 		watched = getpid();
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
-}
-
-// --- running stubs ---------------------------------------------------------------------------------------
-
-static uint64_t resume_of(const struct gorgon_lines *lines,
-			  const struct gorgon_lines_record *record)
-{
-	const struct gorgon_lines_function *function = function_of(lines, record->frame);
-	uint64_t code = read_word(record->frame + lines->layout.frame_code);
-	int64_t unit = (int64_t)(read_word(record->frame + lines->layout.frame_instruction) - code -
-				 lines->layout.code_units) /
-		       2;
-
-	if (!function || unit < -1 || unit >= function->unit_count)
-		return 0;
-	return (uintptr_t)function->text + function->units[unit];
-}
-
-static void make_values(struct gorgon_lines *lines, struct gorgon_lines_record *record)
-{
-	for (unsigned i = 0; record && i < FRAMES_MAX; i++, record = older_record(lines, record))
-		record->values = (uintptr_t)gorgon_lines_values_create(
-			lines->interp, lines->values_api, function_of(lines, record->frame),
-			(PyObject *const *)(uintptr_t)(record->frame + lines->layout.frame_values));
-}
-
-static void free_values(struct gorgon_lines *lines, struct gorgon_lines_record *record)
-{
-	for (unsigned i = 0; record && i < FRAMES_MAX; i++, record = older_record(lines, record)) {
-		free((void *)(uintptr_t)record->values);
-		record->values = 0;
-	}
-}
-
-static void run_stub(struct gorgon_lines *lines, struct gorgon_lines_record *record,
-		     struct gorgon_lines_run *run)
-{
-	PyObject *type, *value, *traceback;
-
-	run->record = run->old_record = (uintptr_t)record;
-	lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
-	busy = true;
-	make_values(lines, record);
-	gorgon_lines_run(run);
-	free_values(lines, record);
-	busy = false;
-	lines->api.restore(type, value, traceback);
-	look(lines); // the user may have set other breakpoints
-}
-
-// The place behind the call of a stub that was left: does a debugger wait there?
-static uint64_t waiting_at(uint64_t resume)
-{
-	return resume && is_hot((uint8_t *)(uintptr_t)(resume - GORGON_LINES_STUB_RESUME),
-				GORGON_LINES_STUB_RESUME)
-		       ? resume
-		       : 0;
-}
-
-static void on_call(struct gorgon_lines *lines, struct gorgon_lines_record *record,
-		    const struct gorgon_lines_function *function, int line)
-{
-	struct gorgon_lines_run run = {.target = (uintptr_t)function->text};
-
-	// A generator that goes on is at another line.
-	if (line != function->lines[0] || !is_hot(function->text, 0))
-		return;
-	run_stub(lines, record, &run);
-	record->waiting = waiting_at(run.resume);
-	record->entered = true;
-}
-
-static void on_line(struct gorgon_lines *lines, struct gorgon_lines_record *record,
-		    const struct gorgon_lines_function *function, int line)
-{
-	uint8_t *stub = gorgon_lines_stub(function, line);
-	struct gorgon_lines_run run = {.target = (uintptr_t)stub, .line = (uintptr_t)stub};
-	uint64_t waiting = waiting_at(record->waiting);
-	bool entered = record->entered;
-
-	record->waiting = record->entered = 0;
-	if (!stub || (entered && stub == function->text && !waiting))
-		return; // it was stopped at as the function's first line
-	if (waiting)
-		run.target = waiting;
-	else if (!is_hot(stub, 0))
-		return;
-	run_stub(lines, record, &run);
-	record->waiting = waiting_at(run.resume);
-}
-
-// A debugger that waits for the frame goes on in the middle of its caller's line.
-static void on_return(struct gorgon_lines *lines, struct gorgon_lines_record *record)
-{
-	uint64_t waiting = waiting_at(record->waiting), resume;
-	struct gorgon_lines_record *caller = record;
-	struct gorgon_lines_run run;
-
-	if (!waiting)
-		return;
-	do
-		caller = older_record(lines, caller);
-	while (caller && !(resume = resume_of(lines, caller)));
-	if (!caller)
-		return;
-	run = (struct gorgon_lines_run){
-		.target = waiting,
-		.line = waiting - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_RETURN,
-		.caller_record = (uintptr_t)caller,
-		.caller_line = resume - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_CALL,
-	};
-	run_stub(lines, record, &run);
-	record->waiting = 0;
-	// The stub that was left is the caller's, unless the debugger waits no more.
-	((struct gorgon_lines_record *)(uintptr_t)run.record)->waiting = waiting_at(run.resume);
-}
-
-// CPython's trace function. It raises nothing.
-static int trace_event(PyObject *self, PyFrameObject *frame, int what, PyObject *arg,
-		       struct gorgon_lines *lines)
-{
-	struct gorgon_lines_record *record;
-	struct gorgon_lines_function *function;
-
-	(void)self;
-	(void)arg;
-	if (busy)
-		return 0;
-	trace_this_thread(lines);
-	if (!traced)
-		return 0;
-	record = find_record(lines, frame);
-	function = record ? function_of(lines, record->frame) : NULL;
-	if (!function)
-		return 0;
-	if (what == CALL)
-		on_call(lines, record, function, lines->api.line_number(frame));
-	else if (what == LINE)
-		on_line(lines, record, function, lines->api.line_number(frame));
-	else if (what == RETURN)
-		on_return(lines, record);
-	return 0;
 }
 
 // --- making them -----------------------------------------------------------------------------------------
@@ -501,33 +206,17 @@ static void add_code(struct gorgon_lines *lines, PyObject *code)
 	free(path);
 	if (!file)
 		return;
-	for (size_t i = 0; i < file->function_count; i++)
+	for (size_t i = 0; i < file->function_count; i++) {
 		if (lines->api.set_extra(file->codes[i], lines->extra_index, &file->functions[i]))
 			lines->interp->api->PyErr_Clear();
+		else
+			file->functions[i].code = file->codes[i];
+	}
 	file->next = lines->files;
 	__atomic_store_n(&lines->files, file, __ATOMIC_RELEASE);
 	register_file(file);
-	if (look(lines) && !busy)
-		trace_this_thread(lines);
-}
-
-// CPython is about to call a Python function.
-static void before_frame(void *ctx, struct gorgon_lines_record *record)
-{
-	struct gorgon_lines *lines = ctx;
-	uint64_t code;
-
-	if (lines->state != CHECKING) {
-		if (!busy)
-			trace_this_thread(lines);
-		return;
-	}
-	code = read_word(record->frame + lines->layout.frame_code);
-	if (code == (uintptr_t)lines->checked)
-		lines->correct = read_word(record->frame + lines->layout.frame_instruction) ==
-					 code + lines->layout.code_units +
-						 (uint64_t)lines->layout.first_instruction &&
-				 function_of(lines, record->frame) == (void *)lines;
+	if (gorgon_lines_changed(lines) && !gorgon_lines_busy())
+		gorgon_lines_update_thread(lines);
 }
 
 static bool find_api(struct gorgon_lines *lines)
@@ -541,7 +230,10 @@ static bool find_api(struct gorgon_lines *lines)
 		{"PyUnstable_Code_SetExtra", "_PyCode_SetExtra", &lines->api.set_extra},
 		{"PyInterpreterState_Get", NULL, &lines->api.interpreter},
 		{"_PyInterpreterState_SetEvalFrameFunc", NULL, &lines->api.set_evaluator},
+		{"PyThreadState_Get", NULL, &lines->api.thread_state},
 		{"PyEval_SetTrace", NULL, &lines->api.set_trace},
+		{"PyEval_GetFrame", NULL, &lines->api.frame},
+		{"PyCFunction_NewEx", NULL, &lines->api.new_function},
 		{"PyFrame_GetLineNumber", NULL, &lines->api.line_number},
 		{"PyCode_Type", NULL, &lines->api.code_type},
 		{"PyErr_Restore", NULL, &lines->api.restore},
@@ -560,16 +252,6 @@ static bool find_api(struct gorgon_lines *lines)
 	return true;
 }
 
-// It is the same in each thread. The compiler must not see that the thread pointer is added and
-// subtracted: it would make code that GNU ld does not know.
-static int32_t newest_offset(void)
-{
-	uintptr_t address = (uintptr_t)&newest;
-
-	__asm__("" : "+r"(address));
-	return (int32_t)(address - (uintptr_t)__builtin_thread_pointer());
-}
-
 static bool make_code(struct gorgon_lines *lines)
 {
 	size_t page = (size_t)getpagesize();
@@ -580,12 +262,17 @@ static bool make_code(struct gorgon_lines *lines)
 		return false;
 	lines->code = code;
 	lines->links = (struct gorgon_lines_links *)(code + page);
-	*lines->links = (struct gorgon_lines_links){.before = (uintptr_t)before_frame,
-						    .tracer = (uintptr_t)trace_event,
-						    .ctx = (uintptr_t)lines};
-	gorgon_lines_write_code(code, lines->links, newest_offset());
+	gorgon_lines_events_init(lines);
+	gorgon_lines_write_code(code, lines->links, gorgon_lines_newest_offset());
 	return !mprotect(code, page, PROT_READ | PROT_EXEC) && find_api(lines) &&
 	       (lines->values_api = gorgon_lines_values_api_create(lines->interp));
+}
+
+// A code object is freed; NULL: one that has no lines.
+static void forget_code(void *function)
+{
+	if (function)
+		((struct gorgon_lines_function *)function)->code = NULL;
 }
 
 // Run a code object and look at its frame: is the layout as the table says?
@@ -595,14 +282,15 @@ static bool check_layout(struct gorgon_lines *lines)
 	PyObject *globals = api->PyDict_New(), *result = NULL;
 
 	lines->checked = api->Py_CompileString("None\n", "<gorgon>", Py_file_input);
-	lines->extra_index = lines->api.request_extra(NULL);
+	lines->extra_index = lines->api.request_extra(forget_code);
 	lines->correct = false;
 	if (globals && lines->checked && lines->extra_index >= 0 && lines->extra_index < 15 &&
-	    !lines->api.set_extra(lines->checked, lines->extra_index, lines)) {
+	    !lines->api.set_extra(lines->checked, lines->extra_index, &lines->check)) {
 		lines->layout.extra = (uint8_t)(8 + 8 * lines->extra_index);
 		lines->links->active = 1;
 		result = api->PyEval_EvalCode(lines->checked, globals, globals);
 		lines->links->active = 0;
+		lines->correct &= gorgon_lines_events_check(lines);
 		lines->api.set_extra(lines->checked, lines->extra_index, NULL);
 	}
 	api->Py_DecRef(result);
@@ -617,17 +305,19 @@ static void set_up(struct gorgon_lines *lines)
 	struct gorgon_lines_bytes symfile = {0};
 	void *interpreter;
 
-	lines->state = OFF; // whatever happens, once
+	lines->state = GORGON_LINES_OFF; // whatever happens, once
 	if (!make_code(lines)) {
-		complain(lines, "no Python lines: its libpython lacks a function that is needed");
+		gorgon_lines_complain(
+			lines, "no Python lines: its libpython lacks a function that is needed");
 		return;
 	}
 	interpreter = lines->api.interpreter();
-	lines->state = CHECKING;
+	lines->state = GORGON_LINES_CHECKING;
 	lines->api.set_evaluator(interpreter, lines->code + GORGON_LINES_FRAME);
 	if (!check_layout(lines)) {
-		lines->state = OFF;
-		complain(lines, "no Python lines: CPython's structures are others than expected");
+		lines->state = GORGON_LINES_OFF;
+		gorgon_lines_complain(
+			lines, "no Python lines: CPython's structures are others than expected");
 		lines->api.set_evaluator(interpreter, (void *)(uintptr_t)lines->links->evaluator);
 		return;
 	}
@@ -635,7 +325,7 @@ static void set_up(struct gorgon_lines *lines)
 	if (symfile.failed || jitreg_register_symfile(symfile.data, symfile.size, &lines->jit))
 		lines->jit = NULL;
 	free(symfile.data);
-	__atomic_store_n(&lines->state, READY, __ATOMIC_RELEASE);
+	__atomic_store_n(&lines->state, GORGON_LINES_READY, __ATOMIC_RELEASE);
 	gorgon_lock();
 	start_watching();
 	gorgon_unlock();
@@ -649,17 +339,19 @@ static int note_event(const char *event, void *args, void *ctx)
 
 	if (!strcmp(event, "cpython._PySys_ClearAuditHooks")) { // Python ends
 		gorgon_lock();
-		lines->state = OFF;
+		lines->state = GORGON_LINES_OFF;
 		gorgon_unlock();
 		return 0;
 	}
-	if (*event != 'e' || strcmp(event, "exec") || busy || lines->state == OFF)
+	if (*event != 'e' || strcmp(event, "exec") || gorgon_lines_busy() ||
+	    lines->state == GORGON_LINES_OFF)
 		return 0;
-	busy = true;
-	if (lines->state == NEW)
+	gorgon_lines_set_busy(true);
+	if (lines->state == GORGON_LINES_NEW)
 		set_up(lines);
-	busy = false;
-	code = lines->state == READY ? lines->interp->api->PyTuple_GetItem(args, 0) : NULL;
+	gorgon_lines_set_busy(false);
+	code = lines->state == GORGON_LINES_READY ? lines->interp->api->PyTuple_GetItem(args, 0)
+						  : NULL;
 	if (code && Py_TYPE(code) == lines->api.code_type)
 		add_code(lines, code);
 	return 0;

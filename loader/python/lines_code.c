@@ -320,6 +320,9 @@ static bool make_text(struct gorgon_lines_file *file, uint64_t leave)
 		size += file->functions[i].line_count * GORGON_LINES_STUB_SIZE;
 	size = (size + page - 1) / page * page;
 	file->pristine = malloc(size);
+	file->seen = malloc(size);
+	if (!file->pristine || !file->seen)
+		return false;
 	text = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (text == MAP_FAILED)
 		return false;
@@ -330,13 +333,13 @@ static bool make_text(struct gorgon_lines_file *file, uint64_t leave)
 	text += LINK_SIZE;
 	for (size_t i = 0; i < file->function_count; i++) {
 		file->functions[i].text = text;
+		file->functions[i].seen = file->seen + (text - file->text);
 		for (size_t k = 0; k < file->functions[i].line_count;
 		     k++, text += GORGON_LINES_STUB_SIZE)
 			gorgon_lines_write_stub(text, file->text);
 	}
-	if (!file->pristine)
-		return false;
 	memcpy(file->pristine, file->text, size);
+	memcpy(file->seen, file->text, size);
 	return !mprotect(file->text, size, PROT_READ | PROT_EXEC);
 }
 
@@ -356,6 +359,7 @@ void gorgon_lines_file_free(struct gorgon_lines_file *file)
 	if (file->text)
 		munmap(file->text, file->text_size);
 	free(file->pristine);
+	free(file->seen);
 	free(file->functions);
 	free(file->codes);
 	free(file->path);

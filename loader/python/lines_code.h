@@ -28,6 +28,12 @@ struct gorgon_lines_function {
 	char *name;                            /* with the module's, in UTF-8 */
 	char *values[GORGON_LINES_VALUES_MAX]; /* names of arguments, then of other values */
 	unsigned argument_count, value_count;
+	struct _object *code; /* NULL: it is gone */
+	/* As lines_events.c updates them: */
+	uint8_t *seen; /* the stubs with the breakpoints of then */
+	bool wanted;          /* a debugger has breakpoints in it */
+	bool awaited;         /* one of them waits for a frame to go on */
+	bool quiet;           /* CPython was told that it need not tell of some of its lines */
 };
 
 /* The code objects of one module. */
@@ -40,7 +46,8 @@ struct gorgon_lines_file {
 		*codes; /* of each function; borrowed, and valid only while the file is made */
 	uint8_t *text;  /* a link to "leave", then the stubs; read-only */
 	size_t text_size;
-	uint8_t *pristine; /* the same without breakpoints */
+	uint8_t *pristine; /* the same without breakpoints, */
+	uint8_t *seen;     /* and with those of the last update */
 	struct jitreg_entry *jit;
 };
 
@@ -74,6 +81,8 @@ struct gorgon_lines_layout {
 	uint8_t frame_code, frame_instruction, frame_values; /* of _PyInterpreterFrame */
 	uint8_t code_units, code_extra;                      /* of PyCodeObject */
 	uint8_t object_frame;                                /* of PyFrameObject */
+	uint8_t state_cframe, state_profile,
+		state_trace;      /* of PyThreadState in CPython 3.11, else 0 */
 	int8_t first_instruction; /* where a frame's instruction is at its beginning, from the code's first unit */
 	uint8_t extra; /* offset of our word in what co_extra points to; found out in each interpreter */
 };

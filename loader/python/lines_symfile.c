@@ -210,7 +210,7 @@ static void line_of_frame(struct gorgon_lines_bytes *x, const struct gorgon_line
 static void put_frame_rules(struct gorgon_lines_bytes *to, uint64_t code, const struct gorgon_lines_layout *layout)
 {
 	static const uint8_t prologue[] = {1, 1, 2, 2, 2, 2, 11, 1, 2, 2, 1}; // up to the end of each push
-	static const uint8_t epilogue[] = {18, 2, 2, 2, 2, 1, 1};	       // of the add, and of each pop
+	static const uint8_t epilogue[] = {27, 2, 2, 2, 2, 1, 1}; // of the add, and of each pop
 	size_t start = begin_function(to, code + GORGON_LINES_FRAME, GORGON_LINES_FRAME_END);
 	struct gorgon_lines_bytes rule = {0};
 	unsigned depth = 8, at = 0;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Plain gdb and `gorgon run --python-lines=on`: Python frames in backtraces, breakpoints at Python lines, steps between them."""
 
+import glob
 import os
 import re
 import sys
@@ -21,8 +22,12 @@ known = unittest.skipUnless(harness.VERSION in ("3.11", "3.12", "3.13") and os.u
                             "Python lines are for CPython 3.11 to 3.13 on x86-64")
 
 
-def run(count, *options):
-    return [harness.GORGON, "run", "-n", count, "--python-lines=on", f"--python={harness.PYTHON}", *options, PROGRAM]
+# This one, and others that are there.
+PYTHONS = [harness.PYTHON, *(path for version in ("3.12", "3.13") for path in sorted(glob.glob(f"{harness.PYENV}/{version}.*/bin/python{version}"))[-1:])]
+
+
+def run(count, *options, python=harness.PYTHON):
+    return [harness.GORGON, "run", "-n", count, "--python-lines=on", f"--python={python}", *options, PROGRAM]
 
 
 def frames(backtrace):
@@ -121,6 +126,20 @@ class Attached(unittest.TestCase):
         self.assertRegex(output, r"(?s)hit Breakpoint 2\S*, time_sleep .*lines\.<module> \(\) at ", output)
 
 
+COUNTED = """def cold(n):
+    return n
+
+def hot(n):
+    total = 0
+    for i in range(10):
+        total += i
+    return total
+
+cold(1)
+print("hot", len([hot(i) for i in range(1000)]), flush=True)
+cold(2)
+"""
+
 RECURSIVE = """def down(n):
     if n:
         value = down(n - 1)
@@ -138,13 +157,15 @@ y = x
 class Steps(unittest.TestCase):
     def test_out_of_recursion(self):
         """After the last line of a function: the caller's next line, of the frame that has called it."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "steps.py")
-            with open(path, "w") as file:
-                file.write(RECURSIVE)
-            output = harness.gdb(["break steps.py:6", "run", "continue", "delete", *5 * ["echo === next\\n", "next"]], *run(1)[:-1], path)
-        found = [re.search(r"^(\d+)\t.*$", part, re.M) for part in output.split("=== next\n")[1:]]
-        self.assertEqual([line and line[1] for line in found], ["4", "4", "9", None, None], output)
+        for python in PYTHONS:
+            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "steps.py")
+                with open(path, "w") as file:
+                    file.write(RECURSIVE)
+                output = harness.gdb(["break steps.py:6", "run", "continue", "delete", *5 * ["echo === next\\n", "next"]],
+                                     *run(1, python=python)[:-1], path)
+                found = [re.search(r"^(\d+)\t.*$", part, re.M) for part in output.split("=== next\n")[1:]]
+                self.assertEqual([line and line[1] for line in found], ["4", "4", "9", None, None], output)
 
 
 @known
@@ -208,6 +229,22 @@ class Others(unittest.TestCase):
         self.assertNotRegex(output, r"python_frame \(|0x\w+  python_frame")
         self.assertEqual(frames(output), [])
 
+    def test_events_are_of_functions_with_breakpoints(self):
+        """Where there is a breakpoint in one function, Python does not tell of another one's lines, which would take long."""
+        for python in PYTHONS:
+            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "counted.py")
+                with open(path, "w") as file:
+                    file.write(COUNTED)
+                event = "trace_event" if python.endswith("3.11") else "monitor_event"
+                output = harness.gdb(["break counted.py:2", f"break {event}", "ignore 2 100000", "run", "continue", "info breakpoints 2", "continue"],
+                                     *run(1, python=python)[:-1], path)
+                self.assertRegex(output, r"(?s)hit Breakpoint 1, counted\.cold .*hot 1000\n.*hit Breakpoint 1, counted\.cold ")
+                count = int(re.search(r"already hit (\d+) time", output)[1])
+                self.assertGreater(count, 2, output)
+                self.assertLess(count, 30, output)
+
+    @unittest.skipUnless(harness.VERSION == "3.11", "later ones have sys.monitoring")
     def test_a_program_with_a_trace_function(self):
         code = (f"import sys; seen = []; sys.settrace(lambda *a: seen.append(a)); sys.argv = ['']; "
                 f"exec(compile(open({PROGRAM!r}).read(), {PROGRAM!r}, 'exec')); sys.settrace(None); print('traced', len(seen) > 3)")
@@ -215,6 +252,30 @@ class Others(unittest.TestCase):
         self.assertIn("gorgon: interpreter 0: a thread has a trace function (sys.settrace()): debuggers do not stop at its Python lines\n",
                       output)
         self.assertRegex(output, "traced True\n(?s:.*)exited normally")
+
+
+TRACED = f"""import sys
+seen = []
+sys.settrace(lambda *event: seen.append(event))
+exec(compile(open({PROGRAM!r}).read(), {PROGRAM!r}, "exec"))
+sys.settrace(None)
+print("traced", len(seen) > 3, sys.monitoring.get_tool(4), flush=True)
+"""
+
+
+@harness.needs_gdb
+@unittest.skipUnless(PYTHONS[1:], "a CPython that has sys.monitoring")
+class Monitoring(unittest.TestCase):
+    def test_a_program_with_a_trace_function(self):
+        for tools, hit in (("", True), ("sys.monitoring.use_tool_id(3, 'a'); sys.monitoring.use_tool_id(4, 'b'); ", False)):
+            for python in PYTHONS[1:]:
+                with self.subTest(python=python, tools=tools):
+                    output = harness.gdb([f"break lines.py:{TOTAL}", "run", "delete", "continue"], *run(1, python=python)[:-1], "-c",
+                                         f"import sys; sys.argv = ['']; {tools}exec({TRACED!r})")
+                    self.assertEqual("hit Breakpoint 1, lines.price" in output, hit, output)
+                    self.assertIn(f"traced True {'gorgon' if hit else 'b'}\n", output)
+                    self.assertEqual(output.count("gorgon: interpreter 0: tools 3 and 4 of sys.monitoring are taken: debuggers do not stop at "
+                                                  "its Python lines\n"), not hit, output)
 
 
 if __name__ == "__main__":

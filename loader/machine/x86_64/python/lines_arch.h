@@ -31,6 +31,7 @@ struct gorgon_lines_links {
 	uint64_t evaluator; /* _PyEval_EvalFrameDefault */
 	uint64_t
 		before; /* void (*)(void *ctx, struct gorgon_lines_record *): called when @active is not 0 */
+	uint64_t after; /* the same, called after the evaluator */
 	uint64_t tracer; /* as Py_tracefunc, with @ctx as a fifth argument */
 	uint64_t ctx;
 	uint64_t active;
@@ -64,15 +65,15 @@ static inline void gorgon_lines_write_stub(uint8_t *stub, const void *leave_link
 }
 
 /* Code of an interpreter, one page. */
-#define GORGON_LINES_CODE_SIZE 192
+#define GORGON_LINES_CODE_SIZE 224
 #define GORGON_LINES_FRAME     0  /* what CPython calls for each frame, in place of the evaluator */
 #define GORGON_LINES_CALL      48 /* calls the evaluator, */
 #define GORGON_LINES_CALLED    54 /* which returns to here */
-#define GORGON_LINES_SLOW      83 /* from here on: @before is called */
-#define GORGON_LINES_FRAME_END 119
-#define GORGON_LINES_TRACER    128
-#define GORGON_LINES_LEAVE     144
-#define GORGON_LINES_GENERIC   160 /* stands for a frame whose line is not known; not run */
+#define GORGON_LINES_SLOW      93 /* from here on: @before and @after are called */
+#define GORGON_LINES_FRAME_END 153
+#define GORGON_LINES_TRACER    160 /* a function with four arguments; calls @tracer */
+#define GORGON_LINES_LEAVE     176
+#define GORGON_LINES_GENERIC   192 /* stands for a frame whose line is not known; not run */
 
 /* Write that code for @code, with @links at a distance of less than 2 GiB. @newest: offset from
  * the thread pointer of the address of the thread's newest record. */

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: MIT
+// Events of the functions that have breakpoints: who has them, and how CPython tells of their lines.
+//
+// CPython 3.11 has one trace function per thread, for all that the thread does, and a flag in the
+// frame of C that runs the evaluator, which says whether events are told. That flag is set for
+// frames of functions with breakpoints only: before a frame's evaluator is called, and, for the
+// caller, after it has returned. From 3.12 on there are events of single code objects
+// (sys.monitoring), and of single lines in them, so what has no breakpoint costs nothing.
+//
+// A debugger changes bytes of stubs and tells nobody. Whoever leaves a stub compares all of them
+// with what they were, and a thread that watches (lines.c) does. While there are breakpoints, each
+// function that is called compares its own, too, which is not too late.
+
+#define _GNU_SOURCE
+#include "lines_state.h"
+
+#if GORGON_LINES_SUPPORTED
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CALL = 0, LINE = 2, RETURN = 3 }; // what of Py_tracefunc
+enum {
+	PY_START = 1 << 0,
+	PY_RETURN = 1 << 2,
+	PY_YIELD = 1 << 3,
+	PY_LINE = 1 << 5,
+	PY_UNWIND = 1 << 12
+};
+
+static uint64_t newest_generation;
+static __thread uint64_t traced; // the generation of the trace function that the thread has
+
+static bool has_monitoring(const struct gorgon_lines *lines)
+{
+	return !lines->layout.state_cframe;
+}
+
+void gorgon_lines_complain(const struct gorgon_lines *lines, const char *text)
+{
+	dprintf(STDERR_FILENO, "gorgon: interpreter %u: %s\n", lines->interp->number, text);
+}
+
+// --- breakpoints -----------------------------------------------------------------------------------------
+
+bool gorgon_lines_changed(const struct gorgon_lines *lines)
+{
+	for (const struct gorgon_lines_file *file =
+		     __atomic_load_n(&lines->files, __ATOMIC_ACQUIRE);
+	     file; file = file->next)
+		if (memcmp(file->text, file->seen, file->text_size))
+			return true;
+	return false;
+}
+
+static void activate(struct gorgon_lines *lines)
+{
+	uint64_t none = 0;
+
+	__atomic_compare_exchange_n(&lines->links->active, &none,
+				    __atomic_add_fetch(&newest_generation, 1, __ATOMIC_RELAXED),
+				    false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+void gorgon_lines_notice(struct gorgon_lines *lines)
+{
+	__atomic_store_n(&lines->stale, true, __ATOMIC_RELEASE);
+	activate(lines);
+}
+
+// --- from CPython 3.12 on: sys.monitoring ----------------------------------------------------------------
+
+// Clears the error of a call whose result nobody needs.
+static bool drop(const struct gorgon_lines *lines, PyObject *result)
+{
+	lines->interp->api->Py_DecRef(result);
+	if (!result)
+		lines->interp->api->PyErr_Clear();
+	return result;
+}
+
+// Tools 3 and 4 have no purpose that is agreed on. A program may have one of them, or both.
+static bool take_tool(struct gorgon_lines *lines)
+{
+	const struct gorgon_api *api = lines->interp->api;
+
+	for (lines->tool = 4; lines->tool >= 3; lines->tool--)
+		if (drop(lines, api->PyObject_CallMethod(lines->monitoring, "use_tool_id", "is",
+							 lines->tool, "gorgon")))
+			return true;
+	return false;
+}
+
+static bool begin_monitoring(struct gorgon_lines *lines)
+{
+	static const int events[] = {PY_START, PY_RETURN, PY_YIELD, PY_LINE, PY_UNWIND};
+	const struct gorgon_api *api = lines->interp->api;
+	bool done;
+
+	if (lines->tool)
+		return lines->tool > 0;
+	lines->monitoring = api->PySys_GetObject("monitoring"); // borrowed; sys holds it
+	api->Py_IncRef(lines->monitoring);
+	done = lines->monitoring && take_tool(lines) &&
+	       (lines->disable = api->PyObject_GetAttrString(lines->monitoring, "DISABLE"));
+	for (size_t i = 0; done && i < sizeof(events) / sizeof(*events); i++) {
+		PyObject *number = api->PyLong_FromLongLong(events[i]);
+		PyObject *function =
+			number ? lines->api.new_function(&lines->callback, number, NULL) : NULL;
+
+		done = function && drop(lines, api->PyObject_CallMethod(
+						       lines->monitoring, "register_callback",
+						       "iiO", lines->tool, events[i], function));
+		api->Py_DecRef(function);
+		api->Py_DecRef(number);
+	}
+	// What a frame that is unwound does is no event of a single code object.
+	done = done && drop(lines, api->PyObject_CallMethod(lines->monitoring, "set_events", "ii",
+							    lines->tool, PY_UNWIND));
+	api->PyErr_Clear();
+	if (done)
+		return true;
+	lines->tool = -1;
+	gorgon_lines_complain(lines, "tools 3 and 4 of sys.monitoring are taken: debuggers do not "
+				     "stop at its Python lines");
+	return false;
+}
+
+// A line that was disabled is enabled by taking all events of its function away.
+static void monitor(struct gorgon_lines *lines, struct gorgon_lines_function *function)
+{
+	const struct gorgon_api *api = lines->interp->api;
+	int wanted = PY_START | PY_RETURN | PY_YIELD | PY_LINE;
+
+	if (!function->code || (!lines->tool && !function->wanted) || !begin_monitoring(lines))
+		return;
+	if (function->quiet || !function->wanted)
+		drop(lines, api->PyObject_CallMethod(lines->monitoring, "set_local_events", "iOi",
+						     lines->tool, function->code, 0));
+	function->quiet = false;
+	if (function->wanted)
+		drop(lines, api->PyObject_CallMethod(lines->monitoring, "set_local_events", "iOi",
+						     lines->tool, function->code, wanted));
+}
+
+// --- CPython 3.11: a trace function ----------------------------------------------------------------------
+
+// Of ours sys.gettrace() knows nothing.
+static bool has_other_trace(struct gorgon_lines *lines)
+{
+	const struct gorgon_api *api = lines->interp->api;
+	PyObject *get = api->PySys_GetObject("gettrace");
+	PyObject *trace = get ? api->PyObject_CallFunctionObjArgs(get, NULL) : NULL;
+
+	api->Py_DecRef(trace);
+	api->PyErr_Clear();
+	return trace && trace != api->_Py_NoneStruct;
+}
+
+static bool needs_trace(const struct gorgon_lines *lines)
+{
+	return !has_monitoring(lines) &&
+	       __atomic_load_n(&lines->links->active, __ATOMIC_ACQUIRE) != traced;
+}
+
+// Each thread gets the trace function, or loses it, when it calls a Python function or its trace
+// function is called.
+static void trace_this_thread(struct gorgon_lines *lines)
+{
+	uint64_t active = __atomic_load_n(&lines->links->active, __ATOMIC_ACQUIRE);
+
+	if (!needs_trace(lines))
+		return;
+	traced = active;
+	if (!has_other_trace(lines)) {
+		lines->api.set_trace(active ? (void *)(lines->code + GORGON_LINES_TRACER) : NULL,
+				     NULL);
+	} else if (active && !lines->complained) {
+		lines->complained = true;
+		gorgon_lines_complain(lines, "a thread has a trace function (sys.settrace()): "
+					     "debuggers do not stop at its Python lines");
+	}
+}
+
+// Are there events in the evaluator that runs now, that of @function? Those of a profile function
+// are told by the same flag.
+static void set_flag(struct gorgon_lines *lines, const struct gorgon_lines_function *function)
+{
+	const struct gorgon_lines_layout *layout = &lines->layout;
+	uint64_t state;
+
+	if (has_monitoring(lines))
+		return;
+	state = lines->api.thread_state();
+	if (gorgon_lines_word(state + layout->state_trace) !=
+		    (uintptr_t)lines->code + GORGON_LINES_TRACER ||
+	    gorgon_lines_word(state + layout->state_profile))
+		return;
+	*(uint8_t *)(uintptr_t)gorgon_lines_word(state + layout->state_cframe) =
+		function && function->wanted ? UINT8_MAX : 0;
+}
+
+bool gorgon_lines_events_check(struct gorgon_lines *lines)
+{
+	const struct gorgon_lines_layout *layout = &lines->layout;
+	uint64_t state = lines->api.thread_state(), found;
+	uint8_t on;
+
+	if (has_monitoring(lines) || has_other_trace(lines))
+		return has_monitoring(lines);
+	lines->api.set_trace((void *)(lines->code + GORGON_LINES_TRACER), NULL);
+	found = gorgon_lines_word(state + layout->state_trace);
+	on = *(uint8_t *)(uintptr_t)gorgon_lines_word(state + layout->state_cframe);
+	lines->api.set_trace(NULL, NULL);
+	return found == (uintptr_t)lines->code + GORGON_LINES_TRACER && on == UINT8_MAX &&
+	       !gorgon_lines_word(state + layout->state_trace);
+}
+
+// --- updates ---------------------------------------------------------------------------------------------
+
+static size_t stubs_size(const struct gorgon_lines_function *function)
+{
+	return function->line_count * GORGON_LINES_STUB_SIZE;
+}
+
+static bool has_changed(const struct gorgon_lines_function *function)
+{
+	return memcmp(function->text, function->seen, stubs_size(function));
+}
+
+static void update_function(struct gorgon_lines *lines, const struct gorgon_lines_file *file,
+			    struct gorgon_lines_function *function)
+{
+	if (!has_changed(function))
+		return;
+	memcpy(function->seen, function->text, stubs_size(function));
+	function->wanted =
+		memcmp(function->seen, file->pristine + (function->text - file->text), stubs_size(function));
+	function->awaited = false;
+	for (size_t i = 0; i < function->line_count; i++)
+		function->awaited |=
+			gorgon_lines_is_hot(function->seen + i * GORGON_LINES_STUB_SIZE,
+					    GORGON_LINES_STUB_RESUME);
+	if (has_monitoring(lines))
+		monitor(lines, function);
+}
+
+void gorgon_lines_update(struct gorgon_lines *lines)
+{
+	PyObject *type, *value, *traceback;
+	bool any = false;
+
+	// A generator may be about to get an exception.
+	lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
+	__atomic_store_n(&lines->stale, false, __ATOMIC_RELEASE);
+	for (struct gorgon_lines_file *file = lines->files; file; file = file->next) {
+		if (memcmp(file->text, file->seen, file->text_size))
+			for (size_t i = 0; i < file->function_count; i++)
+				update_function(lines, file, &file->functions[i]);
+		any |= !!memcmp(file->seen, file->pristine, file->text_size);
+	}
+	if (any)
+		activate(lines);
+	else
+		__atomic_store_n(&lines->links->active, 0, __ATOMIC_RELEASE);
+	lines->api.restore(type, value, traceback);
+}
+
+static void update_thread(struct gorgon_lines *lines, const struct gorgon_lines_function *function)
+{
+	PyObject *type, *value, *traceback;
+
+	gorgon_lines_update(lines);
+	lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
+	trace_this_thread(lines);
+	set_flag(lines, function);
+	lines->api.restore(type, value, traceback);
+}
+
+void gorgon_lines_update_thread(struct gorgon_lines *lines)
+{
+	update_thread(lines, gorgon_lines_function_at(lines, gorgon_lines_newest()));
+}
+
+// --- what CPython calls ----------------------------------------------------------------------------------
+
+// The record of the frame that has an event now. NULL: the thread runs on another stack.
+static struct gorgon_lines_record *find_record(const struct gorgon_lines *lines,
+					       PyFrameObject *frame)
+{
+	struct gorgon_lines_record *newest = gorgon_lines_newest();
+	uint64_t wanted = gorgon_lines_word((uintptr_t)frame + lines->layout.object_frame);
+
+	return gorgon_lines_function_at(lines, newest) && newest->frame == wanted ? newest : NULL;
+}
+
+static void on_event(struct gorgon_lines *lines, struct gorgon_lines_record *record,
+		     const struct gorgon_lines_function *function, int event, int line)
+{
+	bool stopped = false;
+
+	if (event == PY_START)
+		stopped = gorgon_lines_on_call(lines, record, function, line);
+	else if (event == PY_LINE)
+		stopped = gorgon_lines_on_line(lines, record, function, line);
+	else if (event)
+		stopped = gorgon_lines_on_return(lines, record);
+	if (stopped)
+		gorgon_lines_update(lines); // the user may have set other breakpoints
+}
+
+// A Py_tracefunc. It raises nothing.
+static int trace_event(PyObject *self, PyFrameObject *frame, int what, PyObject *arg,
+		       struct gorgon_lines *lines)
+{
+	struct gorgon_lines_record *record;
+	struct gorgon_lines_function *function;
+
+	(void)self;
+	(void)arg;
+	if (gorgon_lines_busy())
+		return 0;
+	trace_this_thread(lines);
+	if (!traced)
+		return 0;
+	record = find_record(lines, frame);
+	if (!record)
+		return 0;
+	function = gorgon_lines_function_of(lines, record->frame);
+	on_event(lines, record, function,
+		 what == CALL	  ? PY_START
+		 : what == LINE	  ? PY_LINE
+		 : what == RETURN ? PY_RETURN
+				  : 0,
+		 lines->api.line_number(frame));
+	return 0;
+}
+
+// A callback of sys.monitoring, METH_FASTCALL, whose self is the event's number. What it returns
+// says whether this event is told of this place again.
+static PyObject *monitor_event(PyObject *self, PyObject *const *args, ssize_t count, void *unused,
+			       struct gorgon_lines *lines)
+{
+	const struct gorgon_api *api = lines->interp->api;
+	PyObject *ret = api->_Py_NoneStruct;
+	struct gorgon_lines_record *record = gorgon_lines_newest();
+	struct gorgon_lines_function *function;
+	int overflow, line;
+	long long event = api->PyLong_AsLongLongAndOverflow(self, &overflow);
+	uint8_t *stub;
+	bool needed;
+
+	(void)args;
+	(void)count;
+	(void)unused;
+	function = gorgon_lines_busy() ? NULL : gorgon_lines_function_at(lines, record);
+	if (function && function->wanted && find_record(lines, lines->api.frame())) {
+		line = lines->api.line_number(lines->api.frame());
+		on_event(lines, record, function, (int)event, line);
+		stub = event == PY_START  ? function->text
+		       : event == PY_LINE ? gorgon_lines_stub(function, line)
+					  : NULL;
+		needed = function->awaited || (stub && gorgon_lines_is_hot(stub, 0));
+		if (!needed && event != PY_UNWIND) {
+			function->quiet = true;
+			ret = lines->disable;
+		}
+	}
+	api->Py_IncRef(ret);
+	return ret;
+}
+
+// CPython is about to call a Python function.
+static void before_frame(void *ctx, struct gorgon_lines_record *record)
+{
+	struct gorgon_lines *lines = ctx;
+	struct gorgon_lines_function *function;
+	uint64_t code;
+
+	if (lines->state != GORGON_LINES_CHECKING) {
+		if (gorgon_lines_busy())
+			return;
+		function = gorgon_lines_function_of(lines, record->frame);
+		if (__atomic_load_n(&lines->stale, __ATOMIC_ACQUIRE) || needs_trace(lines) ||
+		    (function && has_changed(function)))
+			update_thread(lines, function);
+		else
+			set_flag(lines, function);
+		return;
+	}
+	code = gorgon_lines_word(record->frame + lines->layout.frame_code);
+	if (code == (uintptr_t)lines->checked)
+		lines->correct =
+			gorgon_lines_word(record->frame + lines->layout.frame_instruction) ==
+				code + lines->layout.code_units +
+					(uint64_t)lines->layout.first_instruction &&
+			gorgon_lines_function_of(lines, record->frame) == &lines->check;
+}
+
+// It has returned to its caller.
+static void after_frame(void *ctx, struct gorgon_lines_record *record)
+{
+	struct gorgon_lines *lines = ctx;
+	const struct gorgon_lines_record *older =
+		(const struct gorgon_lines_record *)(uintptr_t)record->older;
+
+	if (lines->state == GORGON_LINES_READY && !gorgon_lines_busy() &&
+	    record->older > (uintptr_t)record)
+		set_flag(lines, gorgon_lines_function_at(lines, older));
+}
+
+void gorgon_lines_events_init(struct gorgon_lines *lines)
+{
+	*lines->links = (struct gorgon_lines_links){
+		.before = (uintptr_t)before_frame,
+		.after = (uintptr_t)after_frame,
+		.tracer = has_monitoring(lines) ? (uintptr_t)monitor_event : (uintptr_t)trace_event,
+		.ctx = (uintptr_t)lines};
+	lines->callback = (PyMethodDef){
+		.ml_name = "gorgon",
+		.ml_meth = (PyCFunction)(uintptr_t)(lines->code + GORGON_LINES_TRACER),
+		.ml_flags = METH_FASTCALL};
+}
+
+#endif

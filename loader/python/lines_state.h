@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* Python lines of one interpreter: what lines.c, lines_events.c and lines_stops.c share. */
+#ifndef GORGON_PYTHON_LINES_STATE_H
+#define GORGON_PYTHON_LINES_STATE_H
+
+#include "api.h"
+#include "lines_code.h"
+#include "lines_values.h"
+#include "python/lines_arch.h"
+
+#include <sys/types.h>
+
+/* What CPython has and the stable ABI's headers do not. */
+struct gorgon_lines_api {
+	ssize_t (*request_extra)(void (*)(void *));
+	int (*set_extra)(PyObject *, ssize_t, void *);
+	void *(*interpreter)(void);
+	uint64_t (*thread_state)(void); /* its address */
+	void (*set_evaluator)(void *, void *);
+	void (*set_trace)(void *, PyObject *);
+	PyFrameObject *(*frame)(void);
+	int (*line_number)(PyFrameObject *);
+	void (*restore)(PyObject *, PyObject *, PyObject *);
+	PyObject *(*new_function)(PyMethodDef *, PyObject *, PyObject *);
+	PyTypeObject *code_type;
+};
+
+struct gorgon_lines {
+	struct gorgon_lines *next; /* of all interpreters; under the loader's lock */
+	struct gorgon_interp *interp;
+	enum {
+		GORGON_LINES_NEW,
+		GORGON_LINES_CHECKING,
+		GORGON_LINES_READY,
+		GORGON_LINES_OFF
+	} state;
+	struct gorgon_lines_layout layout;
+	struct gorgon_lines_api api;
+	struct gorgon_lines_values_api *values_api;
+	ssize_t extra_index;
+	uint8_t *code; /* two pages: lines_arch.h's code, and the links */
+	struct gorgon_lines_links *links;
+	struct jitreg_entry *jit;
+	struct gorgon_lines_file *files; /* only added to; atomic */
+	struct gorgon_lines_budget budget;
+	PyObject *checked;                  /* the code object that is run to check the layout, */
+	struct gorgon_lines_function check; /* and what it has */
+	bool correct;
+	bool stale;      /* the stubs' breakpoints are others than at the last update; atomic */
+	bool complained; /* that it does not stop at lines */
+	int tool;        /* number of sys.monitoring's; 0: not asked for, -1: there is none */
+	PyObject *monitoring, *disable;
+	PyMethodDef callback;
+};
+
+static inline uint64_t gorgon_lines_word(uint64_t address)
+{
+	return *(const uint64_t *)(uintptr_t)address;
+}
+
+/* A line on stderr. */
+void gorgon_lines_complain(const struct gorgon_lines *lines, const char *text);
+
+/* --- events of Python: lines_events.c; with the GIL, but for changed and notice ------------------- */
+
+/* Prepare the links, before Python code runs by them. */
+void gorgon_lines_events_init(struct gorgon_lines *lines);
+
+/* Whether the offsets in CPython's thread states are right. */
+bool gorgon_lines_events_check(struct gorgon_lines *lines);
+
+/* Whether debuggers have written or removed breakpoints since the last update. Any thread. */
+bool gorgon_lines_changed(const struct gorgon_lines *lines);
+
+/* The next Python function that is called makes an update. Any thread. */
+void gorgon_lines_notice(struct gorgon_lines *lines);
+
+/* From now on there are events in functions that have breakpoints, and in no others. */
+void gorgon_lines_update(struct gorgon_lines *lines);
+
+/* The same, and for the function that this thread is in. Not while a stub is run. */
+void gorgon_lines_update_thread(struct gorgon_lines *lines);
+
+/* --- stops: lines_stops.c --------------------------------------------------------------------------- */
+
+/* Whether the thread is in a stub, or reads values. */
+bool gorgon_lines_busy(void);
+void gorgon_lines_set_busy(bool busy);
+
+/* Offset from the thread pointer of the address of a thread's newest record, and that record. */
+int32_t gorgon_lines_newest_offset(void);
+struct gorgon_lines_record *gorgon_lines_newest(void);
+
+/* The function of a frame of CPython; NULL: its lines are not known. */
+struct gorgon_lines_function *gorgon_lines_function_of(const struct gorgon_lines *lines,
+						       uint64_t frame);
+
+/* That of a record; NULL, too, if the record is another interpreter's, or of a stack that the
+ * thread has left. */
+struct gorgon_lines_function *gorgon_lines_function_at(const struct gorgon_lines *lines,
+						       const struct gorgon_lines_record *record);
+
+/* Whether a debugger has a breakpoint at a place of a stub. */
+bool gorgon_lines_is_hot(const uint8_t *stub, size_t place);
+
+/* The frame @record, of @function, begins, reaches @line, or ends: run its stub if a debugger has a
+ * breakpoint there. True: it was run. */
+bool gorgon_lines_on_call(struct gorgon_lines *lines, struct gorgon_lines_record *record,
+			  const struct gorgon_lines_function *function, int line);
+bool gorgon_lines_on_line(struct gorgon_lines *lines, struct gorgon_lines_record *record,
+			  const struct gorgon_lines_function *function, int line);
+bool gorgon_lines_on_return(struct gorgon_lines *lines, struct gorgon_lines_record *record);
+
+#endif

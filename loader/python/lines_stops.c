@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+// Stops of a debugger at Python lines: the records of frames, and running the stubs of lines.
+
+#define _GNU_SOURCE
+#include "lines_state.h"
+
+#if GORGON_LINES_SUPPORTED
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// How many frames of a stack have values while a debugger stops at a Python line.
+#define FRAMES_MAX 32
+
+static __thread bool busy; // the thread is in a stub, or reads values
+// Code of ours reads and writes it at a fixed distance from the thread pointer.
+static __thread struct gorgon_lines_record *newest __attribute__((tls_model("initial-exec")));
+
+bool gorgon_lines_busy(void)
+{
+	return busy;
+}
+
+void gorgon_lines_set_busy(bool now)
+{
+	busy = now;
+}
+
+// It is the same in each thread. The compiler must not see that the thread pointer is added and
+// subtracted: it would make code that GNU ld does not know.
+int32_t gorgon_lines_newest_offset(void)
+{
+	uintptr_t address = (uintptr_t)&newest;
+
+	__asm__("" : "+r"(address));
+	return (int32_t)(address - (uintptr_t)__builtin_thread_pointer());
+}
+
+struct gorgon_lines_function *gorgon_lines_function_of(const struct gorgon_lines *lines,
+						       uint64_t frame)
+{
+	uint64_t code = gorgon_lines_word(frame + lines->layout.frame_code),
+		 extra = gorgon_lines_word(code + lines->layout.code_extra);
+
+	if (!extra || gorgon_lines_word(extra) <= (uint64_t)lines->extra_index)
+		return NULL;
+	return (struct gorgon_lines_function *)(uintptr_t)gorgon_lines_word(extra +
+									    lines->layout.extra);
+}
+
+// Whether the function that made the record is in its call of the evaluator, so that the frame
+// lives. A thread that has several stacks (greenlet) may have put other data there.
+static bool is_live(const struct gorgon_lines *lines, const struct gorgon_lines_record *record)
+{
+	return ((const uint64_t *)record)[-1] == (uintptr_t)lines->code + GORGON_LINES_CALLED;
+}
+
+struct gorgon_lines_record *gorgon_lines_newest(void)
+{
+	return newest;
+}
+
+struct gorgon_lines_function *gorgon_lines_function_at(const struct gorgon_lines *lines,
+						       const struct gorgon_lines_record *record)
+{
+	return record && is_live(lines, record) ? gorgon_lines_function_of(lines, record->frame)
+						: NULL;
+}
+
+// The next older one of this interpreter whose lines are known. A function that was left by
+// longjmp() has left its record, too: it is younger than what was called since.
+static struct gorgon_lines_record *older_record(const struct gorgon_lines *lines,
+						struct gorgon_lines_record *record)
+{
+	while (record->older > (uintptr_t)record) {
+		record = (struct gorgon_lines_record *)(uintptr_t)record->older;
+		if (gorgon_lines_function_at(lines, record))
+			return record;
+	}
+	return NULL;
+}
+
+bool gorgon_lines_is_hot(const uint8_t *stub, size_t place)
+{
+	uint8_t now = __atomic_load_n(stub + place, __ATOMIC_RELAXED);
+
+	return now != (place == GORGON_LINES_STUB_RESUME ? 0x41 : GORGON_LINES_NOP);
+}
+
+// --- running stubs ---------------------------------------------------------------------------------------
+
+static uint64_t resume_of(const struct gorgon_lines *lines,
+			  const struct gorgon_lines_record *record)
+{
+	const struct gorgon_lines_function *function =
+		gorgon_lines_function_of(lines, record->frame);
+	uint64_t code = gorgon_lines_word(record->frame + lines->layout.frame_code);
+	int64_t unit =
+		(int64_t)(gorgon_lines_word(record->frame + lines->layout.frame_instruction) -
+			  code - lines->layout.code_units) /
+		2;
+
+	if (!function || unit < -1 || unit >= function->unit_count)
+		return 0;
+	return (uintptr_t)function->text + function->units[unit];
+}
+
+static void make_values(struct gorgon_lines *lines, struct gorgon_lines_record *record)
+{
+	for (unsigned i = 0; record && i < FRAMES_MAX; i++, record = older_record(lines, record))
+		record->values = (uintptr_t)gorgon_lines_values_create(
+			lines->interp, lines->values_api,
+			gorgon_lines_function_of(lines, record->frame),
+			(PyObject *const *)(uintptr_t)(record->frame + lines->layout.frame_values));
+}
+
+static void free_values(struct gorgon_lines *lines, struct gorgon_lines_record *record)
+{
+	for (unsigned i = 0; record && i < FRAMES_MAX; i++, record = older_record(lines, record)) {
+		free((void *)(uintptr_t)record->values);
+		record->values = 0;
+	}
+}
+
+static void run_stub(struct gorgon_lines *lines, struct gorgon_lines_record *record,
+		     struct gorgon_lines_run *run)
+{
+	PyObject *type, *value, *traceback;
+
+	run->record = run->old_record = (uintptr_t)record;
+	lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
+	busy = true;
+	make_values(lines, record);
+	gorgon_lines_run(run);
+	free_values(lines, record);
+	busy = false;
+	lines->api.restore(type, value, traceback);
+}
+
+// The place behind the call of a stub that was left: does a debugger wait there?
+static uint64_t waiting_at(uint64_t resume)
+{
+	return resume && gorgon_lines_is_hot(
+				 (uint8_t *)(uintptr_t)(resume - GORGON_LINES_STUB_RESUME),
+				 GORGON_LINES_STUB_RESUME)
+		       ? resume
+		       : 0;
+}
+
+bool gorgon_lines_on_call(struct gorgon_lines *lines, struct gorgon_lines_record *record,
+			  const struct gorgon_lines_function *function, int line)
+{
+	struct gorgon_lines_run run = {.target = (uintptr_t)function->text};
+
+	// A generator that goes on is at another line.
+	if (line != function->lines[0] || !gorgon_lines_is_hot(function->text, 0))
+		return false;
+	run_stub(lines, record, &run);
+	record->waiting = waiting_at(run.resume);
+	record->entered = true;
+	return true;
+}
+
+bool gorgon_lines_on_line(struct gorgon_lines *lines, struct gorgon_lines_record *record,
+			  const struct gorgon_lines_function *function, int line)
+{
+	uint8_t *stub = gorgon_lines_stub(function, line);
+	struct gorgon_lines_run run = {.target = (uintptr_t)stub, .line = (uintptr_t)stub};
+	uint64_t waiting = waiting_at(record->waiting);
+	bool entered = record->entered;
+
+	record->waiting = record->entered = 0;
+	if (!stub || (entered && stub == function->text && !waiting))
+		return false; // it was stopped at as the function's first line
+	if (waiting)
+		run.target = waiting;
+	else if (!gorgon_lines_is_hot(stub, 0))
+		return false;
+	run_stub(lines, record, &run);
+	record->waiting = waiting_at(run.resume);
+	return true;
+}
+
+// A debugger that waits for the frame goes on in the middle of its caller's line.
+bool gorgon_lines_on_return(struct gorgon_lines *lines, struct gorgon_lines_record *record)
+{
+	uint64_t waiting = waiting_at(record->waiting), resume;
+	struct gorgon_lines_record *caller = record;
+	struct gorgon_lines_run run;
+
+	if (!waiting)
+		return false;
+	do
+		caller = older_record(lines, caller);
+	while (caller && !(resume = resume_of(lines, caller)));
+	if (!caller)
+		return false;
+	run = (struct gorgon_lines_run){
+		.target = waiting,
+		.line = waiting - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_RETURN,
+		.caller_record = (uintptr_t)caller,
+		.caller_line = resume - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_CALL,
+	};
+	run_stub(lines, record, &run);
+	record->waiting = 0;
+	// The stub that was left is the caller's, unless the debugger waits no more.
+	((struct gorgon_lines_record *)(uintptr_t)run.record)->waiting = waiting_at(run.resume);
+	return true;
+}
+
+#endif
