@@ -51,7 +51,7 @@ static const struct argp_option options[] = {
 	{"debug", OPT_DEBUG, "MODE", 0, "What debuggers are told: full (lines and locals in each copy), lazy (names and unwind "
 	 "data, for hundreds of interpreters), off, or auto (the default: full up to 8 interpreters, then lazy)", 1},
 	{"python-lines", OPT_PYTHON_LINES, "MODE", 0, "on: plain gdb and lldb show Python frames and stop at Python lines (break shop.py:4); "
-	 "calls of Python functions take longer. off is the default", 1},
+	 "calls of Python functions take longer. auto: while a debugger is attached. off is the default", 1},
 	{"isolate", OPT_ISOLATE, "HOW", 0, "Who makes copies: loader (the default, gorgon's own), copy (copies of files, for "
 	 "the system's linker) or dlmopen (namespaces of the system's linker, 15 at most)", 1},
 	{"shared-files", OPT_SHARED_FILES, NULL, 0, "Descriptors, current directory and umask are the process's; otherwise each "
@@ -143,10 +143,14 @@ static int parse_debug(struct run *run, const char *mode)
 
 static int parse_python_lines(struct run *run, const char *mode)
 {
-	run->program.python_lines = !strcmp(mode, "on");
-	if (!run->program.python_lines && strcmp(mode, "off"))
-		return tool_usage("--python-lines %s: expected on or off", mode);
-	return 0;
+	static const char *const words[] = {"off", "on", "auto"}; // enum gorgon_python_lines
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strcmp(mode, words[i])) {
+			run->program.python_lines = (enum gorgon_python_lines)i;
+			return 0;
+		}
+	return tool_usage("--python-lines %s: expected auto, on or off", mode);
 }
 
 static int parse_isolate(struct run *run, const char *strategy)

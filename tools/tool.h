@@ -81,7 +81,8 @@ struct program {
 	unsigned count;
 	const char *python; /* or NULL */
 	struct gorgon_ns_opts ns;
-	bool timing, label, progress, verbose, python_lines;
+	bool timing, label, progress, verbose;
+	enum gorgon_python_lines python_lines;
 	uint64_t memory_limit; /* bytes; 0: none */
 	uint64_t cpu_limit_ms; /* 0: none */
 	bool quiet_faults; /* faults are not reported */

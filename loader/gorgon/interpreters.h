@@ -102,6 +102,16 @@ enum gorgon_end {
 	GORGON_END_QUICK = 1,
 };
 
+/** Whether Python lines have addresses for debuggers. Since 0.1. */
+enum gorgon_python_lines {
+	GORGON_PYTHON_LINES_OFF, /**< They have none. */
+	/** Calls of Python functions take longer. Where it cannot be done it is GORGON_ERROR_UNSUPPORTED. */
+	GORGON_PYTHON_LINES_ON,
+	/** The same while a debugger is attached, and for frames that begin then; otherwise only imports take
+	 * longer. Where it cannot be done nothing happens. */
+	GORGON_PYTHON_LINES_AUTO,
+};
+
 /** Options of gorgon_interp_create(). */
 struct gorgon_interp_opts {
 	size_t size;          /**< sizeof(struct gorgon_interp_opts) */
@@ -156,11 +166,10 @@ struct gorgon_interp_opts {
 	/** What the host calls it: a customer, a plug-in. Reports of faults and gorgon-symdump have it. At most 63 bytes, which are
 	 * copied; more is GORGON_ERROR_ARGUMENT. NULL: nothing. */
 	const char *label;
-	/** Give Python lines addresses, so that plain debuggers show Python frames and stop at
-	 * Python lines; docs/mixed.md. On x86-64, with CPython 3.11 to 3.13 and a program of
-	 * gorgon_interp_main() or gorgon_interp_start(); elsewhere GORGON_ERROR_UNSUPPORTED.
-	 * Calls of Python functions take longer. */
-	bool python_lines;
+	/** Whether Python lines have addresses, so that plain debuggers show Python frames and stop
+	 * at Python lines; docs/mixed.md. On x86-64, with CPython 3.11 to 3.13, isolation by the
+	 * loader and a program of gorgon_interp_main() or gorgon_interp_start(). */
+	enum gorgon_python_lines python_lines;
 };
 
 /**

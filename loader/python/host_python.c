@@ -203,11 +203,12 @@ static PyObject *own_create(PyObject *self, PyObject *args, struct gorgon_interp
 	struct gorgon_error *err;
 	unsigned long long memory_limit;
 	const char **list, **environment = NULL;
-	int share;
+	int share, lines;
 	void *thread;
 
 	(void)self;
-	if (!API(own, PyArg_ParseTuple)(args, "sOOKp:_create", &opts.python, &options, &progress, &memory_limit, &share) ||
+	if (!API(own, PyArg_ParseTuple)(args, "sOOKpi:_create", &opts.python, &options, &progress,
+					 &memory_limit, &share, &lines) ||
 	    !(list = strings_of_host_list(own, options)))
 		return NULL;
 	ns_opts.share_environment = share;
@@ -216,6 +217,7 @@ static PyObject *own_create(PyObject *self, PyObject *args, struct gorgon_interp
 		return NULL;
 	}
 	opts.memory_limit = memory_limit;
+	opts.python_lines = (enum gorgon_python_lines)lines;
 	start_opts.options = list;
 	start_opts.progress_ctx = progress;
 	thread = own->api->PyEval_SaveThread();

@@ -122,7 +122,7 @@ static struct gorgon_error *load_interp(struct gorgon_interp *interp, enum gorgo
 					   interp->isolation->name);
 	if ((err = interp->isolation->check(opts)) || (err = gorgon_cpu_limit_check(interp)) ||
 	    (err = gorgon_limits_check(interp, interp->memory_limit, interp->memory_hard_limit)) ||
-	    (interp->python_lines && (err = gorgon_lines_check(interp))))
+	    (err = gorgon_lines_check(interp)))
 		return err;
 	gorgon_module_thunks(interp, thunks);
 	err = gorgon_ns_create_with(opts, thunks, GORGON_MODULE_THUNKS, &interp->ns);

@@ -111,36 +111,46 @@ static int update_main_thread(void *ctx)
 	return 0;
 }
 
+// With AUTO CPython calls python_frame only while there is a debugger.
+static void choose_evaluator(struct gorgon_lines *lines, bool debugger)
+{
+	bool wanted = debugger || lines->interp->python_lines == GORGON_PYTHON_LINES_ON;
+
+	if (wanted == lines->installed)
+		return;
+	lines->installed = wanted;
+	lines->api.set_evaluator(lines->interpreter,
+				 wanted ? lines->code + GORGON_LINES_FRAME
+					: (void *)(uintptr_t)lines->links->evaluator);
+}
+
 static void *watch(void *arg)
 {
-	bool traced_now = false;
+	bool debugger = is_traced();
 
 	(void)arg;
-	for (unsigned ms = 0;; ms += LOOK_MS) {
-		usleep(LOOK_MS * 1000);
-		if (ms % ASK_MS == 0) {
-			traced_now = is_traced();
-			while (!traced_now) {
-				usleep(ASK_MS * 1000);
-				traced_now = is_traced();
-			}
-		}
+	for (unsigned looks = 0;; looks++) {
+		usleep((debugger ? LOOK_MS : ASK_MS) * 1000);
+		if (!debugger || looks % (ASK_MS / LOOK_MS) == 0)
+			debugger = is_traced();
 		gorgon_lock();
-		for (struct gorgon_lines *lines = all; lines; lines = lines->next)
-			if (__atomic_load_n(&lines->state, __ATOMIC_ACQUIRE) ==
-				    GORGON_LINES_READY &&
-			    !__atomic_load_n(&lines->interp->ns->abandoned, __ATOMIC_ACQUIRE) &&
-			    gorgon_lines_changed(lines)) {
+		for (struct gorgon_lines *lines = all; lines; lines = lines->next) {
+			if (__atomic_load_n(&lines->state, __ATOMIC_ACQUIRE) != GORGON_LINES_READY ||
+			    __atomic_load_n(&lines->interp->ns->abandoned, __ATOMIC_ACQUIRE))
+				continue;
+			choose_evaluator(lines, debugger);
+			if (gorgon_lines_changed(lines)) {
 				gorgon_lines_notice(lines);
 				lines->interp->api->Py_AddPendingCall(update_main_thread, lines);
 			}
+		}
 		gorgon_unlock();
 	}
 	return NULL;
 }
 
 // With the loader's lock. Without a thread, breakpoints that are set after a module's import are
-// seen only at the next stop.
+// seen only at the next stop, and AUTO does not see that a debugger comes.
 static void start_watching(void)
 {
 	sigset_t every, before;
@@ -303,7 +313,6 @@ static bool check_layout(struct gorgon_lines *lines)
 static void set_up(struct gorgon_lines *lines)
 {
 	struct gorgon_lines_bytes symfile = {0};
-	void *interpreter;
 
 	lines->state = GORGON_LINES_OFF; // whatever happens, once
 	if (!make_code(lines)) {
@@ -311,20 +320,22 @@ static void set_up(struct gorgon_lines *lines)
 			lines, "no Python lines: its libpython lacks a function that is needed");
 		return;
 	}
-	interpreter = lines->api.interpreter();
+	lines->interpreter = lines->api.interpreter();
 	lines->state = GORGON_LINES_CHECKING;
-	lines->api.set_evaluator(interpreter, lines->code + GORGON_LINES_FRAME);
+	choose_evaluator(lines, true);
 	if (!check_layout(lines)) {
 		lines->state = GORGON_LINES_OFF;
 		gorgon_lines_complain(
 			lines, "no Python lines: CPython's structures are others than expected");
-		lines->api.set_evaluator(interpreter, (void *)(uintptr_t)lines->links->evaluator);
+		lines->api.set_evaluator(lines->interpreter,
+					 (void *)(uintptr_t)lines->links->evaluator);
 		return;
 	}
 	gorgon_lines_describe_code(&symfile, (uintptr_t)lines->code, &lines->layout);
 	if (symfile.failed || jitreg_register_symfile(symfile.data, symfile.size, &lines->jit))
 		lines->jit = NULL;
 	free(symfile.data);
+	choose_evaluator(lines, is_traced());
 	__atomic_store_n(&lines->state, GORGON_LINES_READY, __ATOMIC_RELEASE);
 	gorgon_lock();
 	start_watching();
@@ -357,9 +368,11 @@ static int note_event(const char *event, void *args, void *ctx)
 	return 0;
 }
 
-struct gorgon_error *gorgon_lines_check(const struct gorgon_interp *interp)
+static struct gorgon_error *check_support(const struct gorgon_interp *interp)
 {
-	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
+	const size_t count = sizeof(layouts) / sizeof(*layouts);
+
+	for (size_t i = 0; i < count; i++)
 		if (layouts[i].minor == interp->python.minor)
 			return interp->isolation->counts_memory
 				       ? NULL
@@ -371,8 +384,7 @@ struct gorgon_error *gorgon_lines_check(const struct gorgon_interp *interp)
 	return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
 				   "gorgon_interp_opts: python_lines: CPython 3.%u is not known, "
 				   "expected 3.%u to 3.%u",
-				   interp->python.minor, layouts[0].minor,
-				   layouts[sizeof(layouts) / sizeof(*layouts) - 1].minor);
+				   interp->python.minor, layouts[0].minor, layouts[count - 1].minor);
 }
 
 struct gorgon_error *gorgon_lines_begin(struct gorgon_interp *interp)
@@ -437,7 +449,7 @@ void gorgon_lines_end(struct gorgon_interp *interp)
 
 #else
 
-struct gorgon_error *gorgon_lines_check(const struct gorgon_interp *interp)
+static struct gorgon_error *check_support(const struct gorgon_interp *interp)
 {
 	(void)interp;
 	return gorgon_error_create(
@@ -447,7 +459,7 @@ struct gorgon_error *gorgon_lines_check(const struct gorgon_interp *interp)
 
 struct gorgon_error *gorgon_lines_begin(struct gorgon_interp *interp)
 {
-	return gorgon_lines_check(interp);
+	return check_support(interp);
 }
 
 void gorgon_lines_stop(struct gorgon_interp *interp)
@@ -461,3 +473,20 @@ void gorgon_lines_end(struct gorgon_interp *interp)
 }
 
 #endif
+
+struct gorgon_error *gorgon_lines_check(struct gorgon_interp *interp)
+{
+	struct gorgon_error *err;
+
+	if (interp->python_lines > GORGON_PYTHON_LINES_AUTO)
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					   "gorgon_interp_opts: python_lines is %d, expected 0 to %d",
+					   (int)interp->python_lines,
+					   (int)GORGON_PYTHON_LINES_AUTO);
+	if (!interp->python_lines || !(err = check_support(interp)) ||
+	    interp->python_lines == GORGON_PYTHON_LINES_ON)
+		return interp->python_lines ? err : NULL;
+	gorgon_error_destroy(err);
+	interp->python_lines = GORGON_PYTHON_LINES_OFF;
+	return NULL;
+}

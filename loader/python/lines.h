@@ -8,9 +8,8 @@
 struct gorgon_error;
 struct gorgon_interp;
 
-/* Before the load of an interpreter whose options ask for lines: an error where they cannot be
- * had. */
-struct gorgon_error *gorgon_lines_check(const struct gorgon_interp *interp);
+/* Before the load of an interpreter: an error where its options ask for what is not to be had. */
+struct gorgon_error *gorgon_lines_check(struct gorgon_interp *interp);
 
 /* Before Python starts. Lines are made from the first module on. */
 struct gorgon_error *gorgon_lines_begin(struct gorgon_interp *interp);

@@ -38,6 +38,8 @@ struct gorgon_lines {
 	struct gorgon_lines_api api;
 	struct gorgon_lines_values_api *values_api;
 	ssize_t extra_index;
+	void *interpreter; /* its PyInterpreterState */
+	bool installed;	   /* it calls our code in place of its evaluator */
 	uint8_t *code; /* two pages: lines_arch.h's code, and the links */
 	struct gorgon_lines_links *links;
 	struct jitreg_entry *jit;

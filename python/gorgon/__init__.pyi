@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -25,7 +25,8 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
                  progress: Callable[[Future[Any], Any], object] | None = None, python: str | None = None,
                  share_files: bool = False, share_environment: bool = False,
                  copy_arguments: bool = False, time_limit: float | None = None,
-                 memory_limit: int | None = None) -> None: ...
+                 memory_limit: int | None = None,
+                 python_lines: Literal["off", "on", "auto"] = "off") -> None: ...
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]: ...
     def map(self, fn: Callable[..., T], *iterables: Iterable[Any], timeout: float | None = None, chunksize: int = 1,
             buffersize: int | None = None) -> Iterator[T]: ...

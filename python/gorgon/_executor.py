@@ -168,7 +168,8 @@ class Worker:
             self.take_files()
         refuse_too_many()
         self.handle = _gorgon._create(self.options["python"], self.options["flags"], self.report,
-                                      self.options["memory_limit"] or 0, self.options["share_environment"])
+                                      self.options["memory_limit"] or 0, self.options["share_environment"],
+                                      PYTHON_LINES.index(self.options["python_lines"]))
         self.calls = 0
         try:
             _gorgon._call(self.handle, "builtins", "exec", [START, {"files": FILES, "options": {
@@ -649,6 +650,9 @@ class Function:
         return _crossing.Packed(self.function, globals=used, lent={}), self.globals.needed(used)
 
 
+PYTHON_LINES = "off", "on", "auto"
+
+
 class InterpreterPoolExecutor(ThreadPoolExecutor):
     """Run calls in private interpreters of this process, as many at once as there are workers.
 
@@ -670,6 +674,8 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
     memory_limit         bytes that an interpreter may hold: what Python and extensions allocate in it, results and arguments that
                          were copied; not the memory of arguments that are the caller's. Beyond it garbage is collected; if that
                          does not help, the call has a MemoryError, and another interpreter takes the place of its own
+    python_lines         "on": gdb and lldb show Python frames of modules that calls import, and stop at their lines; calls of Python
+                         functions take longer. "auto": while a debugger is attached
 
     Functions, arguments and results are pickled; functions of __main__, lambdas and functions within others go as their
     code, with the globals that they use; what a call adds to lists and sets of an outer function is added to the program's.
@@ -683,7 +689,7 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
 
     def __init__(self, max_workers=None, thread_name_prefix="", initializer=None, initargs=(), *, mp_context=None,
                  max_tasks_per_child=None, progress=None, python=None, share_files=False, share_environment=False,
-                 copy_arguments=False, time_limit=None, memory_limit=None):
+                 copy_arguments=False, time_limit=None, memory_limit=None, python_lines="off"):
         if mp_context is not None or not isinstance(thread_name_prefix, str):
             raise TypeError("mp_context: workers are interpreters of this process, which multiprocessing does not start")
         max_workers = len(os.sched_getaffinity(0)) if max_workers is None else positive("max_workers", max_workers)
@@ -693,6 +699,8 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
             raise ValueError(f"time_limit must be a number of seconds greater than 0, found {time_limit!r}")
         if memory_limit is not None:
             memory_limit = min(positive("memory_limit", memory_limit), sys.maxsize)
+        if python_lines not in PYTHON_LINES:
+            raise ValueError(f"python_lines must be one of {', '.join(PYTHON_LINES)}, found {python_lines!r}")
         if initializer is not None and not callable(initializer):
             raise TypeError("initializer must be a callable")
         if not (python or sys.executable):
@@ -707,7 +715,7 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
             "python": python or sys.executable, "flags": subprocess._args_from_interpreter_flags(),
             "initializer": initializer, "max_tasks_per_child": max_tasks_per_child, "progress": progress,
             "share_files": share_files, "share_environment": bool(share_environment), "time_limit": time_limit,
-            "memory_limit": memory_limit})
+            "memory_limit": memory_limit, "python_lines": python_lines})
         # Threads end when nobody can submit any more.
         weakref.finalize(self, self._crew.tasks.put, None).atexit = False
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """What Python lines for debuggers cost: lines.py [PYTHON]... (default: the tests' own; rounds: ROUNDS, 5).
 
-Programs run in turn under the plain interpreter and under `gorgon run --python-lines=on`: without a
-breakpoint, with one in a function that is called before the measurement only, and with one that is
-not hit in the function that is measured. A figure is processor time beside the plain interpreter's."""
+Programs run in turn under `gorgon run` with and without Python lines: without a debugger, and with
+gdb and a breakpoint in a function that is called before the measurement only, or one that is not
+hit in the function that is measured. A figure is processor time beside that without lines."""
 
 import os
 import statistics
@@ -54,14 +54,12 @@ start = time.thread_time()
 work(size)
 print("took", time.thread_time() - start)
 '''
-STATES = ("plain", "off", "no breakpoint", "cold", "elsewhere")
+STATES = ("off", "auto", "no breakpoint", "cold", "elsewhere")
 
 
 def seconds(path, state, work, python):
-    command = [python, path, work]
-    if state != "plain":
-        mode = "off" if state == "off" else "on"
-        command = [harness.GORGON, "run", f"--python-lines={mode}", f"--python={python}", path, work]
+    mode = state if state in ("off", "auto") else "on"
+    command = [harness.GORGON, "run", f"--python-lines={mode}", f"--python={python}", path, work]
     if state in ("cold", "elsewhere"):
         line = harness.source_line(path, f"# {'cold' if state == 'cold' else work}")
         out = harness.gdb([f"break {os.path.basename(path)}:{line}", "run", "continue"], *command)
@@ -84,8 +82,8 @@ def main():
                 for _ in range(rounds):
                     for state in STATES:
                         taken[state].append(seconds(path, state, work, python))
-                plain = statistics.median(taken["off"])
-                print(os.path.basename(python), work, *(f"{state} {statistics.median(taken[state]) / plain:.2f}" for state in STATES[1:]),
+                without = statistics.median(taken["off"])
+                print(os.path.basename(python), work, *(f"{state} {statistics.median(taken[state]) / without:.2f}" for state in STATES[1:]),
                       sep=", ", flush=True)
 
 

@@ -60,6 +60,25 @@ class HostPython(unittest.TestCase):
         self.assertIn(f"#0  time_sleep from {harness.SONAME} [interp {number}] (", first)
         self.assertRegex(first, r"(?m)^\d+ namespaces?, \d+ objects: consistent\.$")
 
+    @unittest.skipUnless(harness.VERSION in ("3.11", "3.12", "3.13") and os.uname().machine == "x86_64",
+                         "Python lines are for CPython 3.11 to 3.13 on x86-64")
+    def test_python_lines(self):
+        """gdb without scripts stops at lines of a module that calls import, once it is asked for."""
+        with open(os.path.join(self.site, "priced.py"), "w") as file:
+            file.write("def price(n):\n    return n * 2\n")
+        program = os.path.join(self.site, "lines.py")
+        with open(program, "w") as file:
+            file.write("import sys\nfrom gorgon import InterpreterPoolExecutor\ndef call(n):\n    import priced\n    return priced.price(n)\n"
+                       "with InterpreterPoolExecutor(1, python_lines=sys.argv[1]) as pool:\n    print([pool.submit(call, n).result() for n in (1, 2)])\n")
+        for lines, hit in (("on", ["1", "2"]), ("auto", ["1", "2"]), ("off", [])):
+            with self.subTest(lines=lines):
+                output = harness.gdb([f"set environment PYTHONPATH {self.site}", "break priced.py:2", "commands", "continue", "end", "run"],
+                                     harness.PYTHON3, program, lines)
+                self.assertEqual(re.findall(r'hit Breakpoint 1, priced\.price \(n=0x\w+ "(\d)"\) at ', output), hit, output)
+                self.assertIn("\n[2, 4]\n", output)
+        refused = harness.run(harness.PYTHON3, program, "maybe", env=dict(os.environ, PYTHONPATH=self.site))
+        self.assertIn("ValueError: python_lines must be one of off, on, auto, found 'maybe'\n", refused.stderr)
+
     @session.needs_frames_of_helper
     def test_python_frames_of_both_are_in_one_backtrace(self):
         for part in self.output.split("first\n")[1].split("second\n"):

@@ -30,7 +30,7 @@ static unsigned default_minor(void)
 }
 
 // The number of symfiles that an interpreter has after it has run a module's file twice.
-static size_t symfiles_of(bool lines)
+static size_t symfiles_of(enum gorgon_python_lines lines)
 {
 	const struct gorgon_ns_opts ns = {.size = sizeof(ns), .debug = GORGON_DEBUG_FULL};
 	const struct gorgon_interp_opts opts = {
@@ -59,20 +59,27 @@ static void lines_come_and_go_with_the_interpreter(void **state)
 	(void)state;
 	if (!supported(default_minor()))
 		skip();
-	without = symfiles_of(false);
-	for (int i = 0; i < 3; i++)
-		assert_int_equal(symfiles_of(true), without + 3); // the code, and the file twice
+	without = symfiles_of(GORGON_PYTHON_LINES_OFF);
+	for (int i = 0; i < 4; i++) // the code, and the file twice
+		assert_int_equal(symfiles_of(i % 2 ? GORGON_PYTHON_LINES_AUTO : GORGON_PYTHON_LINES_ON),
+				 without + 3);
 }
 
 static void lines_are_refused_where_they_are_not_known(void **state)
 {
-	const struct gorgon_interp_opts opts = {
-		.size = sizeof(opts), .isolate = GORGON_ISOLATE_COPY, .python_lines = true};
+	struct gorgon_interp_opts opts = {
+		.size = sizeof(opts), .isolate = GORGON_ISOLATE_COPY, .python_lines = GORGON_PYTHON_LINES_ON};
 	struct gorgon_interp *interp;
 
 	(void)state;
 	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_UNSUPPORTED,
 		     "python_lines: ");
+	opts.python_lines = GORGON_PYTHON_LINES_AUTO;
+	assert_ok(gorgon_interp_create(&opts, &interp));
+	destroy(interp);
+	opts.python_lines = GORGON_PYTHON_LINES_AUTO + 1;
+	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_ARGUMENT,
+		     "gorgon_interp_opts: python_lines is 3, expected 0 to 2");
 }
 
 int main(void)

@@ -87,7 +87,7 @@ class Programs(unittest.TestCase):
             path = os.path.join(folder, "program.py")
             with open(path, "w") as file:
                 file.write(PROGRAM)
-            for mode in ("off", "on"):
+            for mode in ("off", "on", "auto"):
                 with self.subTest(mode=mode):
                     done = harness.run(harness.GORGON, "run", "-n", 3, f"--python-lines={mode}", f"--python={harness.PYTHON}", "-W", "ignore", path)
                     self.assertEqual([done.returncode, done.stdout], [0, 3 * "fine\n"], done.stderr)
@@ -96,7 +96,7 @@ class Programs(unittest.TestCase):
 class Refused(unittest.TestCase):
     def test_word(self):
         done = harness.run(harness.GORGON, "run", "--python-lines=maybe", "-c", "")
-        self.assertIn("--python-lines maybe: expected on or off", done.stderr)
+        self.assertIn("--python-lines maybe: expected auto, on or off", done.stderr)
         self.assertNotEqual(done.returncode, 0)
 
     @unittest.skipUnless(os.uname().machine == "x86_64", "another line elsewhere")
@@ -104,6 +104,8 @@ class Refused(unittest.TestCase):
         done = harness.run(harness.GORGON, "run", "--python-lines=on", "--isolate=copy", "-c", "print('ran')")
         self.assertRegex(done.stderr, "python_lines: (not with isolation by copy, only by the loader|CPython 3)")
         self.assertEqual(done.stdout, "")
+        done = harness.run(harness.GORGON, "run", "--python-lines=auto", "--isolate=copy", "-c", "print('ran')")
+        self.assertEqual(["ran\n", ""], [done.stdout, done.stderr])
 
 
 if __name__ == "__main__":
