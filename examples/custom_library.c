@@ -30,12 +30,12 @@ void host_log(const char *expression)
 }
 
 static struct gorgon_table_entry table[] = {{"host_log", (void *)host_log}, {NULL, NULL}};
-static const struct gorgon_provider provider = {.find = gorgon_table_find, .ctx = table};
 
 static void run(const char *which, const char *program, const char *library)
 {
 	struct gorgon_ns_opts ns_opts = {.size = sizeof(ns_opts)};
 	struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = &ns_opts};
+	struct gorgon_provider provider = gorgon_provider_table(table);
 	bool (*evaluate)(const char *, char *, size_t);
 	struct gorgon_interp *interp;
 	struct gorgon_object *object;
@@ -45,7 +45,7 @@ static void run(const char *which, const char *program, const char *library)
 	check(gorgon_interp_create(&opts, &interp));
 	check(gorgon_interp_start(interp, NULL));
 	check(gorgon_interp_run_string(interp, program, NULL));
-	check(gorgon_object_open(gorgon_interp_ns(interp), library, 0, &object));
+	check(gorgon_object_open(gorgon_interp_ns(interp), library, NULL, &object));
 	evaluate = (bool (*)(const char *, char *, size_t))gorgon_object_find_symbol(
 		object, "runner_evaluate", NULL);
 	evaluate("name", name, sizeof(name));

@@ -89,7 +89,7 @@ static void end(struct customer *customer)
 	check(gorgon_interp_get_stats(customer->interp, &stats));
 	fprintf(stderr, "%s: %lu ms of processor time, %lu KiB\n", customer->name, (unsigned long)(stats.total_cpu_ns / 1000000),
 		(unsigned long)((stats.heap_bytes + stats.mapped_bytes + stats.extension_bytes + stats.block_bytes) / 1024));
-	gorgon_error_destroy(gorgon_interp_stop(customer->interp, 500));
+	gorgon_error_destroy(gorgon_interp_stop_within(customer->interp, 500));
 	gorgon_error_destroy(gorgon_interp_destroy(customer->interp)); // GORGON_ERROR_BUSY: threads of it are parked; it stays
 	gorgon_value_deinit(&customer->result);
 	gorgon_error_destroy(customer->err);

@@ -35,7 +35,7 @@ int main(void)
 		{"getpid", (void *)no_pid},
 		{NULL, NULL},
 	};
-	struct gorgon_provider provider = {.find = gorgon_table_find, .ctx = table};
+	struct gorgon_provider provider = gorgon_provider_table(table);
 	struct gorgon_ns_opts ns_opts = {.size = sizeof(ns_opts)};
 	struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = &ns_opts};
 	struct gorgon_interp *interp;

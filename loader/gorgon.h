@@ -56,7 +56,6 @@
 #include "gorgon/faults.h"
 #include "gorgon/inspection.h"
 #include "gorgon/pools.h"
-#include "gorgon/module.h"
 #include "gorgon/arrays.h"
 
 #endif

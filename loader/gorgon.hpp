@@ -444,7 +444,7 @@ inline value from_c(const gorgon_value &from)
 	case GORGON_VALUE_ARRAY:
 		return array(gorgon_array_retain(from.array));
 	case GORGON_VALUE_OBJECT:
-		return object(gorgon_pyobject_hold(from.object));
+		return object(gorgon_pyobject_retain(from.object));
 	default:
 		return nullptr;
 	}
@@ -518,12 +518,23 @@ public:
 		interp_.reset(made);
 		check(gorgon_interp_start(made, start_opts));
 	}
-	/** Stop and destroy it: as gorgon_interp_stop() with this limit says. */
-	void close(int timeout_ms = 0)
+	/** Stop and destroy it: as gorgon_interp_stop() says. */
+	void close()
 	{
-		check(gorgon_interp_stop(interp_.get(), timeout_ms));
-		check(gorgon_interp_destroy(interp_.get()));
-		interp_.release();
+		check(gorgon_interp_stop(interp_.get()));
+		unload();
+	}
+	/** As gorgon_interp_try_stop(). */
+	void try_close()
+	{
+		check(gorgon_interp_try_stop(interp_.get()));
+		unload();
+	}
+	/** As gorgon_interp_stop_within(). */
+	void close_within(unsigned limit_ms)
+	{
+		check(gorgon_interp_stop_within(interp_.get(), limit_ms));
+		unload();
 	}
 	/** The interpreter of the C interface; it stays this object's. */
 	gorgon_interp *get() const
@@ -613,6 +624,11 @@ public:
 	}
 
 private:
+	void unload()
+	{
+		check(gorgon_interp_destroy(interp_.get()));
+		interp_.release();
+	}
 	struct destroy {
 		void operator()(gorgon_interp *interp) const
 		{
@@ -726,7 +742,7 @@ public:
 	{
 		gorgon_object *opened;
 
-		check(gorgon_object_open_with(gorgon_interp_ns(interp.get()), path.c_str(), opts, &opened));
+		check(gorgon_object_open(gorgon_interp_ns(interp.get()), path.c_str(), opts, &opened));
 		object_.reset(opened);
 	}
 	/** nullptr when it has none. */
@@ -753,7 +769,7 @@ public:
 	provider(std::initializer_list<gorgon_table_entry> entries) : table_(entries)
 	{
 		table_.push_back({nullptr, nullptr});
-		provider_ = {gorgon_table_find, table_.data(), nullptr};
+		provider_ = gorgon_provider_table(table_.data());
 	}
 	provider(const provider &) = delete;
 	/** For struct gorgon_ns_opts. */

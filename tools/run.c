@@ -242,6 +242,7 @@ static int append_option(struct run *run, int key, const char *value)
 
 static int parse_option(int key, char *arg, struct argp_state *state)
 {
+	struct gorgon_keep_opts keep = GORGON_KEEP_DEFAULTS;
 	struct run *run = state->input;
 
 	switch (key) {
@@ -287,7 +288,8 @@ static int parse_option(int key, char *arg, struct argp_state *state)
 		run->program.end = GORGON_END_QUICK;
 		return 0;
 	case OPT_NO_IMPORT_CACHE:
-		gorgon_keep_imports(0);
+		keep.import_bytes = 0;
+		gorgon_error_destroy(gorgon_keep(&keep)); // its size is right
 		return 0;
 	case OPT_MEMORY_LIMIT:
 		if (!parse_size(arg, &run->program.memory_limit))

@@ -84,7 +84,7 @@ func (i *interpreter) call(function string, argument int64) (int64, string) {
 
 // Calls that still run when half of the ten seconds have passed are interrupted; later calls are refused.
 func (i *interpreter) replace() {
-	expect("", text(C.gorgon_interp_stop(i.handle, 10000)))
+	expect("", text(C.gorgon_interp_stop_within(i.handle, 10000)))
 	i.Lock()
 	defer i.Unlock()
 	expect("", text(C.gorgon_interp_destroy(i.handle)))

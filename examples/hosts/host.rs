@@ -10,7 +10,7 @@
 //
 // docs/embedding.md has the rules for hosts in Rust.
 use std::ffi::{c_void, CStr, CString};
-use std::os::raw::{c_char, c_int};
+use std::os::raw::{c_char, c_int, c_uint};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::RwLock;
 use std::time::{Duration, Instant};
@@ -51,7 +51,7 @@ extern "C" {
     fn gorgon_interp_start(interp: Handle, opts: *const c_void) -> Error;
     fn gorgon_interp_run_file(interp: Handle, path: *const c_char) -> Error;
     fn gorgon_interp_interrupt(interp: Handle) -> Error;
-    fn gorgon_interp_stop(interp: Handle, timeout_ms: c_int) -> Error;
+    fn gorgon_interp_stop_within(interp: Handle, limit_ms: c_uint) -> Error;
     fn gorgon_interp_destroy(interp: Handle) -> Error;
     fn gorgon_interp_call(interp: Handle, module: *const c_char, function: *const c_char, args: *const Value,
                           kwargs: *const Value, ret: *mut Value) -> Error;
@@ -101,7 +101,7 @@ impl Interpreter {
 
     // Calls that still run when half of the ten seconds have passed are interrupted; later calls are refused.
     fn replace(&self) {
-        check(unsafe { gorgon_interp_stop(*self.0.read().unwrap(), 10000) }).unwrap();
+        check(unsafe { gorgon_interp_stop_within(*self.0.read().unwrap(), 10000) }).unwrap();
         let mut handle = self.0.write().unwrap();
         check(unsafe { gorgon_interp_destroy(*handle) }).unwrap();
         *handle = begin().unwrap();

@@ -53,7 +53,7 @@ JNIEXPORT void JNICALL Java_Host_interrupt(JNIEnv *env, jclass class, jlong inte
 JNIEXPORT void JNICALL Java_Host_stop(JNIEnv *env, jclass class, jlong interp, jint timeout)
 {
 	(void)class;
-	throw(env, gorgon_interp_stop((struct gorgon_interp *)interp, timeout));
+	throw(env, gorgon_interp_stop_within((struct gorgon_interp *)interp, (unsigned)timeout));
 }
 
 JNIEXPORT void JNICALL Java_Host_destroy(JNIEnv *env, jclass class, jlong interp)

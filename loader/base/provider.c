@@ -26,7 +26,7 @@ void gorgon_provider_close(const struct gorgon_provider *provider)
 		provider->close(provider->ctx);
 }
 
-bool gorgon_table_find(void *ctx, const char *name, const char *version, void **addr)
+static bool table_find(void *ctx, const char *name, const char *version, void **addr)
 {
 	const struct gorgon_table_entry *entry = ctx;
 
@@ -40,7 +40,12 @@ bool gorgon_table_find(void *ctx, const char *name, const char *version, void **
 	return false;
 }
 
-bool gorgon_tls_table_find(void *ctx, const char *name, const char *version, void **addr)
+struct gorgon_provider gorgon_provider_table(const struct gorgon_table_entry *entries)
+{
+	return (struct gorgon_provider){.find = table_find, .ctx = (void *)entries};
+}
+
+static bool tls_table_find(void *ctx, const char *name, const char *version, void **addr)
 {
 	const struct gorgon_tls_table_entry *entry = ctx;
 
@@ -54,7 +59,12 @@ bool gorgon_tls_table_find(void *ctx, const char *name, const char *version, voi
 	return false;
 }
 
-bool gorgon_handle_find(void *ctx, const char *name, const char *version, void **addr)
+struct gorgon_provider gorgon_provider_tls_table(const struct gorgon_tls_table_entry *entries)
+{
+	return (struct gorgon_provider){.find = tls_table_find, .ctx = (void *)entries};
+}
+
+static bool handle_find(void *ctx, const char *name, const char *version, void **addr)
 {
 	void *found = version ? dlvsym(ctx, name, version) : dlsym(ctx, name);
 
@@ -65,12 +75,17 @@ bool gorgon_handle_find(void *ctx, const char *name, const char *version, void *
 	return found;
 }
 
-void gorgon_handle_close(void *ctx)
+static void handle_close(void *ctx)
 {
 	dlclose(ctx);
 }
 
-bool gorgon_chain_find(void *ctx, const char *name, const char *version, void **addr)
+struct gorgon_provider gorgon_provider_handle(void *handle, bool takes)
+{
+	return (struct gorgon_provider){handle_find, handle, takes ? handle_close : NULL};
+}
+
+static bool chain_find(void *ctx, const char *name, const char *version, void **addr)
 {
 	const struct gorgon_provider *provider = ctx;
 
@@ -80,7 +95,7 @@ bool gorgon_chain_find(void *ctx, const char *name, const char *version, void **
 	return false;
 }
 
-void gorgon_chain_close(void *ctx)
+static void chain_close(void *ctx)
 {
 	const struct gorgon_provider *first = ctx, *provider = first;
 
@@ -88,4 +103,9 @@ void gorgon_chain_close(void *ctx)
 		provider++;
 	while (provider-- != first)
 		gorgon_provider_close(provider);
+}
+
+struct gorgon_provider gorgon_provider_chain(const struct gorgon_provider *providers, bool takes)
+{
+	return (struct gorgon_provider){chain_find, (void *)providers, takes ? chain_close : NULL};
 }

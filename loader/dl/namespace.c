@@ -253,9 +253,8 @@ struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 	return NULL;
 }
 
-struct gorgon_error *gorgon_object_open_with(struct gorgon_ns *ns, const char *path,
-					     const struct gorgon_open_opts *opts,
-					     struct gorgon_object **ret)
+struct gorgon_error *gorgon_object_open(struct gorgon_ns *ns, const char *path,
+					const struct gorgon_open_opts *opts, struct gorgon_object **ret)
 {
 	struct jitreg_prepared *prepared;
 	struct gorgon_open_opts given;
@@ -282,14 +281,6 @@ struct gorgon_error *gorgon_object_open_with(struct gorgon_ns *ns, const char *p
 	err = gorgon_ns_load(ns, path, NULL, &given, ret);
 	gorgon_debug_mode_unlock(prepared);
 	return err;
-}
-
-struct gorgon_error *gorgon_object_open(struct gorgon_ns *ns, const char *path, unsigned flags,
-					struct gorgon_object **ret)
-{
-	struct gorgon_open_opts opts = {.size = sizeof(opts), .flags = flags};
-
-	return gorgon_object_open_with(ns, path, &opts, ret);
 }
 
 void gorgon_object_close(struct gorgon_object *object)

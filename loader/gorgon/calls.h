@@ -24,7 +24,7 @@ extern "C" {
  * On a thread other than the main one Python's thread-local variables live for one call.
  *
  * Every call returns these errors: GORGON_ERROR_BUSY (the interpreter is not started), GORGON_ERROR_ABANDONED
- * (gorgon_interp_stop() has abandoned it, perhaps during the call),
+ * (gorgon_interp_stop_within() has abandoned it, perhaps during the call),
  * GORGON_ERROR_EXCEPTION (Python code raised; sys.exit() raises SystemExit, an interrupt
  * KeyboardInterrupt), GORGON_ERROR_PYTHON (its code has called the C function exit(): the host
  * goes on, the interpreter has ended and can only be destroyed). After an exception the

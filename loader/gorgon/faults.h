@@ -52,7 +52,7 @@ struct gorgon_fault_opts {
 	void *ctx; /**< passed to @c report */
 	/**
 	 * At the host's own risk: survive faults of interpreters' code. After the report the interpreter is abandoned, as
-	 * gorgon_interp_stop() says, and the thread leaves its code for good: a call of the host returns
+	 * gorgon_interp_stop_within() says, and the thread leaves its code for good: a call of the host returns
 	 * GORGON_ERROR_ABANDONED, with the first line of the report; a thread of the program is parked.
 	 *
 	 * What the code has destroyed before the fault nobody knows: memory is one for the process. A fault is not survived, but

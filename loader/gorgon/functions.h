@@ -44,7 +44,7 @@ struct gorgon_function_opts {
 	 * Called on whatever thread of the interpreter calls the function, by several threads at
 	 * once if they do, without the GIL: it may block, and may call this interpreter or
 	 * another. What is no plain value in the arguments is a GORGON_VALUE_OBJECT; a function
-	 * that keeps such an object holds it (gorgon_pyobject_hold()). The call's arguments, with
+	 * that keeps such an object holds it (gorgon_pyobject_retain()). The call's arguments, with
 	 * their arrays, which are copies, live until the function returns.
 	 *
 	 * @param ctx     As in the options.

@@ -95,7 +95,7 @@ struct gorgon_interp_stats {
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_interp_get_stats(struct gorgon_interp *interp, struct gorgon_interp_stats *ret);
 
-/** Interpreters that were abandoned; see gorgon_interp_stop(). */
+/** Interpreters that were abandoned; see gorgon_interp_stop_within(). */
 struct gorgon_abandoned_stats {
 	size_t size;	       /**< sizeof(struct gorgon_abandoned_stats), set by the caller */
 	uint64_t count;	       /**< abandoned interpreters that are still there */

@@ -128,8 +128,14 @@ struct gorgon_interp_opts {
 	enum gorgon_isolate isolate;
 	enum gorgon_files files; /**< whose descriptors it has */
 	enum gorgon_end end;     /**< how its Python ends */
-	/** As @c memory_limit of struct gorgon_start_opts, for programs of gorgon_interp_main(), too, from
-	 * the end of Python's start on. */
+	/**
+	 * Bytes that the interpreter may hold: heap_bytes, mapped_bytes, extension_bytes and block_bytes of
+	 * struct gorgon_interp_stats together. 0 for no limit. When the limit is passed, the main
+	 * thread collects garbage before its next bytecode, also if the program has switched the collector
+	 * off, and raises MemoryError if that did
+	 * not help. Allocations that would pass the limit by more than a quarter fail, on all
+	 * threads. Other interpreters do not notice. Counted from the end of Python's start on.
+	 */
 	uint64_t memory_limit;
 	/** Bytes beyond which allocations fail, on all threads. 0 for a quarter more than the limit. Less than the
 	 * limit, or without one, is GORGON_ERROR_ARGUMENT. */
@@ -149,7 +155,7 @@ struct gorgon_interp_opts {
 	 */
 	uint64_t cpu_limit_ms;
 	/**
-	 * Milliseconds beyond which the interpreter is stopped, as by gorgon_interp_stop() with a second of time: what runs is
+	 * Milliseconds beyond which the interpreter is stopped, as by gorgon_interp_stop_within() with a second: what runs is
 	 * interrupted, calls after its end return GORGON_ERROR_BUSY with the reason, and what does not end is abandoned. A program of
 	 * gorgon_interp_main() is interrupted every 50 ms for a second, and then abandoned: the call returns GORGON_ERROR_ABANDONED, unless
 	 * the program's main thread is in C code that does not come back to Python. 0 for a quarter more than the limit. Less than
@@ -223,16 +229,6 @@ struct gorgon_start_opts {
 	bool ignore_environment; /**< As `-E`: PYTHONPATH and the like play no part. */
 	bool no_site;		 /**< As `-S`: the module `site` is not imported. */
 	/**
-	 * Bytes that the interpreter may hold: heap_bytes, mapped_bytes, extension_bytes and block_bytes of
-	 * struct gorgon_interp_stats together. 0 for no limit. When the limit is passed, the main
-	 * thread collects garbage before its next bytecode, also if the program has switched the collector
-	 * off, and raises MemoryError if that did
-	 * not help. Allocations that would pass the limit by more than a quarter fail, on all
-	 * threads. Other interpreters do not notice. 0
-	 * also means: as @c memory_limit of struct gorgon_interp_opts says.
-	 */
-	uint64_t memory_limit;
-	/**
 	 * Called with the value that a program gives to gorgon.progress(), on the program's thread,
 	 * without its GIL; @c value lives during the call, and its arrays are copies. When it
 	 * returns true, progress() returns True; when it returns false, the program is to stop, and
@@ -271,10 +267,26 @@ gorgon_interp_start(struct gorgon_interp *interp, const struct gorgon_start_opts
  * Finalise a started interpreter as python3 does at its end: join its non-daemon threads, run
  * the functions of atexit. New calls are refused from the beginning of this call on.
  *
- * Without a limit (0, -1) the calling thread does that, and it takes as long as the program likes. It is best called on the
- * thread that started the interpreter. On another thread it works, too: atexit functions then run there.
+ * Calls of other threads are waited for. The calling thread finalises, and it takes as long as the program likes. It is best
+ * called on the thread that started the interpreter. On another thread it works, too: atexit functions then run there.
  *
- * With a limit this returns within it, plus 100 ms, whatever the program has started; later only where other work keeps the
+ * @return GORGON_ERROR_BUSY: it is not started, or this was called from inside it; nothing has changed.
+ *         GORGON_ERROR_ABANDONED: it was abandoned before.
+ *         GORGON_ERROR_PYTHON: its code called exit() at the end; it has ended. Since 0.1.
+ */
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_interp_stop(struct gorgon_interp *interp);
+
+/**
+ * gorgon_interp_stop(), unless calls of other threads run.
+ *
+ * @return as that, and GORGON_ERROR_BUSY: calls were running; nothing has changed, and calls are accepted again. Since 1.0.
+ */
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_interp_try_stop(struct gorgon_interp *interp);
+
+/**
+ * gorgon_interp_stop() with a limit of time. New calls are refused from the beginning of this call on.
+ *
+ * This returns within the limit, plus 100 ms, whatever the program has started; later only where other work keeps the
  * processors busy: time in which a thread of the program, or the calling one, is ready and gets no processor does not count, unless
  * the program itself is what runs then. The limit grows to twenty times of what it was at most. A thread of the library finalises,
  * on which atexit functions run; to Python it is the main thread. Calls and the program's threads have half of the time to end
@@ -292,21 +304,20 @@ gorgon_interp_start(struct gorgon_interp *interp, const struct gorgon_start_opts
  * - debuggers and gorgon-symdump show it as "abandoned". The library stays mapped for good. exit() of the host and fork() work as
  *   without; a process that ends by pthread_exit() of its main thread waits for parked threads.
  *
- * @param timeout_ms  0: if calls of other threads run, nothing happens. -1: wait for them. Otherwise the limit in
- *                    milliseconds. With another isolation than GORGON_ISOLATE_LOADER it is how long to wait for calls.
- * @return GORGON_ERROR_BUSY: it is not started, this was called from inside it, or, without a limit, calls were
- *         running; nothing has changed, and calls are accepted again.
+ * @param limit_ms  In milliseconds. With another isolation than GORGON_ISOLATE_LOADER it is how long to wait for calls, and nothing is
+ *                  abandoned.
+ * @return GORGON_ERROR_BUSY: it is not started, or this was called from inside it; nothing has changed.
  *         GORGON_ERROR_ABANDONED: it was abandoned, now or before.
  *         GORGON_ERROR_OS: no thread could be made; nothing has changed.
- *         GORGON_ERROR_PYTHON: its code called exit() at the end; it has ended. Since 0.1, the limit since 1.0.
+ *         GORGON_ERROR_PYTHON: its code called exit() at the end; it has ended. Since 1.0.
  */
-GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_interp_stop(struct gorgon_interp *interp,
-								     int timeout_ms);
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *
+gorgon_interp_stop_within(struct gorgon_interp *interp, unsigned limit_ms);
 
 /**
  * Unload the interpreter's namespace and free everything. A started interpreter is stopped first,
- * as gorgon_interp_stop() with a time of 0 does; to wait for calls of other threads, call that
- * function before. Debuggers drop its breakpoint locations. NULL is ignored.
+ * as gorgon_interp_try_stop() does; to wait for calls of other threads, call gorgon_interp_stop()
+ * before. Debuggers drop its breakpoint locations. NULL is ignored.
  * The signal SIGURG wakes up daemon threads of the program that are in a blocking call; they end then.
  *
  * Of an abandoned interpreter the memory is given back without running any of its code, when no call and no thread of
@@ -314,7 +325,7 @@ GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_interp_stop(struct gorg
  *
  * In a child that the host forks an idle interpreter goes on as in the parent. One in which other threads were, its own or
  * those of calls, can be called while none of them had the GIL; otherwise a call returns GORGON_ERROR_ABANDONED within
- * 100 ms. Such an interpreter is abandoned by gorgon_interp_stop(), and this function gives its memory back.
+ * 100 ms. Such an interpreter is abandoned by gorgon_interp_stop_within(), and this function gives its memory back.
  *
  * @return GORGON_ERROR_BUSY while its program, calls, or threads that its libraries
  *         started still run, parked ones included; see gorgon_ns_destroy(). The call may be repeated.

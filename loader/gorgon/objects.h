@@ -24,41 +24,7 @@ enum gorgon_open_flags {
 	GORGON_OPEN_DEEPBIND = 2,
 };
 
-/**
- * Load an ELF shared object and its private dependencies into a namespace.
- *
- * The steps are one transaction: read and validate, map, relocate, protect,
- * register with the debugger, commit; then constructors run, dependencies
- * first (gABI chapter 5, "Initialization and Termination Functions").
- *
- * @param      ns     Owner of what is mapped. Borrowed.
- * @param      path   File name; one without a slash is searched as ld.so(8) says.
- * @param      flags  enum gorgon_open_flags.
- * @param[out] ret    Valid until gorgon_object_close() or gorgon_ns_destroy().
- *                    An object that is loaded already is returned again and
- *                    counted.
- *
- * @return GORGON_ERROR_OS           the file cannot be opened or mapped
- *         GORGON_ERROR_FORMAT       not an ELF shared object, or malformed
- *         GORGON_ERROR_MACHINE      wrong class, byte order or machine
- *         GORGON_ERROR_MISSING      a dependency was not found
- *         GORGON_ERROR_ARGUMENT     an unknown flag; a dependency is shared by option and
- *                                   needs a private library
- *         GORGON_ERROR_UNRESOLVED   a symbol was not found: symbol, version, referrer
- *         GORGON_ERROR_UNSUPPORTED  a relocation or TLS model that is not loadable here;
- *                                   a library to be shared that needs a libpython; a
- *                                   namespace that the loader does not isolate (enum
- *                                   gorgon_isolate)
- *
- * Constructors run on the calling thread, outside the lock, and may open
- * further objects. An attached debugger has been told of every object before
- * the first constructor runs. Since 0.1.
- */
-GORGON_API GORGON_MUST_CHECK struct gorgon_error *
-gorgon_object_open(struct gorgon_ns *ns, const char *path, unsigned flags,
-		   struct gorgon_object **ret);
-
-/** Options of gorgon_object_open_with(). */
+/** Options of gorgon_object_open(). */
 struct gorgon_open_opts {
 	size_t size;	/**< sizeof(struct gorgon_open_opts) */
 	unsigned flags; /**< enum gorgon_open_flags */
@@ -79,18 +45,42 @@ struct gorgon_open_opts {
 };
 
 /**
- * gorgon_object_open() with options. They hold for what this call loads: the object, and those of
- * its private dependencies that are not loaded yet. Objects that are there already stay as they
- * are, and objects that the loaded code opens itself, then or later, are loaded without these
- * options.
+ * Load an ELF shared object and its private dependencies into a namespace.
  *
- * @param opts  NULL for defaults. Not used after the call.
- * @return every error of gorgon_object_open(), and GORGON_ERROR_ARGUMENT (options of a wrong size,
- *         an object of another namespace in @c search). Since 0.1.
+ * The steps are one transaction: read and validate, map, relocate, protect,
+ * register with the debugger, commit; then constructors run, dependencies
+ * first (gABI chapter 5, "Initialization and Termination Functions").
+ *
+ * @param      ns     Owner of what is mapped. Borrowed.
+ * @param      path   File name; one without a slash is searched as ld.so(8) says.
+ * @param      opts   NULL for defaults. They hold for what this call loads: the object, and those
+ *                    of its private dependencies that are not loaded yet. Objects that are there
+ *                    already stay as they are, and objects that the loaded code opens itself, then
+ *                    or later, are loaded without these options. Not used after the call.
+ * @param[out] ret    Valid until gorgon_object_close() or gorgon_ns_destroy().
+ *                    An object that is loaded already is returned again and
+ *                    counted.
+ *
+ * @return GORGON_ERROR_OS           the file cannot be opened or mapped
+ *         GORGON_ERROR_FORMAT       not an ELF shared object, or malformed
+ *         GORGON_ERROR_MACHINE      wrong class, byte order or machine
+ *         GORGON_ERROR_MISSING      a dependency was not found
+ *         GORGON_ERROR_ARGUMENT     options of a wrong size, an unknown flag, an object of
+ *                                   another namespace in @c search; a dependency is shared by
+ *                                   option and needs a private library
+ *         GORGON_ERROR_UNRESOLVED   a symbol was not found: symbol, version, referrer
+ *         GORGON_ERROR_UNSUPPORTED  a relocation or TLS model that is not loadable here;
+ *                                   a library to be shared that needs a libpython; a
+ *                                   namespace that the loader does not isolate (enum
+ *                                   gorgon_isolate)
+ *
+ * Constructors run on the calling thread, outside the lock, and may open
+ * further objects. An attached debugger has been told of every object before
+ * the first constructor runs. Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
-gorgon_object_open_with(struct gorgon_ns *ns, const char *path,
-			const struct gorgon_open_opts *opts, struct gorgon_object **ret);
+gorgon_object_open(struct gorgon_ns *ns, const char *path, const struct gorgon_open_opts *opts,
+		   struct gorgon_object **ret);
 
 /**
  * Undo one gorgon_object_open() of this object; not NULL. The last call finalises and unmaps the

@@ -32,9 +32,9 @@ struct gorgon_pool_opts {
 	/**
 	 * How long a job may run, in milliseconds; 0 for no limit. A late job is interrupted again and again, as
 	 * gorgon_job_cancel() does, and ends with KeyboardInterrupt. After 500 ms more its interpreter is abandoned, as
-	 * gorgon_interp_stop() says, and replaced; the job ends with GORGON_ERROR_ABANDONED, which names what it was doing, after 200
+	 * gorgon_interp_stop_within() says, and replaced; the job ends with GORGON_ERROR_ABANDONED, which names what it was doing, after 200
 	 * ms more at the latest. Interpreters are stopped with a limit of 500 ms then. On a busy machine these 500 ms are longer, as
-	 * the limit of gorgon_interp_stop(). Only with GORGON_ISOLATE_LOADER.
+	 * the limit of gorgon_interp_stop_within(). Only with GORGON_ISOLATE_LOADER.
 	 */
 	unsigned job_limit_ms;
 };

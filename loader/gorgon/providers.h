@@ -50,54 +50,44 @@ GORGON_API void *gorgon_provider_find_symbol(const struct gorgon_provider *provi
  */
 GORGON_API void gorgon_provider_close(const struct gorgon_provider *provider);
 
-/** A name and its address, for gorgon_table_find(). */
+/** A name and its address, for gorgon_provider_table(). */
 struct gorgon_table_entry {
 	const char *name; /**< NULL after the last */
 	void *addr;       /**< what the name means */
 };
 
 /**
- * The @c find of a provider that is a table: its @c ctx is an array of struct
- * gorgon_table_entry, which ends with a NULL name. Versions play no part. Since 0.1.
+ * A provider that is a table: an array that ends with a NULL name, and lives as long as the provider is used. Versions play no
+ * part. Since 1.0.
  */
-GORGON_API bool gorgon_table_find(void *ctx, const char *name, const char *version, void **addr);
+GORGON_API struct gorgon_provider gorgon_provider_table(const struct gorgon_table_entry *entries);
 
-/** A thread-local variable of the host, for gorgon_tls_table_find(). */
+/** A thread-local variable of the host, for gorgon_provider_tls_table(). */
 struct gorgon_tls_table_entry {
 	const char *name;   /**< NULL after the last */
 	void *(*addr)(void); /**< returns the address of the calling thread's variable */
 };
 
-/**
- * The @c find of a provider that is a table of thread-local variables: its @c ctx is an array
- * of struct gorgon_tls_table_entry, which ends with a NULL name. Since 0.1.
- */
-GORGON_API bool gorgon_tls_table_find(void *ctx, const char *name, const char *version,
-				      void **addr);
+/** A provider that is a table of thread-local variables, as gorgon_provider_table(). Since 1.0. */
+GORGON_API struct gorgon_provider
+gorgon_provider_tls_table(const struct gorgon_tls_table_entry *entries);
 
 /**
- * The @c find of a provider that is a library of the system's: its @c ctx is a handle of
- * dlopen(3), which must be open as long as the provider is used. The library's dependencies
- * are asked, too, as dlsym(3) does. Its thread-local variables are found like its functions;
- * code that refers to one as initial-exec can be loaded only if the library was there when the
- * program started.
+ * A provider that is a library of the system's: a handle of dlopen(3), which must be open as long as the provider is used. The
+ * library's dependencies are asked, too, as dlsym(3) does. Its thread-local variables are found like its functions; code that
+ * refers to one as initial-exec can be loaded only if the library was there when the program started.
  *
- * The handle stays the host's, unless gorgon_handle_close() is the provider's @c close.
- * Since 0.1.
+ * @param takes  Whether the provider's @c close closes the handle; otherwise it stays the host's. Since 1.0.
  */
-GORGON_API bool gorgon_handle_find(void *ctx, const char *name, const char *version, void **addr);
-
-/** The @c close of a provider that has taken a handle over: dlclose(3). Since 0.1. */
-GORGON_API void gorgon_handle_close(void *ctx);
+GORGON_API struct gorgon_provider gorgon_provider_handle(void *handle, bool takes);
 
 /**
- * The @c find of a provider that asks several others, in their order: its @c ctx is an array of
- * struct gorgon_provider, which ends with a provider whose @c find is NULL. Since 0.1.
+ * A provider that asks several others, in their order: an array that ends with a provider whose @c find is NULL, and lives as long
+ * as this provider is used.
+ *
+ * @param takes  Whether the provider's @c close closes each of them, the last first. Since 1.0.
  */
-GORGON_API bool gorgon_chain_find(void *ctx, const char *name, const char *version, void **addr);
-
-/** The @c close of a provider with gorgon_chain_find(): closes each provider, the last first. Since 0.1. */
-GORGON_API void gorgon_chain_close(void *ctx);
+GORGON_API struct gorgon_provider gorgon_provider_chain(const struct gorgon_provider *providers, bool takes);
 
 #ifdef __cplusplus
 }

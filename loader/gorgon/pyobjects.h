@@ -56,7 +56,7 @@ gorgon_pyobject_find(struct gorgon_interp *interp, const char *module, const cha
 
 /** Hold a reference once more, for another owner, who releases it; returns @p object. No call: it neither waits for the GIL
  * nor fails. Since 0.1. */
-GORGON_API struct gorgon_pyobject *gorgon_pyobject_hold(struct gorgon_pyobject *object);
+GORGON_API struct gorgon_pyobject *gorgon_pyobject_retain(struct gorgon_pyobject *object);
 
 /**
  * Release a reference, on any thread, at any time, inside a call or not, before or after the interpreter's end. No
@@ -161,7 +161,7 @@ gorgon_replica_get(struct gorgon_replica *replica, struct gorgon_interp *interp,
 GORGON_API size_t gorgon_replica_size(const struct gorgon_replica *replica);
 
 /** Hold a replica once more; returns @p replica. Since 0.1. */
-GORGON_API struct gorgon_replica *gorgon_replica_hold(struct gorgon_replica *replica);
+GORGON_API struct gorgon_replica *gorgon_replica_retain(struct gorgon_replica *replica);
 
 /** Release a replica, on any thread, as gorgon_pyobject_release(). When nobody holds it, its copies are released; references
  * that gorgon_replica_get() has returned keep theirs. NULL is ignored. Since 0.1. */

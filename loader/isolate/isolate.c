@@ -24,7 +24,7 @@ static struct gorgon_error *loader_check(const struct gorgon_ns_opts *opts)
 static struct gorgon_error *loader_open(struct gorgon_ns *ns, const char *path,
 					struct gorgon_object **ret)
 {
-	return gorgon_object_open(ns, path, GORGON_OPEN_GLOBAL, ret);
+	return gorgon_object_open(ns, path, &(struct gorgon_open_opts){.size = sizeof(struct gorgon_open_opts), .flags = GORGON_OPEN_GLOBAL}, ret);
 }
 
 // There is nothing to do: objects go with their namespace.

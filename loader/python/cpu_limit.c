@@ -110,7 +110,7 @@ static void stop(struct gorgon_interp *interp, uint64_t used_ms)
 		interrupt(interp);
 		gorgon_call_explain(interp, reason);
 		pthread_mutex_lock(&interp->cpu_limit.stopping);
-		gorgon_error_destroy(gorgon_interp_stop(interp, STOP_MS));
+		gorgon_error_destroy(gorgon_interp_stop_within(interp, STOP_MS));
 		pthread_mutex_unlock(&interp->cpu_limit.stopping);
 		break;
 	default:

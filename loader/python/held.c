@@ -83,7 +83,7 @@ PyObject *gorgon_held_object(const struct gorgon_pyobject *object, const struct 
 	return ret;
 }
 
-struct gorgon_pyobject *gorgon_pyobject_hold(struct gorgon_pyobject *object)
+struct gorgon_pyobject *gorgon_pyobject_retain(struct gorgon_pyobject *object)
 {
 	__atomic_add_fetch(&object->count, 1, __ATOMIC_RELAXED);
 	return object;

@@ -12,6 +12,7 @@
 // of the host that needs the host's descriptors.
 
 #define _GNU_SOURCE
+#include "host_python.h"
 #include "array.h"
 #include "module.h"
 #include "pin.h"
@@ -289,7 +290,7 @@ static PyObject *own_stop(PyObject *self, PyObject *args, struct gorgon_interp *
 	    !(interp = API(own, PyCapsule_GetPointer)(capsule, CAPSULE)))
 		return NULL;
 	thread = own->api->PyEval_SaveThread();
-	err = gorgon_interp_stop(interp, limit);
+	err = gorgon_interp_stop_within(interp, (unsigned)limit);
 	own->api->PyEval_RestoreThread(thread);
 	gorgon_pins_drop();
 	return err ? raise_host_error(own, err) : gorgon_none(own);

@@ -355,7 +355,7 @@ static struct gorgon_error *end_interp(struct gorgon_interp *interp)
 
 	gorgon_call_abandon_lost(interp);
 	err = gorgon_call_check_idle(interp, &started);
-	return err || !started ? err : gorgon_interp_stop(interp, 0);
+	return err || !started ? err : gorgon_interp_try_stop(interp);
 }
 
 struct gorgon_error *gorgon_interp_destroy(struct gorgon_interp *interp)

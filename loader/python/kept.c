@@ -16,18 +16,20 @@
 _Static_assert(GORGON_KEEP_MEMORY_BYTES == JITREG_KEEP_BYTES && GORGON_KEEP_SECONDS == JITREG_KEEP_SECONDS,
 	       "the defaults that the header names are libjitreg's");
 
-void gorgon_keep(uint64_t file_bytes, uint64_t memory_bytes, unsigned seconds)
+struct gorgon_error *gorgon_keep(const struct gorgon_keep_opts *opts)
 {
-	gorgon_lock();
-	gorgon_image_keep(file_bytes, seconds * SECOND_NS);
-	gorgon_unlock();
-	jitreg_keep(memory_bytes, seconds);
-	gorgon_pyfile_keep_for(seconds * SECOND_NS);
-}
+	struct gorgon_keep_opts keep = GORGON_KEEP_DEFAULTS;
+	struct gorgon_error *err = opts ? gorgon_sized_read("gorgon_keep_opts", opts, &keep, sizeof(keep)) : NULL;
 
-void gorgon_keep_imports(uint64_t bytes)
-{
-	gorgon_pyfile_keep(bytes);
+	if (err)
+		return err;
+	gorgon_lock();
+	gorgon_image_keep(keep.file_bytes, keep.seconds * SECOND_NS);
+	gorgon_unlock();
+	jitreg_keep(keep.memory_bytes, keep.seconds);
+	gorgon_pyfile_keep(keep.import_bytes);
+	gorgon_pyfile_keep_for(keep.seconds * SECOND_NS);
+	return NULL;
 }
 
 void gorgon_trim(void)

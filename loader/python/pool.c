@@ -147,7 +147,7 @@ static void retire_from_pool(struct gorgon_pool *pool, struct gorgon_interp *int
 
 	// Threads and functions of atexit that a late job has left must not hold up the worker.
 	if (pool->job_limit)
-		gorgon_error_destroy(gorgon_interp_stop(interp, GRACE_MS));
+		gorgon_error_destroy(gorgon_interp_stop_within(interp, GRACE_MS));
 	err = gorgon_interp_destroy(interp);
 
 	if (!err)

@@ -241,7 +241,7 @@ size_t gorgon_replica_size(const struct gorgon_replica *replica)
 	return replica->size;
 }
 
-struct gorgon_replica *gorgon_replica_hold(struct gorgon_replica *replica)
+struct gorgon_replica *gorgon_replica_retain(struct gorgon_replica *replica)
 {
 	__atomic_add_fetch(&replica->count, 1, __ATOMIC_RELAXED);
 	return replica;

@@ -184,9 +184,7 @@ struct gorgon_error *gorgon_interp_start(struct gorgon_interp *interp,
 
 	if (err)
 		return err;
-	if (!ctx.opts.memory_limit)
-		ctx.opts.memory_limit = interp->memory_limit;
-	if ((err = gorgon_limits_check(interp, ctx.opts.memory_limit, interp->memory_hard_limit)))
+	if ((err = gorgon_limits_check(interp, interp->memory_limit, interp->memory_hard_limit)))
 		return err;
 	if ((err = gorgon_config_find(interp, &ctx.config)))
 		return err;
@@ -195,7 +193,7 @@ struct gorgon_error *gorgon_interp_start(struct gorgon_interp *interp,
 		gorgon_interp_show_thread(interp, 0);
 		return err;
 	}
-	if (ctx.opts.memory_limit)
-		gorgon_limits_set(interp, ctx.opts.memory_limit, interp->memory_hard_limit);
+	if (interp->memory_limit)
+		gorgon_limits_set(interp, interp->memory_limit, interp->memory_hard_limit);
 	return NULL;
 }

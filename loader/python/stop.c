@@ -28,6 +28,7 @@
 #include "process/shield.h"
 #include "process/signals.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -332,6 +333,14 @@ static uint64_t earlier_end(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+static struct gorgon_error *refuse_from_inside(const struct gorgon_interp *interp)
+{
+	if (!gorgon_call_is_inside(interp))
+		return NULL;
+	return gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: cannot be stopped from inside a call",
+				   interp->number);
+}
+
 // Times of gorgon_now(). They move when threads had to wait for a processor.
 struct stop_limit {
 	struct gorgon_patience patience;
@@ -445,15 +454,37 @@ static struct gorgon_error *stop_within(struct gorgon_interp *interp, int timeou
 	return err;
 }
 
-struct gorgon_error *gorgon_interp_stop(struct gorgon_interp *interp, int timeout_ms)
+// As for gorgon_call_shut(): -1, 0, or how long to wait for calls.
+static struct gorgon_error *stop_without_limit(struct gorgon_interp *interp, int timeout_ms)
 {
-	if (gorgon_call_is_inside(interp))
-		return gorgon_error_create(GORGON_ERROR_BUSY,
-					   "interpreter %u: cannot be stopped from inside a call",
-					   interp->number);
+	struct gorgon_error *err = refuse_from_inside(interp);
+
+	if (err)
+		return err;
 	gorgon_call_abandon_lost(interp);
+	return stop_on_this_thread(interp, timeout_ms);
+}
+
+struct gorgon_error *gorgon_interp_stop(struct gorgon_interp *interp)
+{
+	return stop_without_limit(interp, -1);
+}
+
+struct gorgon_error *gorgon_interp_try_stop(struct gorgon_interp *interp)
+{
+	return stop_without_limit(interp, 0);
+}
+
+struct gorgon_error *gorgon_interp_stop_within(struct gorgon_interp *interp, unsigned limit_ms)
+{
+	int timeout_ms = limit_ms < INT_MAX ? (int)limit_ms : INT_MAX;
+	struct gorgon_error *err;
+
 	// Other isolations cannot take the GIL from a program for good.
-	if (timeout_ms <= 0 || !interp->isolation->counts_memory)
-		return stop_on_this_thread(interp, timeout_ms);
+	if (!interp->isolation->counts_memory)
+		return stop_without_limit(interp, timeout_ms);
+	if ((err = refuse_from_inside(interp)))
+		return err;
+	gorgon_call_abandon_lost(interp);
 	return stop_within(interp, timeout_ms);
 }

@@ -607,9 +607,9 @@ static struct gorgon_error *copy_value(struct crossing *crossing, const struct g
 		if (value->kind == GORGON_VALUE_ARRAY)
 			gorgon_array_retain(value->array);
 		else if (value->kind == GORGON_VALUE_OBJECT)
-			gorgon_pyobject_hold(value->object);
+			gorgon_pyobject_retain(value->object);
 		else if (value->kind == GORGON_VALUE_REPLICA)
-			gorgon_replica_hold(value->replica);
+			gorgon_replica_retain(value->replica);
 		*ret = *value;
 		return NULL;
 	}

@@ -7,7 +7,7 @@
 #include <Python.h>
 
 #include <dlfcn.h>
-#include <gorgon.h>
+#include <python/host_python.h>
 
 static void *find(const char *name)
 {

@@ -11,6 +11,11 @@
 #include <pthread.h>
 #include <string.h>
 
+static bool ask(struct gorgon_provider provider, const char *name, const char *version, void **addr)
+{
+	return provider.find(provider.ctx, name, version, addr);
+}
+
 static int first(void)
 {
 	return 1;
@@ -32,12 +37,12 @@ static void table_find_knows_its_names_only(void **state)
 {
 	void *addr = state;
 
-	assert_true(gorgon_table_find(ones, "both", "ANY_VERSION", &addr));
+	assert_true(ask(gorgon_provider_table(ones), "both", "ANY_VERSION", &addr));
 	assert_ptr_equal(addr, first);
 	addr = state;
-	assert_false(gorgon_table_find(ones, "two", NULL, &addr));
-	assert_false(gorgon_table_find(ones, "bot", NULL, &addr));
-	assert_false(gorgon_table_find(&ones[2], "one", NULL, &addr));
+	assert_false(ask(gorgon_provider_table(ones), "two", NULL, &addr));
+	assert_false(ask(gorgon_provider_table(ones), "bot", NULL, &addr));
+	assert_false(ask(gorgon_provider_table(&ones[2]), "one", NULL, &addr));
 	assert_ptr_equal(addr, state); // results are written on success only
 }
 
@@ -46,30 +51,30 @@ static void handle_find_asks_the_library(void **state)
 	void *handle = dlopen(LIBM_SO, RTLD_NOW | RTLD_LOCAL), *addr = state;
 
 	assert_non_null(handle);
-	assert_false(gorgon_handle_find(handle, "nothing_at_all", NULL, &addr));
-	assert_false(gorgon_handle_find(handle, "cos", "NO_SUCH_VERSION", &addr));
+	assert_false(ask(gorgon_provider_handle(handle, false), "nothing_at_all", NULL, &addr));
+	assert_false(ask(gorgon_provider_handle(handle, false), "cos", "NO_SUCH_VERSION", &addr));
 	assert_ptr_equal(addr, state);
 	assert_null(dlerror()); // the host's own dlerror()
-	assert_true(gorgon_handle_find(handle, "cos", NULL, &addr));
+	assert_true(ask(gorgon_provider_handle(handle, false), "cos", NULL, &addr));
 	assert_ptr_equal(addr, dlsym(handle, "cos"));
-	assert_true(gorgon_handle_find(handle, "cos", TEST_LIBC_VERSION, &addr));
+	assert_true(ask(gorgon_provider_handle(handle, false), "cos", TEST_LIBC_VERSION, &addr));
 	assert_ptr_equal(addr, dlsym(handle, "cos"));
 	dlclose(handle);
 }
 
 static void chain_find_first_answer_counts(void **state)
 {
-	struct gorgon_provider inner[] = {{.find = gorgon_table_find, .ctx = twos}, {0}};
-	struct gorgon_provider chain[] = {{.find = gorgon_table_find, .ctx = ones},
-					  {.find = gorgon_chain_find, .ctx = inner},
+	struct gorgon_provider inner[] = {gorgon_provider_table(twos), {0}};
+	struct gorgon_provider chain[] = {gorgon_provider_table(ones),
+					  gorgon_provider_chain(inner, false),
 					  {0}};
 	void *addr = state;
 
-	assert_false(gorgon_chain_find(chain, "three", NULL, &addr));
+	assert_false(ask(gorgon_provider_chain(chain, false), "three", NULL, &addr));
 	assert_ptr_equal(addr, state);
-	assert_true(gorgon_chain_find(chain, "both", NULL, &addr));
+	assert_true(ask(gorgon_provider_chain(chain, false), "both", NULL, &addr));
 	assert_ptr_equal(addr, first);
-	assert_true(gorgon_chain_find(chain, "two", NULL, &addr));
+	assert_true(ask(gorgon_provider_chain(chain, false), "two", NULL, &addr));
 	assert_ptr_equal(addr, second);
 }
 
@@ -78,10 +83,10 @@ static void object_open_binds_to_what_the_chain_answers(void **state)
 {
 	struct gorgon_table_entry table[] = {{"nobody_defines_this", (void *)second}, {NULL, NULL}};
 	void *handle = dlopen(LIBM_SO, RTLD_NOW | RTLD_LOCAL);
-	struct gorgon_provider chain[] = {{.find = gorgon_handle_find, .ctx = handle},
-					  {.find = gorgon_table_find, .ctx = table},
+	struct gorgon_provider chain[] = {gorgon_provider_handle(handle, false),
+					  gorgon_provider_table(table),
 					  {0}};
-	struct gorgon_provider provider = {.find = gorgon_chain_find, .ctx = chain};
+	struct gorgon_provider provider = gorgon_provider_chain(chain, false);
 	struct gorgon_ns_opts opts = {.size = sizeof(opts), .provider = &provider};
 	struct gorgon_ns *ns;
 
@@ -108,13 +113,12 @@ static void provider_close_gives_back_what_it_has_taken_over(void **state)
 	void *kept = dlopen(test_module("libprovider.so"), RTLD_NOW);
 	void *taken = dlopen(test_module("libprovider_other.so"), RTLD_NOW);
 	struct gorgon_provider inner[] = {
-		{.find = gorgon_handle_find, .ctx = taken, .close = gorgon_handle_close}, {0}};
+		gorgon_provider_handle(taken, true), {0}};
 	struct gorgon_provider chain[] = {
-		{.find = gorgon_handle_find, .ctx = kept},
-		{.find = gorgon_chain_find, .ctx = inner, .close = gorgon_chain_close},
+		gorgon_provider_handle(kept, false),
+		gorgon_provider_chain(inner, true),
 		{0}};
-	struct gorgon_provider all = {
-		.find = gorgon_chain_find, .ctx = chain, .close = gorgon_chain_close};
+	struct gorgon_provider all = gorgon_provider_chain(chain, true);
 
 	(void)state;
 	assert_true(is_open("libprovider.so") && is_open("libprovider_other.so"));
@@ -165,10 +169,10 @@ static void *compare_views(void *arg)
 static void object_open_binds_to_thread_local_variables_of_providers(void **state)
 {
 	void *handle = dlopen(test_module("libtls.so"), RTLD_NOW | RTLD_LOCAL), *failure;
-	struct gorgon_provider chain[] = {{.find = gorgon_tls_table_find, .ctx = variables},
-					  {.find = gorgon_handle_find, .ctx = handle},
+	struct gorgon_provider chain[] = {gorgon_provider_tls_table(variables),
+					  gorgon_provider_handle(handle, false),
 					  {0}};
-	struct gorgon_provider provider = {.find = gorgon_chain_find, .ctx = chain};
+	struct gorgon_provider provider = gorgon_provider_chain(chain, false);
 	struct gorgon_ns_opts opts = {.size = sizeof(opts), .provider = &provider};
 	struct views views = {.provider = &provider};
 	struct gorgon_object *object;
@@ -201,7 +205,7 @@ static void *host_variable_is_own(void *host)
 
 static void object_open_binds_initial_exec_to_variables_of_the_program(void **state)
 {
-	struct gorgon_provider provider = {.find = gorgon_tls_table_find, .ctx = variables};
+	struct gorgon_provider provider = gorgon_provider_tls_table(variables);
 	struct gorgon_ns_opts opts = {.size = sizeof(opts), .provider = &provider};
 	struct gorgon_ns *ns;
 	pthread_t thread;
@@ -221,7 +225,7 @@ static void object_open_binds_initial_exec_to_variables_of_the_program(void **st
 static bool find_late(void *handle, const char *name, const char *version, void **addr)
 {
 	return !strcmp(name, "test_host_tls") &&
-	       gorgon_handle_find(handle, "tls_value", version, addr);
+	       ask(gorgon_provider_handle(handle, false), "tls_value", version, addr);
 }
 
 static void object_open_initial_exec_to_a_late_library_is_refused(void **state)
@@ -234,7 +238,7 @@ static void object_open_initial_exec_to_a_late_library_is_refused(void **state)
 
 	(void)state;
 	assert_ok(gorgon_ns_create(&opts, &ns));
-	assert_error(gorgon_object_open(ns, test_module("libtls_host_ie.so"), 0, &object),
+	assert_error(gorgon_object_open(ns, test_module("libtls_host_ie.so"), NULL, &object),
 		     GORGON_ERROR_UNSUPPORTED, "test_host_tls: referred to as initial-exec");
 	test_ns_destroy(ns);
 	dlclose(handle);
@@ -243,7 +247,7 @@ static void object_open_initial_exec_to_a_late_library_is_refused(void **state)
 static void object_open_function_as_thread_local_variable_is_refused(void **state)
 {
 	struct gorgon_table_entry table[] = {{"test_host_tls", (void *)first}, {"tls_value", (void *)first}, {NULL, NULL}};
-	struct gorgon_provider provider = {.find = gorgon_table_find, .ctx = table};
+	struct gorgon_provider provider = gorgon_provider_table(table);
 	struct gorgon_ns_opts opts = {.size = sizeof(opts), .provider = &provider};
 	struct gorgon_object *object;
 	struct gorgon_ns *ns;
@@ -251,7 +255,7 @@ static void object_open_function_as_thread_local_variable_is_refused(void **stat
 	(void)state;
 	assert_ok(gorgon_ns_create(&opts, &ns));
 	// The message may name either variable: the linker decides which relocation comes first.
-	assert_error(gorgon_object_open(ns, test_module("libtls_anyone.so"), 0, &object),
+	assert_error(gorgon_object_open(ns, test_module("libtls_anyone.so"), NULL, &object),
 		     GORGON_ERROR_UNSUPPORTED, "thread-local symbol t");
 	test_ns_destroy(ns);
 }
@@ -264,7 +268,7 @@ static int late_answer(struct gorgon_ns *ns, const struct gorgon_open_opts *opts
 	struct gorgon_object *object;
 	int answer;
 
-	assert_ok(gorgon_object_open_with(ns, test_module("liblate.so"), opts, &object));
+	assert_ok(gorgon_object_open(ns, test_module("liblate.so"), opts, &object));
 	answer = SYMBOL(object, int (*)(void), "late_answer")();
 	gorgon_object_close(object);
 	return answer;
@@ -273,7 +277,7 @@ static int late_answer(struct gorgon_ns *ns, const struct gorgon_open_opts *opts
 static void object_open_searches_its_list_in_order_then_others(void **state)
 {
 	struct gorgon_table_entry table[] = {{"global_answer", (void *)second}, {NULL, NULL}};
-	struct gorgon_provider provider = {.find = gorgon_table_find, .ctx = table};
+	struct gorgon_provider provider = gorgon_provider_table(table);
 	struct gorgon_ns *ns = test_ns();
 	struct gorgon_object *a = test_open(ns, "libprovider.so"), *global;
 	struct gorgon_object *b = test_open(ns, "libprovider_other.so");
@@ -290,7 +294,7 @@ static void object_open_searches_its_list_in_order_then_others(void **state)
 	assert_int_equal(late_answer(ns, &opts), 8);
 	opts.search = nothing;
 	assert_int_equal(late_answer(ns, &opts), 3);
-	assert_ok(gorgon_object_open(ns, test_module("libprovider.so"), GORGON_OPEN_GLOBAL, &global));
+	assert_ok(gorgon_object_open(ns, test_module("libprovider.so"), &(struct gorgon_open_opts){.size = sizeof(struct gorgon_open_opts), .flags = GORGON_OPEN_GLOBAL}, &global));
 	assert_int_equal(late_answer(ns, &opts), 43);
 	opts.search = b_first; // searched before the namespace's own folders
 	assert_int_equal(late_answer(ns, &opts), 8);
@@ -301,8 +305,8 @@ static void object_open_provider_of_the_load_comes_before_the_namespaces(void **
 {
 	struct gorgon_table_entry one[] = {{"global_answer", (void *)first}, {NULL, NULL}};
 	struct gorgon_table_entry two[] = {{"global_answer", (void *)second}, {NULL, NULL}};
-	struct gorgon_provider outer = {.find = gorgon_table_find, .ctx = one};
-	struct gorgon_provider inner = {.find = gorgon_table_find, .ctx = two};
+	struct gorgon_provider outer = gorgon_provider_table(one);
+	struct gorgon_provider inner = gorgon_provider_table(two);
 	struct gorgon_ns_opts ns_opts = {.size = sizeof(ns_opts), .provider = &outer};
 	struct gorgon_open_opts opts = {.size = sizeof(opts), .provider = &inner};
 	struct gorgon_ns *ns;
@@ -322,7 +326,7 @@ static void object_open_searched_objects_stay_while_bound_to(void **state)
 	struct gorgon_open_opts opts = {.size = sizeof(opts), .search = search};
 
 	(void)state;
-	assert_ok(gorgon_object_open_with(ns, test_module("liblate.so"), &opts, &object));
+	assert_ok(gorgon_object_open(ns, test_module("liblate.so"), &opts, &object));
 	gorgon_object_close(provider);
 	assert_int_equal(SYMBOL(object, int (*)(void), "late_answer")(), 43);
 	assert_int_equal(test_snapshot().objects, 2);
@@ -333,7 +337,7 @@ static void object_open_searched_objects_stay_while_bound_to(void **state)
 
 static void object_open_thread_local_variables_are_searched_too(void **state)
 {
-	struct gorgon_provider provider = {.find = gorgon_tls_table_find, .ctx = variables};
+	struct gorgon_provider provider = gorgon_provider_tls_table(variables);
 	struct gorgon_ns *ns = test_ns();
 	struct gorgon_object *tls = test_open(ns, "libtls.so"), *object;
 	struct gorgon_object *search[] = {tls, NULL};
@@ -341,7 +345,7 @@ static void object_open_thread_local_variables_are_searched_too(void **state)
 		.size = sizeof(opts), .search = search, .provider = &provider};
 
 	(void)state;
-	assert_ok(gorgon_object_open_with(ns, test_module("libtls_anyone.so"), &opts, &object));
+	assert_ok(gorgon_object_open(ns, test_module("libtls_anyone.so"), &opts, &object));
 	assert_ptr_equal(SYMBOL(object, int *(*)(void), "tls_user_private")(),
 			 SYMBOL(tls, int *(*)(void), "tls_value_at")());
 	assert_ptr_equal(gorgon_object_find_symbol(tls, "tls_value", NULL),
@@ -358,14 +362,14 @@ static void object_open_constructors_get_what_the_options_say(void **state)
 	struct gorgon_object *object;
 
 	(void)state;
-	assert_ok(gorgon_object_open_with(ns, test_module("libinit.so"), &opts, &object));
+	assert_ok(gorgon_object_open(ns, test_module("libinit.so"), &opts, &object));
 	test_notes();
 	SYMBOL(object, void (*)(void), "init_probe")();
 	assert_string_equal(test_notes(), "argc=2 name=0 end=1 envp=0 ");
 	assert_ptr_equal(SYMBOL(object, char **(*)(void), "init_argv")(), argv);
 	assert_ptr_equal(SYMBOL(object, char **(*)(void), "init_envp")(), envp);
 	gorgon_object_close(object);
-	assert_ok(gorgon_object_open_with(ns, test_module("libinit.so"), NULL, &object));
+	assert_ok(gorgon_object_open(ns, test_module("libinit.so"), NULL, &object));
 	test_notes();
 	SYMBOL(object, void (*)(void), "init_probe")();
 	assert_string_equal(test_notes(), "argc=1 name=1 end=1 envp=1 ");
@@ -382,7 +386,7 @@ static void object_open_constructors_get_what_their_load_says(void **state)
 	struct gorgon_object *user, *init;
 
 	(void)state;
-	assert_ok(gorgon_object_open_with(ns, test_module("libinit_user.so"), &opts, &user));
+	assert_ok(gorgon_object_open(ns, test_module("libinit_user.so"), &opts, &user));
 	assert_string_equal(test_notes(), "+nested +DT_INIT +early +late =nested +init_user1 +init_user2 ");
 	init = test_open(ns, "libinit.so");
 	assert_ptr_equal(SYMBOL(init, char **(*)(void), "init_argv")(), argv);
@@ -399,10 +403,10 @@ static void object_open_with_wrong_options_is_refused(void **state)
 	struct gorgon_object *object;
 
 	(void)state;
-	assert_error(gorgon_object_open_with(ns, test_module("liblate.so"), &opts, &object),
+	assert_error(gorgon_object_open(ns, test_module("liblate.so"), &opts, &object),
 		     GORGON_ERROR_ARGUMENT, "libbasic.so of namespace");
 	opts = (struct gorgon_open_opts){.size = 1};
-	assert_error(gorgon_object_open_with(ns, test_module("liblate.so"), &opts, &object),
+	assert_error(gorgon_object_open(ns, test_module("liblate.so"), &opts, &object),
 		     GORGON_ERROR_ARGUMENT, "gorgon_open_opts: size is 1, expected");
 	test_ns_destroy(other);
 	test_ns_destroy(ns);

@@ -88,9 +88,9 @@ static void every_structure_of_options_may_be_longer(void **state)
 	struct gorgon_ns *ns = test_ns();
 
 	(void)state;
-	assert_ok(gorgon_object_open_with(ns, test_module("libbasic.so"), &open.known, &object));
+	assert_ok(gorgon_object_open(ns, test_module("libbasic.so"), &open.known, &object));
 	open.later[0] = 1;
-	assert_error(gorgon_object_open_with(ns, test_module("libbasic.so"), &open.known, &object),
+	assert_error(gorgon_object_open(ns, test_module("libbasic.so"), &open.known, &object),
 		     GORGON_ERROR_ARGUMENT, "gorgon_open_opts: byte ");
 	test_ns_destroy(ns);
 	assert_ok(gorgon_array_create(&array_opts.known, &array));

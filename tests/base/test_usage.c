@@ -22,9 +22,9 @@ static struct gorgon_interp_stats stats_of(struct gorgon_interp *interp)
 
 static struct gorgon_interp *start_limited(uint64_t limit)
 {
-	struct gorgon_start_opts opts = {.size = sizeof(opts), .memory_limit = limit};
+	struct gorgon_interp_opts opts = {.size = sizeof(opts), .memory_limit = limit};
 
-	return test_interp_start(NULL, &opts);
+	return test_interp_start(&opts, NULL);
 }
 
 static void stats_count_memory_and_calls(void **state)

@@ -34,7 +34,7 @@ static void load(const char *module)
 	struct gorgon_error *err = gorgon_ns_create(&opts, &ns);
 
 	if (!err)
-		err = gorgon_object_open(ns, module, 0, &object);
+		err = gorgon_object_open(ns, module, NULL, &object);
 	if (err) {
 		fprintf(stderr, "listing: %s\n", gorgon_error_message(err));
 		exit(3);

@@ -84,7 +84,7 @@ static void begin(struct world *world, const char *library)
 		dlinfo(world->handle, RTLD_DI_LMID, &world->lmid);
 	} else {
 		create_ns(world, library);
-		check(gorgon_object_open(world->ns, first, GORGON_OPEN_GLOBAL, &world->object));
+		check(gorgon_object_open(world->ns, first, &(struct gorgon_open_opts){.size = sizeof(struct gorgon_open_opts), .flags = GORGON_OPEN_GLOBAL}, &world->object));
 	}
 }
 
@@ -98,7 +98,7 @@ static void load(struct world *world, const char *library)
 		if (!first)
 			create_ns(world, library);
 		check(is("copy") ? gorgon_isolation_find(GORGON_ISOLATE_COPY)->open(world->ns, library, &world->object)
-				 : gorgon_object_open(world->ns, library, 0, &world->object));
+				 : gorgon_object_open(world->ns, library, NULL, &world->object));
 	}
 }
 

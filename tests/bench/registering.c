@@ -56,7 +56,7 @@ static void load(const char *library)
 	struct gorgon_error *err = gorgon_ns_create(&opts, &ns);
 
 	if (!err)
-		err = gorgon_object_open(ns, library, 0, &object);
+		err = gorgon_object_open(ns, library, NULL, &object);
 	if (err) {
 		fprintf(stderr, "registering: %s\n", gorgon_error_message(err));
 		exit(3);

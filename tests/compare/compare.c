@@ -79,9 +79,9 @@ static struct gorgon_ns *ns;
 static const char *private_open(const char *path, int flags, void **ret)
 {
 	struct gorgon_object *object;
+	struct gorgon_open_opts opts = {.size = sizeof(opts), .flags = flags & RTLD_GLOBAL ? GORGON_OPEN_GLOBAL : 0};
 	// The error's text is not freed: the child ends soon.
-	struct gorgon_error *err = gorgon_object_open(
-		ns, path, flags & RTLD_GLOBAL ? GORGON_OPEN_GLOBAL : 0, &object);
+	struct gorgon_error *err = gorgon_object_open(ns, path, &opts, &object);
 
 	*ret = object;
 	return err ? gorgon_error_message(err) : NULL;

@@ -392,8 +392,7 @@ static void object_open_of_a_copy_counts(void **state)
 
 	ns = test_ns();
 	assert_ok(gorgon_object_open(ns, rewritten(test_module(layout->module),
-						   layout->moves ? &grown : &renamed),
-				     0, &object));
+						   layout->moves ? &grown : &renamed), NULL, &object));
 	assert_int_equal(SYMBOL(object, int (*)(void), "basic_next")(), 42);
 	test_ns_destroy(ns);
 	assert_string_equal(test_notes(), "+basic -basic ");

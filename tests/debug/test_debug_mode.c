@@ -215,7 +215,7 @@ static void *load_missing(void *ns)
 {
 	struct gorgon_object *object;
 
-	return gorgon_object_open(ns, "/nonexistent/libx.so", 0, &object);
+	return gorgon_object_open(ns, "/nonexistent/libx.so", NULL, &object);
 }
 
 // A thread of the namespace has begun a load, and waits for the thread that packs.
@@ -702,7 +702,7 @@ static void auto_many_objects_convert_all(void **state)
 			assert_described(other, FULL);
 			assert_int_equal(kind_of(ns->first), JITREG_SYMFILE_FULL);
 		}
-		assert_ok(gorgon_object_open(ns, path, 0, &object));
+		assert_ok(gorgon_object_open(ns, path, NULL, &object));
 	}
 	free(bytes);
 	// Both may be about to load more.

@@ -33,7 +33,7 @@ static int setup(void **state)
 
 	(void)state;
 	if (gorgon_ns_create(NULL, &dl.ns) ||
-	    gorgon_object_open(dl.ns, test_module("libdl.so"), 0, &dl.object))
+	    gorgon_object_open(dl.ns, test_module("libdl.so"), NULL, &dl.object))
 		return -1;
 	o = dl.object;
 	dl.open = SYMBOL(o, void *(*)(const char *, int), "user_dlopen");

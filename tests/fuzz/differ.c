@@ -64,7 +64,7 @@ static struct gorgon_error *load(const char *name)
 
 	if (gorgon_ns_create(NULL, &ns))
 		_exit(99);
-	return gorgon_object_open(ns, name, 0, &object);
+	return gorgon_object_open(ns, name, NULL, &object);
 }
 
 static bool open_by_ours(const char *name)

@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	fd = fuzz_file(data, size, name);
 	if (may_load(name))
-		err = gorgon_object_open(ns, name, 0, &object);
+		err = gorgon_object_open(ns, name, NULL, &object);
 	if (object) {
 		ask(object);
 		gorgon_object_close(object);

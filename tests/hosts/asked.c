@@ -79,7 +79,7 @@ static void *wait_for_ever(void *arg)
 
 static void *stop_it(void *arg)
 {
-	gorgon_error_destroy(gorgon_interp_stop(interps[0], -1));
+	gorgon_error_destroy(gorgon_interp_stop(interps[0]));
 	return arg;
 }
 

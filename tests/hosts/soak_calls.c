@@ -85,7 +85,7 @@ static void use(struct slot *slot, unsigned number)
 	else if (what < 31)
 		read_stats(slot->interp);
 	else
-		expected(gorgon_interp_stop(slot->interp, 0));
+		expected(gorgon_interp_try_stop(slot->interp));
 	pthread_rwlock_unlock(&slot->lock);
 }
 

@@ -196,7 +196,7 @@ static bool is_right(enum kind kind, const struct gorgon_error *err)
 static void stop(struct gorgon_interp *interp, const char *source)
 {
 	uint64_t sleeper = sleeper_waited_us(), own = own_waited_us(), begin = now_ms();
-	struct gorgon_error *err = gorgon_interp_stop(interp, LIMIT_MS);
+	struct gorgon_error *err = gorgon_interp_stop_within(interp, LIMIT_MS);
 	unsigned took = (unsigned)(now_ms() - begin), before = longest;
 
 	stops++;
@@ -238,13 +238,13 @@ static void destroy(struct gorgon_interp *interp)
 
 static void live(const struct action *action, unsigned *seed)
 {
-	const struct gorgon_start_opts opts = {.size = sizeof(opts), .memory_limit = UINT64_C(64) << 20};
+	const struct gorgon_interp_opts opts = {.size = sizeof(opts), .memory_limit = UINT64_C(64) << 20};
 	struct call call = {.source = action->source};
 	bool calls = action->kind == RUNS || action->kind == CATCHES;
-	struct gorgon_error *err = gorgon_interp_create(NULL, &call.interp);
+	struct gorgon_error *err = gorgon_interp_create(&opts, &call.interp);
 	pthread_t thread;
 
-	if (err || (err = gorgon_interp_start(call.interp, &opts))) {
+	if (err || (err = gorgon_interp_start(call.interp, NULL))) {
 		fail("start", err);
 		gorgon_error_destroy(err);
 		return;

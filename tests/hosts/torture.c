@@ -123,7 +123,7 @@ static void do_deed(struct torturer *me, bool program)
 static void end(struct torturer *me)
 {
 	static const int limits[] = {1, 5, 20, 100, 500};
-	struct gorgon_error *err = gorgon_interp_stop(me->interp, limits[choose(me, 5)]);
+	struct gorgon_error *err = gorgon_interp_stop_within(me->interp, limits[choose(me, 5)]);
 
 	gorgon_error_destroy(err);
 	for (int i = 0; i < 20 && (err = gorgon_interp_destroy(me->interp)); i++) {

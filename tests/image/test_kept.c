@@ -141,25 +141,25 @@ static void kept_bytes_have_a_limit(void **state)
 	use(test_module("libtls.so"));
 	both = stats().file_bytes;
 	assert_true(both > first);
-	gorgon_keep(both - 1, 0, GORGON_KEEP_SECONDS); // the oldest file is dropped
+	test_keep(both - 1, 0, GORGON_KEEP_IMPORT_BYTES, GORGON_KEEP_SECONDS); // the oldest file is dropped
 	assert_int_equal(stats().file_bytes, both - first);
 	assert_true(is_taken(test_module("libtls.so")));
-	gorgon_keep(0, 0, GORGON_KEEP_SECONDS);
+	test_keep(0, 0, GORGON_KEEP_IMPORT_BYTES, GORGON_KEEP_SECONDS);
 	assert_int_equal(stats().file_count, 0);
 	use(test_module("libtls.so"));
 	assert_int_equal(stats().file_count, 0);
-	gorgon_keep(GORGON_KEEP_FILE_BYTES, GORGON_KEEP_MEMORY_BYTES, GORGON_KEEP_SECONDS);
+	assert_ok(gorgon_keep(NULL));
 }
 
 static void kept_for_so_many_seconds(void **state)
 {
 	(void)state;
-	gorgon_keep(GORGON_KEEP_FILE_BYTES, GORGON_KEEP_MEMORY_BYTES, 1);
+	test_keep(GORGON_KEEP_FILE_BYTES, GORGON_KEEP_MEMORY_BYTES, GORGON_KEEP_IMPORT_BYTES, 1);
 	use(test_module("libbasic.so"));
 	sleep(2);
 	use(test_module("libtls.so"));
 	assert_true(is_taken(test_module("libtls.so")));
-	gorgon_keep(GORGON_KEEP_FILE_BYTES, GORGON_KEEP_MEMORY_BYTES, GORGON_KEEP_SECONDS);
+	assert_ok(gorgon_keep(NULL));
 }
 
 int main(void)

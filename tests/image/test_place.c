@@ -164,13 +164,13 @@ static void open_changed_file_has_another_place(void **state)
 	(void)state;
 	test_write(path, bytes, size);
 	free(bytes);
-	assert_ok(gorgon_object_open(ns[0], path, 0, &object[0]));
+	assert_ok(gorgon_object_open(ns[0], path, NULL, &object[0]));
 	assert_int_equal(unlink(path), 0);
 	bytes = test_read(test_module("libthrow.so"), &size);
 	test_write(path, bytes, size);
 	free(bytes);
 	for (size_t i = 1; i < 3; i++)
-		assert_ok(gorgon_object_open(ns[i], path, 0, &object[i]));
+		assert_ok(gorgon_object_open(ns[i], path, NULL, &object[i]));
 	assert_ptr_not_equal(object[0]->image, object[1]->image);
 	assert_true(in_zone(object[1]) && in_zone(object[2]));
 	assert_int_equal(offset_of(object[1]), offset_of(object[2]));

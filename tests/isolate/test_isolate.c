@@ -107,7 +107,7 @@ static void interp_call_other_thread_has_a_whole_c_library(void **state)
 					   "thread.start(); thread.join()\n"
 					   "assert got[0]\n",
 					   NULL));
-	assert_ok(gorgon_interp_stop(interp, -1));
+	assert_ok(gorgon_interp_stop(interp));
 	assert_ok(gorgon_interp_destroy(interp));
 }
 
@@ -360,9 +360,8 @@ static void interp_create_linked_objects_are_listed_with_link_maps(void **state)
 
 static void interp_create_linked_refuses_what_needs_the_loader(void **state)
 {
-	struct gorgon_provider provider = {.find = gorgon_table_find};
+	struct gorgon_provider provider = gorgon_provider_table(NULL);
 	struct gorgon_interp_opts opts = options(state);
-	struct gorgon_start_opts limit = {.size = sizeof(limit), .memory_limit = 1 << 30};
 	struct gorgon_interp *interp;
 	struct gorgon_object *object;
 
@@ -380,9 +379,11 @@ static void interp_create_linked_refuses_what_needs_the_loader(void **state)
 	opts.ns = &(struct gorgon_ns_opts){.size = sizeof(struct gorgon_ns_opts), .debug = GORGON_DEBUG_LAZY};
 	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_UNSUPPORTED, "debuggers");
 	opts.ns = NULL;
+	opts.memory_limit = 1 << 30;
+	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_UNSUPPORTED, "memory_limit");
+	opts.memory_limit = 0;
 	interp = test_interp_create(&opts);
-	assert_error(gorgon_interp_start(interp, &limit), GORGON_ERROR_UNSUPPORTED, "memory_limit");
-	assert_error(gorgon_object_open(gorgon_interp_ns(interp), "build/modules/libbasic.so", 0, &object),
+	assert_error(gorgon_object_open(gorgon_interp_ns(interp), "build/modules/libbasic.so", NULL, &object),
 		     GORGON_ERROR_UNSUPPORTED, "libbasic.so: namespace");
 	assert_ok(gorgon_interp_destroy(interp));
 }

@@ -289,7 +289,7 @@ struct gorgon_object *test_open(struct gorgon_ns *ns, const char *module)
 {
 	struct gorgon_object *object = NULL;
 
-	assert_ok(gorgon_object_open(ns, test_module(module), 0, &object));
+	assert_ok(gorgon_object_open(ns, test_module(module), NULL, &object));
 	return object;
 }
 
@@ -331,6 +331,13 @@ struct gorgon_interp *test_interp_start(const struct gorgon_interp_opts *opts,
 
 	assert_ok(gorgon_interp_start(interp, start_opts));
 	return interp;
+}
+
+void test_keep(uint64_t file_bytes, uint64_t memory_bytes, uint64_t import_bytes, unsigned seconds)
+{
+	struct gorgon_keep_opts opts = {sizeof(opts), file_bytes, memory_bytes, import_bytes, seconds};
+
+	assert_ok(gorgon_keep(&opts));
 }
 
 void test_hide_leaks(bool hide)

@@ -312,8 +312,8 @@ static void loading_while_somebody_closes_all_gives_the_right_pages(void **state
 	while (time(NULL) < end) {
 		struct gorgon_ns *ns = test_ns(), *second = test_ns();
 
-		if ((err = gorgon_object_open(ns, path, 0, &object)) ||
-		    (err = gorgon_object_open(second, path, 0, &object))) {
+		if ((err = gorgon_object_open(ns, path, NULL, &object)) ||
+		    (err = gorgon_object_open(second, path, NULL, &object))) {
 			// The number is no descriptor any more, or another file's: the loader notices that and
 			// refuses.
 			assert_true(gorgon_error_code(err) == GORGON_ERROR_OS ||

@@ -129,7 +129,7 @@ static struct gorgon_ns *ns;
 static struct gorgon_error *load(const char *module)
 {
 	struct gorgon_object *object = NULL;
-	struct gorgon_error *err = gorgon_object_open(ns, module, 0, &object);
+	struct gorgon_error *err = gorgon_object_open(ns, module, NULL, &object);
 
 	disarm();
 	if (!err)
@@ -163,7 +163,7 @@ static struct gorgon_error *load_registrar(void)
 {
 	struct gorgon_object *object = NULL;
 	struct gorgon_error *err =
-		gorgon_object_open(ns, test_module("libjit_direct.so"), 0, &object);
+		gorgon_object_open(ns, test_module("libjit_direct.so"), NULL, &object);
 	int (*add)(const char *name), one, two;
 	void (*take_back)(int number);
 	long left = countdown;
@@ -214,11 +214,11 @@ static struct gorgon_error *load_with_search(void)
 	struct gorgon_object *provider = NULL, *object = NULL;
 	struct gorgon_object *search[] = {NULL, NULL};
 	struct gorgon_open_opts opts = {.size = sizeof(opts), .search = search};
-	struct gorgon_error *err = gorgon_object_open(ns, test_module("libprovider.so"), 0, &provider);
+	struct gorgon_error *err = gorgon_object_open(ns, test_module("libprovider.so"), NULL, &provider);
 
 	search[0] = provider;
 	if (!err)
-		err = gorgon_object_open_with(ns, test_module("liblate.so"), &opts, &object);
+		err = gorgon_object_open(ns, test_module("liblate.so"), &opts, &object);
 	disarm();
 	if (object)
 		gorgon_object_close(object);

@@ -24,10 +24,10 @@ static void refuse(const char *path, enum gorgon_error_code code, const char *te
 	struct gorgon_object *object = NULL;
 	struct test_snapshot before;
 
-	gorgon_error_destroy(gorgon_object_open(ns, path, 0, &object));
+	gorgon_error_destroy(gorgon_object_open(ns, path, NULL, &object));
 	before = test_snapshot();
 	for (int i = 0; i < 3; i++) {
-		assert_error(gorgon_object_open(ns, path, 0, &object), code, text);
+		assert_error(gorgon_object_open(ns, path, NULL, &object), code, text);
 		assert_null(object);
 	}
 	assert_unchanged(&before);
@@ -148,7 +148,7 @@ static void object_open_failure_keeps_loaded_objects_usable(void **state)
 	struct gorgon_object *basic = test_open(ns, "libbasic.so"), *object;
 
 	(void)state;
-	assert_error(gorgon_object_open(ns, test_module("libundefined.so"), 0, &object),
+	assert_error(gorgon_object_open(ns, test_module("libundefined.so"), NULL, &object),
 		     GORGON_ERROR_UNRESOLVED, "nobody_defines_this");
 	assert_int_equal(SYMBOL(basic, int (*)(int, int), "basic_sum")(20, 22), 42);
 	test_ns_destroy(ns);
@@ -163,7 +163,7 @@ static void open_unknown_flag_is_refused(void **state)
 	struct gorgon_object *object;
 
 	(void)state;
-	assert_error(gorgon_object_open(ns, test_module("libbasic.so"), GORGON_OPEN_GLOBAL | 8, &object),
+	assert_error(gorgon_object_open(ns, test_module("libbasic.so"), &(struct gorgon_open_opts){.size = sizeof(struct gorgon_open_opts), .flags = GORGON_OPEN_GLOBAL | 8}, &object),
 		     GORGON_ERROR_ARGUMENT, "flags are 0x9, expected at most 0x3");
 	test_ns_destroy(ns);
 }
@@ -220,7 +220,7 @@ static void ns_create_log_receives_what_could_not_be_registered(void **state)
 	test_write(test_temp("libnosections.so"), data, size);
 	free(data);
 	assert_ok(gorgon_ns_create(&opts, &ns));
-	assert_ok(gorgon_object_open(ns, test_temp("libnosections.so"), 0, &object));
+	assert_ok(gorgon_object_open(ns, test_temp("libnosections.so"), NULL, &object));
 	gorgon_object_get_info(object, &info);
 	assert_int_equal(SYMBOL(object, int (*)(int, int), "basic_sum")(1, 2), 3);
 	test_ns_destroy(ns);
@@ -288,7 +288,7 @@ static void object_open_by_link_gives_the_same_object(void **state)
 	(void)state;
 	unlink(link);
 	assert_int_equal(symlink(test_module("libbasic.so"), link), 0);
-	assert_ok(gorgon_object_open(ns, link, 0, &second));
+	assert_ok(gorgon_object_open(ns, link, NULL, &second));
 	assert_ptr_equal(first, second);
 	test_ns_destroy(ns);
 	test_notes();
@@ -332,7 +332,7 @@ static void object_close_global_object_goes(void **state)
 	struct gorgon_object *object = NULL;
 
 	(void)state;
-	assert_ok(gorgon_object_open(ns, test_module("libbasic.so"), GORGON_OPEN_GLOBAL, &object));
+	assert_ok(gorgon_object_open(ns, test_module("libbasic.so"), &(struct gorgon_open_opts){.size = sizeof(struct gorgon_open_opts), .flags = GORGON_OPEN_GLOBAL}, &object));
 	gorgon_object_close(object);
 	assert_string_equal(test_notes(), "+basic -basic ");
 	test_ns_destroy(ns);
@@ -535,9 +535,9 @@ static int load_and_unload_many_times(void *arg)
 	for (int round = 0; round < 20; round++) {
 		for (int i = 0; i < COPIES / 4; i++) {
 			if (gorgon_ns_create(NULL, &ns[i]) ||
-			    gorgon_object_open(ns[i], test_module("libtop.so"), 0, &object) ||
-			    gorgon_object_open(ns[i], test_module("libcatch.so"), 0, &object) ||
-			    gorgon_object_open(ns[i], test_module("libmissing.so"), 0,
+			    gorgon_object_open(ns[i], test_module("libtop.so"), NULL, &object) ||
+			    gorgon_object_open(ns[i], test_module("libcatch.so"), NULL, &object) ||
+			    gorgon_object_open(ns[i], test_module("libmissing.so"), NULL,
 					       &object) == NULL)
 				return 2;
 		}
@@ -563,7 +563,7 @@ static int load_without_descriptors(void *arg)
 
 	if (setrlimit(RLIMIT_NOFILE, &limit))
 		return 1;
-	err = gorgon_object_open(ns, test_module("libbasic.so"), 0, &object);
+	err = gorgon_object_open(ns, test_module("libbasic.so"), NULL, &object);
 	return gorgon_error_errno(err) == EMFILE ? 0 : 2;
 }
 
@@ -591,8 +591,8 @@ static void *load_in_thread(void *arg)
 		struct gorgon_error *err;
 
 		if ((err = gorgon_ns_create(NULL, &own)) ||
-		    (err = gorgon_object_open(own, test_module("libtop.so"), 0, &a)) ||
-		    (err = gorgon_object_open(work->shared, test_module("libnested.so"), 0, &b))) {
+		    (err = gorgon_object_open(own, test_module("libtop.so"), NULL, &a)) ||
+		    (err = gorgon_object_open(work->shared, test_module("libnested.so"), NULL, &b))) {
 			gorgon_error_destroy(err);
 			__atomic_fetch_add(&work->failures, 1, __ATOMIC_RELAXED);
 			continue;

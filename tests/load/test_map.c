@@ -51,7 +51,7 @@ static struct gorgon_object *open_built(struct gorgon_ns *ns, const struct elf_b
 
 	test_write(path, file.data, file.size);
 	elf_file_deinit(&file);
-	assert_ok(gorgon_object_open(ns, path, 0, &object));
+	assert_ok(gorgon_object_open(ns, path, NULL, &object));
 	return object;
 }
 

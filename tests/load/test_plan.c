@@ -48,7 +48,7 @@ static struct gorgon_object *open_temp(struct gorgon_ns *ns, const char *name, u
 {
 	struct gorgon_object *object = NULL;
 
-	assert_ok(gorgon_object_open(ns, test_temp(name), flags, &object));
+	assert_ok(gorgon_object_open(ns, test_temp(name), &(struct gorgon_open_opts){.size = sizeof(struct gorgon_open_opts), .flags = flags}, &object));
 	return object;
 }
 
@@ -123,7 +123,7 @@ static void plan_provider_is_asked_each_time(void **state)
 {
 	int first = 11, second = 12;
 	struct gorgon_table_entry table[] = {{"chosen", &first}, {0}};
-	struct gorgon_provider provider = {.find = gorgon_table_find, .ctx = table};
+	struct gorgon_provider provider = gorgon_provider_table(table);
 	struct gorgon_ns_opts opts = {.size = sizeof(opts), .provider = &provider};
 
 	(void)state;
@@ -140,7 +140,7 @@ static void plan_provider_is_asked_each_time(void **state)
 		struct gorgon_open_opts open = {.size = sizeof(open), .provider = &provider};
 		struct gorgon_object *object = NULL;
 
-		assert_ok(gorgon_object_open_with(ns, test_temp("libuser.so"), &open, &object));
+		assert_ok(gorgon_object_open(ns, test_temp("libuser.so"), &open, &object));
 		assert_int_equal(chosen(object), 12);
 		test_ns_destroy(ns);
 	}

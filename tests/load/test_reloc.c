@@ -29,7 +29,7 @@ static struct gorgon_error *open_built(struct gorgon_ns *ns, const struct elf_bu
 
 	test_write(path, file.data, file.size);
 	elf_file_deinit(&file);
-	return gorgon_object_open(ns, path, 0, ret);
+	return gorgon_object_open(ns, path, NULL, ret);
 }
 
 static void check_refused(const struct elf_builder *builder, enum gorgon_error_code code, const char *text)
@@ -141,7 +141,7 @@ static void relocate_relr_adds_bias_to_each_named_word(void **state)
 		memcpy(file.data + D % ELF_BUILDER_ALIGN + i, &i, 8);
 	test_write(path, file.data, file.size);
 	elf_file_deinit(&file);
-	assert_ok(gorgon_object_open(ns, path, 0, &object));
+	assert_ok(gorgon_object_open(ns, path, NULL, &object));
 	bias = bias_of(object);
 	for (uint64_t i = 0; i < 0x320; i += 8) {
 		bool named = i == 0 || i == 8 || i == 16 || i == 63 * 8 || i == 0x300;
@@ -332,13 +332,13 @@ static void relocate_global_object_answers_later_references(void **state)
 	struct gorgon_object *late = NULL, *provider = NULL;
 
 	(void)state;
-	assert_error(gorgon_object_open(ns, test_module("liblate.so"), 0, &late),
+	assert_error(gorgon_object_open(ns, test_module("liblate.so"), NULL, &late),
 		     GORGON_ERROR_UNRESOLVED, "undefined symbol: global_answer");
 	provider = test_open(ns, "libprovider.so");
 	// A loaded library that is not global is still not searched.
-	assert_error(gorgon_object_open(ns, test_module("liblate.so"), 0, &late),
+	assert_error(gorgon_object_open(ns, test_module("liblate.so"), NULL, &late),
 		     GORGON_ERROR_UNRESOLVED, "undefined symbol: global_answer");
-	assert_ok(gorgon_object_open(ns, test_module("libprovider.so"), GORGON_OPEN_GLOBAL,
+	assert_ok(gorgon_object_open(ns, test_module("libprovider.so"), &(struct gorgon_open_opts){.size = sizeof(struct gorgon_open_opts), .flags = GORGON_OPEN_GLOBAL},
 				     &provider));
 	late = test_open(ns, "liblate.so");
 	assert_int_equal(SYMBOL(late, int (*)(void), "late_answer")(), 43);
@@ -351,9 +351,9 @@ static void relocate_global_object_of_other_namespace_is_not_seen(void **state)
 	struct gorgon_object *object;
 
 	(void)state;
-	assert_ok(gorgon_object_open(ns[0], test_module("libprovider.so"), GORGON_OPEN_GLOBAL,
+	assert_ok(gorgon_object_open(ns[0], test_module("libprovider.so"), &(struct gorgon_open_opts){.size = sizeof(struct gorgon_open_opts), .flags = GORGON_OPEN_GLOBAL},
 				     &object));
-	assert_error(gorgon_object_open(ns[1], test_module("liblate.so"), 0, &object),
+	assert_error(gorgon_object_open(ns[1], test_module("liblate.so"), NULL, &object),
 		     GORGON_ERROR_UNRESOLVED, "undefined symbol: global_answer");
 	for (int i = 0; i < 2; i++)
 		test_ns_destroy(ns[i]);
@@ -380,7 +380,7 @@ static uint64_t chosen_of(struct gorgon_ns *ns, const char *name, uint64_t funct
 
 	test_write(path, file.data, file.size);
 	elf_file_deinit(&file);
-	assert_ok(gorgon_object_open(ns, path, flags, &object));
+	assert_ok(gorgon_object_open(ns, path, &(struct gorgon_open_opts){.size = sizeof(struct gorgon_open_opts), .flags = flags}, &object));
 	*bias = bias_of(object);
 	return at(*bias + D);
 }
@@ -412,7 +412,7 @@ static void object_close_nodelete_library_stays(void **state)
 
 	(void)state;
 	chosen_of(ns, "libstays.so", 0, &nodelete, 0, &bias);
-	assert_ok(gorgon_object_open(ns, test_temp("libstays.so"), 0, &object));
+	assert_ok(gorgon_object_open(ns, test_temp("libstays.so"), NULL, &object));
 	gorgon_object_close(object);
 	gorgon_object_close(object);
 	gorgon_object_close(object); // closing once too often does no harm

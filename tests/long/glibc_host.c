@@ -23,7 +23,7 @@ int main(int argc, char **argv)
 	opts.argv = (const char *const *)&argv[1];
 	error = gorgon_ns_create(NULL, &ns);
 	if (!error)
-		error = gorgon_object_open_with(ns, argv[1], &opts, &object);
+		error = gorgon_object_open(ns, argv[1], &opts, &object);
 	if (error) {
 		fprintf(stderr, "%s\n", gorgon_error_message(error));
 		gorgon_error_destroy(error);

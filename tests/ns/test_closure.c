@@ -89,7 +89,7 @@ static struct gorgon_error *open_user(struct gorgon_ns *ns)
 {
 	struct gorgon_object *object;
 
-	return gorgon_object_open(ns, in_dir("libuser.so"), 0, &object);
+	return gorgon_object_open(ns, in_dir("libuser.so"), NULL, &object);
 }
 
 // Why a file that matches @pattern is private; valid until the next call.
@@ -213,7 +213,7 @@ static void closure_shared_against_the_rule_is_an_error(void **state)
 		     "/libuser.so: libchosen.so: is to be shared by option (libchosen*), but needs "
 		     "liblast.so, which is private by default; a library is shared only with all "
 		     "that it needs, here also: liblast.so libother.so");
-	assert_error(gorgon_object_open(ns, in_dir("libextension.so"), 0, &object),
+	assert_error(gorgon_object_open(ns, in_dir("libextension.so"), NULL, &object),
 		     GORGON_ERROR_ARGUMENT, "but uses PyList_Append, which each copy of CPython has");
 	assert_unchanged(&before);
 	test_ns_destroy(ns);

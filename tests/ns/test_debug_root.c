@@ -234,7 +234,7 @@ static void debug_root_failed_load_leaves_lists_alone(void **state)
 	struct gorgon_object *object;
 
 	(void)state;
-	assert_error(gorgon_object_open(ns, test_module("libundefined_dep.so"), 0, &object),
+	assert_error(gorgon_object_open(ns, test_module("libundefined_dep.so"), NULL, &object),
 		     GORGON_ERROR_UNRESOLVED, "nobody_defines_this");
 	check_lists();
 	assert_int_equal(find_ns(gorgon_ns_id(ns))->object_count, 0);
@@ -267,7 +267,7 @@ static void *load_and_unload(void *arg)
 		struct gorgon_object *object;
 
 		if (gorgon_ns_create(NULL, &ns) ||
-		    gorgon_object_open(ns, test_module("libtop.so"), 0, &object) ||
+		    gorgon_object_open(ns, test_module("libtop.so"), NULL, &object) ||
 		    gorgon_ns_destroy(ns))
 			return "failed";
 	}

@@ -143,9 +143,9 @@ static void open_what_must_be_shared_is_refused(void **state)
 	struct gorgon_object *object = NULL;
 
 	(void)state;
-	assert_error(gorgon_object_open(ns, "libc.so.6", 0, &object), GORGON_ERROR_ARGUMENT,
+	assert_error(gorgon_object_open(ns, "libc.so.6", NULL, &object), GORGON_ERROR_ARGUMENT,
 		     "libc.so.6, which cannot be private: owns malloc");
-	assert_error(gorgon_object_open(ns, "libasan.so.8", 0, &object), GORGON_ERROR_ARGUMENT,
+	assert_error(gorgon_object_open(ns, "libasan.so.8", NULL, &object), GORGON_ERROR_ARGUMENT,
 		     "libasan.so.8, which cannot be private: a sanitizer's runtime");
 	test_ns_destroy(ns);
 }
@@ -171,7 +171,7 @@ static void ns_create_keep_private_makes_a_copy(void **state)
 	double (*private_cos)(double);
 
 	(void)state;
-	assert_ok(gorgon_object_open(ns, "libm.so.6", 0, &object));
+	assert_ok(gorgon_object_open(ns, "libm.so.6", NULL, &object));
 	private_cos = SYMBOL(object, double (*)(double), "cos");
 	assert_ptr_not_equal((void *)private_cos, dlsym(RTLD_DEFAULT, "cos"));
 	assert_true(private_cos(0) > 0.99);
@@ -186,7 +186,7 @@ static void ns_create_share_asks_the_system(void **state)
 	struct gorgon_object *object;
 
 	(void)state;
-	assert_error(gorgon_object_open(ns, test_module("dep/libplain.so"), 0, &object),
+	assert_error(gorgon_object_open(ns, test_module("dep/libplain.so"), NULL, &object),
 		     GORGON_ERROR_MISSING, "needs libbottom.so, which is shared: ");
 	test_ns_destroy(ns);
 }
@@ -201,7 +201,7 @@ static void ns_create_share_follows_the_run_path(void **state)
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
-		assert_ok(gorgon_object_open(ns[i], test_module("libtop.so"), 0, &object));
+		assert_ok(gorgon_object_open(ns[i], test_module("libtop.so"), NULL, &object));
 		middle[i] = SYMBOL(object, void *, "middle_get");
 	}
 	assert_non_null(middle[0]);

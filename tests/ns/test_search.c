@@ -19,7 +19,7 @@ static struct gorgon_error *open_module(const char *name, int *result)
 {
 	struct gorgon_ns *ns = test_ns();
 	struct gorgon_object *object = NULL;
-	struct gorgon_error *err = gorgon_object_open(ns, test_module(name), 0, &object);
+	struct gorgon_error *err = gorgon_object_open(ns, test_module(name), NULL, &object);
 	char getter[64];
 
 	if (!err) {
@@ -171,7 +171,7 @@ static void search_relative_path_becomes_absolute(void **state)
 
 	(void)state;
 	assert_int_equal(chdir(test_module("")), 0);
-	assert_ok(gorgon_object_open(ns, "./libtop.so", 0, &object));
+	assert_ok(gorgon_object_open(ns, "./libtop.so", NULL, &object));
 	assert_int_equal(chdir(cwd), 0);
 	free(cwd);
 	gorgon_object_get_info(object, &info);
@@ -198,14 +198,14 @@ static void search_tokens_in_paths_are_replaced(void **state)
 	file = elf_build(&(struct elf_builder){.soname = "libouter.so", .needed = needed});
 	test_write(test_temp("libouter.so"), file.data, file.size);
 	elf_file_deinit(&file);
-	assert_ok(gorgon_object_open(ns, test_temp("libouter.so"), 0, &object));
+	assert_ok(gorgon_object_open(ns, test_temp("libouter.so"), NULL, &object));
 
 	file = elf_build(&(struct elf_builder){
 		.needed = (const char *const[]){"libbraced.so", NULL},
 		.runpath = "/$OTHER:${ORIGIN}/../$UNKNOWN:${ORIGIN}/./lib"});
 	test_write(test_temp("libbraces.so"), file.data, file.size);
 	elf_file_deinit(&file);
-	assert_ok(gorgon_object_open(ns, test_temp("libbraces.so"), 0, &object));
+	assert_ok(gorgon_object_open(ns, test_temp("libbraces.so"), NULL, &object));
 	test_ns_destroy(ns);
 }
 
@@ -219,9 +219,9 @@ static void search_needed_path_that_is_absent_names_user_and_path(void **state)
 	(void)state;
 	test_write(test_temp("libouter.so"), file.data, file.size);
 	elf_file_deinit(&file);
-	assert_error(gorgon_object_open(ns, test_temp("libouter.so"), 0, &object),
+	assert_error(gorgon_object_open(ns, test_temp("libouter.so"), NULL, &object),
 		     GORGON_ERROR_MISSING, "libouter.so: needs ");
-	assert_error(gorgon_object_open(ns, test_temp("libouter.so"), 0, &object),
+	assert_error(gorgon_object_open(ns, test_temp("libouter.so"), NULL, &object),
 		     GORGON_ERROR_MISSING, "/absent/libinner.so");
 	test_ns_destroy(ns);
 }
@@ -233,7 +233,7 @@ static void search_name_already_loaded_is_not_searched(void **state)
 	struct gorgon_object *first = test_open(ns, "libbasic.so"), *second = NULL;
 
 	(void)state;
-	assert_ok(gorgon_object_open(ns, "libbasic.so", 0, &second));
+	assert_ok(gorgon_object_open(ns, "libbasic.so", NULL, &second));
 	assert_ptr_equal(first, second);
 	test_ns_destroy(ns);
 	test_notes();

@@ -358,8 +358,8 @@ static int use_loader(void *arg)
 
 	(void)arg;
 	if (gorgon_ns_create(NULL, &ns) ||
-	    gorgon_object_open(ns, test_module("libtop.so"), 0, &object) ||
-	    gorgon_object_open(ns, test_module("libtls.so"), 0, &object) ||
+	    gorgon_object_open(ns, test_module("libtop.so"), NULL, &object) ||
+	    gorgon_object_open(ns, test_module("libtls.so"), NULL, &object) ||
 	    ((int (*)(void))gorgon_object_find_symbol(object, "tls_next", NULL))() != 13)
 		return 1;
 	return gorgon_ns_destroy(ns) ? 2 : 0;
@@ -389,7 +389,7 @@ static void *load_until_told(void *arg)
 		struct gorgon_object *object;
 
 		if (gorgon_ns_create(NULL, &ns) ||
-		    gorgon_object_open(ns, test_temp("libplain.so"), 0, &object) ||
+		    gorgon_object_open(ns, test_temp("libplain.so"), NULL, &object) ||
 		    gorgon_ns_destroy(ns))
 			__atomic_fetch_add(&loading->failures, 1, __ATOMIC_RELAXED);
 	}

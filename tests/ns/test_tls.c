@@ -338,7 +338,7 @@ static void tls_block_keeps_the_distance_from_its_alignment(void **state)
 	phdr->p_align = 0x1000;
 	assert_int_not_equal(phdr->p_vaddr % phdr->p_align, 0);
 	test_write(path, file, size);
-	assert_ok(gorgon_object_open(ns, path, 0, &object));
+	assert_ok(gorgon_object_open(ns, path, NULL, &object));
 	tls = functions_of(object);
 	check_fresh(&tls);
 	assert_int_equal((uintptr_t)tls.aligned() % 0x1000,
@@ -386,7 +386,7 @@ static void static_tls_variables_in_use_are_refused(void **state)
 
 	(void)state;
 	check_fresh(&tls);
-	err = gorgon_object_open(ns, test_module("libtls_ie_user.so"), 0, &user);
+	err = gorgon_object_open(ns, test_module("libtls_ie_user.so"), NULL, &user);
 	assert_non_null(err);
 	assert_int_equal(gorgon_error_code(err), GORGON_ERROR_UNSUPPORTED);
 	assert_non_null(strstr(gorgon_error_message(err), "libtls_small.so: initial-exec access"));

@@ -128,7 +128,7 @@ static int open_again_in_child(struct gorgon_ns *ns)
 	struct gorgon_error *err;
 
 	alarm(20);
-	err = gorgon_object_open(ns, test_module("libwaiting.so"), 0, &object);
+	err = gorgon_object_open(ns, test_module("libwaiting.so"), NULL, &object);
 	return err || SYMBOL(object, int (*)(void), "waiting_was_answered")();
 }
 

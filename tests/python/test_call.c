@@ -37,7 +37,7 @@ static void destroy_while_a_call_runs_is_busy(void **state)
 	spawn(&thread, interp, WAIT "done = True\n");
 	sem_wait(&reached);
 	assert_error(gorgon_interp_destroy(interp), GORGON_ERROR_BUSY, "calls are running in it");
-	assert_error(gorgon_interp_stop(interp, 0), GORGON_ERROR_BUSY, "calls are running in it");
+	assert_error(gorgon_interp_try_stop(interp), GORGON_ERROR_BUSY, "calls are running in it");
 	run(interp, "assert 'done' not in globals()"); // as if nothing had happened
 	sem_post(&go_on);
 	assert_ok(join(&thread));
@@ -67,7 +67,7 @@ static void stop_that_waits_lets_calls_end_and_refuses_new_ones(void **state)
 	for (int i = 0; i < 3; i++)
 		spawn(&waiting[i], interp, "sum(range(100000))");
 	pthread_create(&poster, NULL, post_later, NULL);
-	assert_ok(gorgon_interp_stop(interp, -1));
+	assert_ok(gorgon_interp_stop(interp));
 	assert_ok(join(&first));
 	for (int i = 0; i < 3; i++) {
 		struct gorgon_error *err = join(&waiting[i]);
@@ -88,7 +88,7 @@ TEST_EXPORT void test_call_back(void);
 TEST_EXPORT void test_call_back(void)
 {
 	from_inside[0] = gorgon_interp_run_string(called_back, "nested = True", NULL);
-	from_inside[1] = gorgon_interp_stop(called_back, -1);
+	from_inside[1] = gorgon_interp_stop(called_back);
 	from_inside[2] = gorgon_interp_destroy(called_back);
 }
 
@@ -105,7 +105,7 @@ static void call_from_inside_nests_and_cannot_stop(void **state)
 
 static void *stop_elsewhere(void *arg)
 {
-	return gorgon_interp_stop(arg, 0);
+	return gorgon_interp_try_stop(arg);
 }
 
 static void stop_on_another_thread_finalises(void **state)

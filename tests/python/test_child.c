@@ -48,9 +48,9 @@ static int act_on(struct gorgon_interp *interp, enum act act)
 	case INTERRUPT:
 		return code_of(gorgon_interp_interrupt(interp));
 	case STOP:
-		return code_of(gorgon_interp_stop(interp, 10000));
+		return code_of(gorgon_interp_stop_within(interp, 10000));
 	case WAIT_AND_STOP:
-		return code_of(gorgon_interp_stop(interp, -1));
+		return code_of(gorgon_interp_stop(interp));
 	default:
 		return code_of(gorgon_interp_destroy(interp));
 	}
@@ -122,7 +122,7 @@ static void child_is_told_at_once(void **state)
 				fail_msg("row %zu, act %d: the child's status is %#x", i, (int)act, status);
 		}
 		sem_post(&go_on);
-		gorgon_error_destroy(gorgon_interp_stop(interp, 5000));
+		gorgon_error_destroy(gorgon_interp_stop_within(interp, 5000));
 		if (rows[i].call)
 			gorgon_error_destroy(join(&thread));
 		gorgon_error_destroy(gorgon_interp_destroy(interp)); // a thread may be parked in it

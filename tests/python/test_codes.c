@@ -23,7 +23,7 @@ static struct gorgon_error *open_file(const char *path)
 {
 	struct gorgon_ns *ns = test_ns();
 	struct gorgon_object *object;
-	struct gorgon_error *err = gorgon_object_open(ns, path, 0, &object);
+	struct gorgon_error *err = gorgon_object_open(ns, path, NULL, &object);
 
 	test_ns_destroy(ns);
 	return err;
@@ -122,7 +122,7 @@ static struct gorgon_error *abandon(void)
 						   "  try: time.sleep(1000)\n"
 						   "  finally: f()\n"
 						   "threading.Thread(target=f).start()\n", NULL));
-	err = gorgon_interp_stop(interp, 10);
+	err = gorgon_interp_stop_within(interp, 10);
 	gorgon_error_destroy(gorgon_interp_destroy(interp)); // fails, because its thread is parked
 	return err;
 }

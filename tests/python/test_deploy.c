@@ -431,7 +431,7 @@ static void scope_find_python_name_of_the_program_is_not_found(void **state)
 	// A library that asks for another name finds it in the program.
 	object = test_open(ns, "libhost_name.so");
 	assert_ptr_equal(SYMBOL(object, target_fn, "python_name_target")(), host_only);
-	assert_error(gorgon_object_open(ns, test_module("libpython_name.so"), 0, &object),
+	assert_error(gorgon_object_open(ns, test_module("libpython_name.so"), NULL, &object),
 		     GORGON_ERROR_UNRESOLVED, "PyHost_Only");
 	assert_null(SYMBOL(test_open(ns, "libpython_name_weak.so"), target_fn,
 			   "python_name_target")());
@@ -485,7 +485,7 @@ static void system_dlopen_library_that_needs_libpython_is_refused(void **state)
 
 	(void)state;
 	assert_ok(gorgon_ns_create(&opts, &ns));
-	assert_error(gorgon_object_open(ns, test_module("libneeds_python_user.so"), 0, &object),
+	assert_error(gorgon_object_open(ns, test_module("libneeds_python_user.so"), NULL, &object),
 		     GORGON_ERROR_ARGUMENT, "libneeds_python.so: is to be shared by option");
 	object = test_open(ns, "libdl.so");
 	open_here = SYMBOL(object, void *(*)(const char *, int), "user_dlopen");

@@ -67,13 +67,13 @@ static void stop_quickly_leaves_out_cycles_alone(void **state)
 
 	(void)state;
 	run_program(interp, path);
-	assert_ok(gorgon_interp_stop(interp, 0));
+	assert_ok(gorgon_interp_try_stop(interp));
 	check_end(path, "thread atexit variable ");
 	destroy(interp);
 
 	interp = start();
 	run_program(interp, whole);
-	assert_ok(gorgon_interp_stop(interp, 0));
+	assert_ok(gorgon_interp_try_stop(interp));
 	words = text_of(whole);
 	// A whole end has every step, so the words are right.
 	assert_non_null(strstr(words, "cycle "));
@@ -119,7 +119,7 @@ static void stop_without_what_was_registered_is_whole(void **state)
 	(void)state;
 	run_program(interp, path);
 	run(interp, "atexit._clear()");
-	assert_ok(gorgon_interp_stop(interp, 0));
+	assert_ok(gorgon_interp_try_stop(interp));
 	words = text_of(path);
 	assert_non_null(strstr(words, "cycle "));
 	free(words);

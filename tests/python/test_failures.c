@@ -303,7 +303,7 @@ static struct gorgon_error *pack(void)
 	passed = 3000000000;
 	err = gorgon_ns_create(NULL, &ns);
 	if (!err)
-		err = gorgon_object_open(ns, test_module("libbasic.so"), 0, &object);
+		err = gorgon_object_open(ns, test_module("libbasic.so"), NULL, &object);
 	failing_end();
 	if (ns)
 		must_work(gorgon_ns_destroy(ns));

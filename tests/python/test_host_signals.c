@@ -212,7 +212,7 @@ static void do_stop(const char *source, bool main)
 
 	begin_call(&call, &thread);
 	// Calls have half of the limit before they are interrupted, and a busy machine is to have time for the rest.
-	expect_ok(gorgon_interp_stop(call.interp, 3000));
+	expect_ok(gorgon_interp_stop_within(call.interp, 3000));
 	pthread_join(thread, NULL);
 	expect_interrupted(call.err);
 	expect_ok(gorgon_interp_destroy(call.interp));

@@ -142,7 +142,7 @@ static void stop_frees_a_call_that_waits_for_the_import_lock(void **state)
 		    "threading.Thread(target=hold, daemon=True).start(); begun.wait()\n");
 	spawn(&thread, interp, "ctypes.CDLL(None).test_call_reached(); _imp.acquire_lock()\n");
 	sem_wait(&reached);
-	assert_error(gorgon_interp_stop(interp, 300), GORGON_ERROR_ABANDONED, "did not end");
+	assert_error(gorgon_interp_stop_within(interp, 300), GORGON_ERROR_ABANDONED, "did not end");
 	assert_error(join(&thread), GORGON_ERROR_ABANDONED, "");
 	err = gorgon_interp_destroy(interp);
 	if (err)
@@ -159,7 +159,7 @@ static void end_with_threads(const char *source, int count)
 		struct gorgon_error *err;
 
 		run(interp, source);
-		assert_ok(gorgon_interp_stop(interp, 10000));
+		assert_ok(gorgon_interp_stop_within(interp, 10000));
 		for (int tries = 0; tries < 500 && (err = gorgon_interp_destroy(interp)); tries++) {
 			gorgon_error_destroy(err);
 			err = NULL;

@@ -37,12 +37,12 @@ static void nothing_is_kept_without_bytes(void **state)
 	uint64_t count;
 
 	(void)state;
-	gorgon_keep_imports(0);
+	test_keep(GORGON_KEEP_FILE_BYTES, GORGON_KEEP_MEMORY_BYTES, 0, GORGON_KEEP_SECONDS);
 	interp = start();
 	run(interp, IMPORT "import importlib.machinery, types\n"
 			   "assert isinstance(importlib.machinery.FileFinder.find_spec, types.FunctionType)\n");
 	assert_int_equal(gorgon_pyfile_kept(&count), 0);
-	gorgon_keep_imports(GORGON_KEEP_IMPORT_BYTES);
+	assert_ok(gorgon_keep(NULL));
 	destroy(interp);
 }
 
@@ -52,9 +52,9 @@ static void bytes_may_go_while_an_interpreter_runs(void **state)
 	struct gorgon_interp *interp = start();
 
 	(void)state;
-	gorgon_keep_imports(0);
+	test_keep(GORGON_KEEP_FILE_BYTES, GORGON_KEEP_MEMORY_BYTES, 0, GORGON_KEEP_SECONDS);
 	run(interp, IMPORT);
-	gorgon_keep_imports(GORGON_KEEP_IMPORT_BYTES);
+	assert_ok(gorgon_keep(NULL));
 	gorgon_trim();
 	run(interp, "import sys, wsgiref.headers\nassert wsgiref.headers.Headers\n");
 	destroy(interp);

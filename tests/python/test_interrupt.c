@@ -153,7 +153,7 @@ static void interrupt_of_nothing_is_nothing(void **state)
 	assert_ok(gorgon_interp_start(interp, NULL));
 	assert_ok(gorgon_interp_interrupt(interp));
 	run(interp, "for i in range(1000): pass");
-	assert_ok(gorgon_interp_stop(interp, 0));
+	assert_ok(gorgon_interp_try_stop(interp));
 	assert_ok(gorgon_interp_interrupt(interp));
 	destroy(interp);
 }

@@ -274,8 +274,8 @@ static void pool_cancel_at_any_time_ends_the_job(void **state)
 static void pool_dead_interpreter_is_replaced(void **state)
 {
 	struct gorgon_pool_opts opts = {.size = sizeof(opts), .count = 1, .warm_up = warm_up,
-					.start = &(struct gorgon_start_opts){.size = sizeof(struct gorgon_start_opts),
-									     .memory_limit = 64 << 20}};
+					.interp = &(struct gorgon_interp_opts){.size = sizeof(struct gorgon_interp_opts),
+									       .memory_limit = 64 << 20}};
 	struct gorgon_pool *pool;
 	int64_t number;
 

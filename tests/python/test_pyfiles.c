@@ -328,23 +328,23 @@ static void limits_hold(void **state)
 	assert_ok(gorgon_kept_get_stats(&stats));
 	assert_int_equal(stats.import_count, 3);
 	find("module"); // `both` was used longest ago
-	gorgon_keep_imports(stats.import_bytes - 1);
+	test_keep(GORGON_KEEP_FILE_BYTES, GORGON_KEEP_MEMORY_BYTES, stats.import_bytes - 1, GORGON_KEEP_SECONDS);
 	assert_int_equal(kept(), 2);
-	gorgon_keep_imports(0);
+	test_keep(GORGON_KEEP_FILE_BYTES, GORGON_KEEP_MEMORY_BYTES, 0, GORGON_KEEP_SECONDS);
 	assert_int_equal(kept(), 0);
 	assert_false(gorgon_pyfile_is_on());
 	assert_string_equal(find("module"), "unknown");
 	assert_string_equal(code_of("module.py"), "unknown");
-	gorgon_keep_imports(GORGON_KEEP_IMPORT_BYTES);
+	assert_ok(gorgon_keep(NULL));
 	assert_string_equal(find("module"), "source module.py");
 	assert_string_equal(code_of("module.py"), "code of the module");
 	gorgon_trim();
 	assert_int_equal(kept(), 0);
 	find("module");
-	gorgon_keep(GORGON_KEEP_FILE_BYTES, GORGON_KEEP_MEMORY_BYTES, 1);
+	test_keep(GORGON_KEEP_FILE_BYTES, GORGON_KEEP_MEMORY_BYTES, GORGON_KEEP_IMPORT_BYTES, 1);
 	usleep(1100000);
 	assert_int_equal(kept(), 0);
-	gorgon_keep(GORGON_KEEP_FILE_BYTES, GORGON_KEEP_MEMORY_BYTES, GORGON_KEEP_SECONDS);
+	assert_ok(gorgon_keep(NULL));
 }
 
 // An entry that somebody has stays as it is.

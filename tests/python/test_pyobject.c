@@ -295,7 +295,7 @@ static void release_keeps_the_object_until_the_last_holder_and_the_next_call(voi
 	(void)state;
 	run(interp, COUNTED "a = Counted(1)\n");
 	object = find(interp, "a");
-	again = gorgon_pyobject_hold(object);
+	again = gorgon_pyobject_retain(object);
 	run(interp, "del a");
 	assert_int_equal(take_int(attr(object, "number")), 1);
 	gorgon_pyobject_release(object);
@@ -439,7 +439,7 @@ static void stop_gives_up_all_before_atexit_and_references_stay_safe(void **stat
 	function = find(interp, "f");
 	run(interp, "del a, f");
 	counted_at_end = -1;
-	assert_ok(gorgon_interp_stop(interp, 0));
+	assert_ok(gorgon_interp_try_stop(interp));
 	assert_int_equal(counted_at_end, 1);
 	assert_error(gorgon_pyobject_get_attr(object, "number", &ret), GORGON_ERROR_BUSY,
 		     "has ended, and with it the host's references");
@@ -463,7 +463,7 @@ static void stop_that_is_refused_leaves_references_alone(void **state)
 	init_waiting();
 	spawn(&busy, interp, REACHED WAIT);
 	sem_wait(&reached);
-	assert_error(gorgon_interp_stop(interp, 0), GORGON_ERROR_BUSY, "calls are running");
+	assert_error(gorgon_interp_try_stop(interp), GORGON_ERROR_BUSY, "calls are running");
 	assert_int_equal(take_int(object), 9);
 	sem_post(&go_on);
 	assert_ok(join(&busy));
@@ -533,10 +533,10 @@ static void end_while_threads_use_references_is_safe(void **state)
 
 		for (int i = 0; i < 4; i++)
 			assert_int_equal(pthread_create(&threads[i], NULL, use_until_refused,
-							gorgon_pyobject_hold(object)), 0);
+							gorgon_pyobject_retain(object)), 0);
 		gorgon_pyobject_release(object);
 		run(interp, "import time; time.sleep(0.02)");
-		assert_ok(gorgon_interp_stop(interp, -1));
+		assert_ok(gorgon_interp_stop(interp));
 		assert_ok(gorgon_interp_destroy(interp));
 		for (int i = 0; i < 4; i++) {
 			pthread_join(threads[i], &code);
@@ -600,7 +600,7 @@ static void replica_is_unpickled_once_where_it_is_used(void **state)
 	gorgon_pyobject_release(model);
 	// The replica outlives its interpreter, and references outlive the replica.
 	destroy(one);
-	gorgon_replica_release(gorgon_replica_hold(replica));
+	gorgon_replica_release(gorgon_replica_retain(replica));
 	assert_ok(gorgon_replica_get(replica, three, &again));
 	assert_int_equal(forward(again, 7), 21);
 	gorgon_replica_release(replica);

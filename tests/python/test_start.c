@@ -159,17 +159,17 @@ static void call_wrong_state_is_refused(void **state)
 	(void)state;
 	assert_error(gorgon_interp_run_string(interp, "pass", NULL), GORGON_ERROR_BUSY,
 		     "is not started");
-	assert_error(gorgon_interp_stop(interp, 0), GORGON_ERROR_BUSY, "is not started");
+	assert_error(gorgon_interp_try_stop(interp), GORGON_ERROR_BUSY, "is not started");
 	assert_ok(gorgon_interp_start(interp, NULL));
 	usleep(20000);
 	assert_error(gorgon_interp_start(interp, NULL), GORGON_ERROR_BUSY, "is started");
 	assert_ok(gorgon_interp_get_stats(interp, &stats));
 	assert_true(stats.run_ns >= 20000000); // since the first one
 	assert_error(gorgon_interp_main(interp, 2, argv, &status), GORGON_ERROR_BUSY, "is started");
-	assert_ok(gorgon_interp_stop(interp, 0));
+	assert_ok(gorgon_interp_try_stop(interp));
 	assert_error(gorgon_interp_run_string(interp, "pass", NULL), GORGON_ERROR_BUSY,
 		     "has ended, and cannot be started again");
-	assert_error(gorgon_interp_stop(interp, 0), GORGON_ERROR_BUSY, "has ended, and cannot be started again");
+	assert_error(gorgon_interp_try_stop(interp), GORGON_ERROR_BUSY, "has ended, and cannot be started again");
 	destroy(interp);
 }
 

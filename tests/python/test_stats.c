@@ -49,15 +49,15 @@ static void stats_state_is_that_of_its_life(void **state)
 	shown = (const struct gorgon_debug_activity *)(uintptr_t)newest_ns()->activity;
 	assert_int_equal(stats_of(interp).state, GORGON_INTERP_IS_STARTED);
 	assert_int_equal(shown->state, GORGON_DEBUG_STARTED);
-	assert_ok(gorgon_interp_stop(interp, 0));
+	assert_ok(gorgon_interp_try_stop(interp));
 	assert_int_equal(stats_of(interp).state, GORGON_INTERP_HAS_ENDED);
 	destroy(interp);
 }
 
 static void stats_memory_is_what_debuggers_read(void **state)
 {
-	struct gorgon_start_opts opts = {.size = sizeof(opts), .memory_limit = 512 << 20};
-	struct gorgon_interp *interp = test_interp_start(NULL, &opts);
+	struct gorgon_interp_opts opts = {.size = sizeof(opts), .memory_limit = 512 << 20};
+	struct gorgon_interp *interp = test_interp_start(&opts, NULL);
 	const struct gorgon_debug_usage *shown = (const struct gorgon_debug_usage *)(uintptr_t)newest_ns()->usage;
 	struct gorgon_interp_stats stats;
 

@@ -150,7 +150,7 @@ static bool tells_less(const char *message)
 static bool stop_program(struct gorgon_interp *interp, const struct program *program)
 {
 	unsigned long begin = now_ms(), took;
-	struct gorgon_error *err = gorgon_interp_stop(interp, program->named ? LIMIT_MS : ENDS_MS);
+	struct gorgon_error *err = gorgon_interp_stop_within(interp, program->named ? LIMIT_MS : ENDS_MS);
 
 	took = now_ms() - begin;
 	if (took > 10 * ENDS_MS)
@@ -163,7 +163,7 @@ static bool stop_program(struct gorgon_interp *interp, const struct program *pro
 				 err ? gorgon_error_message(err) : "(no error)");
 		assert_int_equal(shown_state(interp), GORGON_DEBUG_NS_ABANDONED);
 		assert_error(gorgon_interp_run_string(interp, "pass", NULL), GORGON_ERROR_ABANDONED, "was abandoned");
-		assert_error(gorgon_interp_stop(interp, LIMIT_MS), GORGON_ERROR_ABANDONED, named ? program->named : "thread ");
+		assert_error(gorgon_interp_stop_within(interp, LIMIT_MS), GORGON_ERROR_ABANDONED, named ? program->named : "thread ");
 		gorgon_error_destroy(err);
 		return named;
 	}
@@ -267,7 +267,7 @@ static int end_on_a_busy_processor(void *arg)
 	assert_ok(gorgon_pool_create(&opts, &pool));
 	for (size_t i = 0; i < HOGS; i++)
 		pthread_create(&threads[i], NULL, hog, NULL);
-	if ((err = gorgon_interp_stop(interp, 100)))
+	if ((err = gorgon_interp_stop_within(interp, 100)))
 		return tell("an idle interpreter", err);
 	assert_ok(gorgon_pool_submit(pool, NULL, "f", NULL, NULL, -1, &job));
 	err = gorgon_job_finish(job, NULL);
@@ -316,7 +316,7 @@ static void stop_does_not_wait_for_loads_of_other_threads(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, load_until_stopped, interp), 0);
 	while (!__atomic_load_n(&loading, __ATOMIC_ACQUIRE))
 		usleep(1000);
-	assert_error(gorgon_interp_stop(interp, LIMIT_MS), GORGON_ERROR_ABANDONED, "did not end within");
+	assert_error(gorgon_interp_stop_within(interp, LIMIT_MS), GORGON_ERROR_ABANDONED, "did not end within");
 	__atomic_store_n(&stopped, true, __ATOMIC_RELEASE);
 	assert_int_equal(pthread_join(thread, &ended), 0);
 	assert_ptr_equal(ended, interp);
@@ -348,7 +348,7 @@ static void stop_that_ends_at_the_last_moment_has_ended(void **state)
 
 	(void)state;
 	__atomic_store_n(&slow_to_flush, interp, __ATOMIC_RELAXED);
-	assert_ok(gorgon_interp_stop(interp, LIMIT_MS));
+	assert_ok(gorgon_interp_stop_within(interp, LIMIT_MS));
 	assert_int_equal(shown_state(interp), GORGON_DEBUG_NS_LIVE);
 	__atomic_store_n(&slow_to_flush, NULL, __ATOMIC_RELAXED);
 	while ((busy = gorgon_interp_destroy(interp))) {
@@ -375,7 +375,7 @@ static void stop_interrupts_calls_and_destroy_frees_all(void **state)
 
 		spawn(&thread, interp, sources[i]);
 		sem_wait(&reached);
-		assert_ok(gorgon_interp_stop(
+		assert_ok(gorgon_interp_stop_within(
 			interp,
 			10 * LIMIT_MS)); // the exception's text is made by code that is imported
 		assert_raised(join(&thread), "KeyboardInterrupt", "");
@@ -406,7 +406,7 @@ static void calls_into_an_abandoned_interpreter_come_back(void **state)
 			spawn(&threads[j], interp, sources[i]);
 			sem_wait(&reached);
 		}
-		assert_error(gorgon_interp_stop(interp, LIMIT_MS), GORGON_ERROR_ABANDONED, "thread ");
+		assert_error(gorgon_interp_stop_within(interp, LIMIT_MS), GORGON_ERROR_ABANDONED, "thread ");
 		for (int j = 0; j < 3; j++)
 			assert_error(join(&threads[j]), GORGON_ERROR_ABANDONED, "did not end within");
 		destroy(interp);
@@ -437,7 +437,7 @@ static void functions_of_the_host_between_two_calls_go_on(void **state)
 	init_waiting();
 	spawn(&thread, interp, "import ctypes; ctypes.CDLL(None).test_stop_call_back()\nwhile True: pass\n");
 	sem_wait(&reached);
-	assert_error(gorgon_interp_stop(interp, LIMIT_MS), GORGON_ERROR_ABANDONED, "");
+	assert_error(gorgon_interp_stop_within(interp, LIMIT_MS), GORGON_ERROR_ABANDONED, "");
 	assert_error(join(&thread), GORGON_ERROR_ABANDONED, "");
 	assert_error(from_inside, GORGON_ERROR_ABANDONED, "");
 	assert_true(host_went_on);
@@ -460,7 +460,7 @@ static void abandoned_memory_is_what_is_resident(void **state)
 	alarm(120);
 	run(interp, memory);
 	run(interp, programs[3].source);
-	assert_error(gorgon_interp_stop(interp, LIMIT_MS), GORGON_ERROR_ABANDONED, "");
+	assert_error(gorgon_interp_stop_within(interp, LIMIT_MS), GORGON_ERROR_ABANDONED, "");
 	assert_ok(gorgon_interp_get_stats(interp, &stats));
 	assert_true(stats.mapped_bytes > 256 << 20);
 	assert_true(stats.stack_bytes > 4096);
@@ -481,7 +481,7 @@ static void fork_and_exit_with_parked_threads(void **state)
 	(void)state;
 	alarm(120);
 	run(interp, programs[5].source);
-	assert_error(gorgon_interp_stop(interp, LIMIT_MS), GORGON_ERROR_ABANDONED, "");
+	assert_error(gorgon_interp_stop_within(interp, LIMIT_MS), GORGON_ERROR_ABANDONED, "");
 	before = abandoned_count();
 	assert_error(gorgon_interp_destroy(interp), GORGON_ERROR_BUSY, "");
 	pid = fork();
@@ -524,7 +524,7 @@ static void end_of_the_process_calls_nothing_of_an_abandoned_interpreter(void **
 			 test_module("libends_a.so"), REACHED_ALWAYS("time.sleep(1000)"));
 		spawn(&thread, interp, source);
 		sem_wait(&reached);
-		err = gorgon_interp_stop(interp, LIMIT_MS);
+		err = gorgon_interp_stop_within(interp, LIMIT_MS);
 		if (gorgon_error_code(err) != GORGON_ERROR_ABANDONED)
 			_exit(1);
 		gorgon_error_destroy(err);
@@ -559,7 +559,7 @@ static void stop_within_a_limit_is_an_ordinary_end(void **state)
 		 "threading.Thread(target=body).start()\n"
 		 "atexit.register(say, 'first'); atexit.register(say, 'second')\n", path);
 	run(interp, source);
-	assert_ok(gorgon_interp_stop(interp, 60000));
+	assert_ok(gorgon_interp_stop_within(interp, 60000));
 	assert_true(read(fd, text, sizeof(text) - 1) > 0);
 	assert_string_equal(text, "thread\nsecond\nfirst\nfinaliser\n");
 	assert_error(gorgon_interp_run_string(interp, "pass", NULL), GORGON_ERROR_BUSY, "has ended, and cannot be started again");
@@ -575,7 +575,7 @@ static void daemon_thread_that_waits_for_signals_ends_with_the_program(void **st
 
 	(void)state;
 	run(interp, THREAD(BEGUN "  import signal; signal.pause()\n", "True") "time.sleep(0.1)\n");
-	assert_ok(gorgon_interp_stop(interp, -1));
+	assert_ok(gorgon_interp_stop(interp));
 	destroy(interp);
 }
 
@@ -595,7 +595,7 @@ static void daemon_threads_in_blocking_calls_end_with_the_program(void **state)
 		    "for call in calls: threading.Thread(target=block, args=(call,), daemon=True).start()\n"
 		    "begun.wait()\n"
 		    "time.sleep(0.1)\n");
-	assert_ok(gorgon_interp_stop(interp, ENDS_MS));
+	assert_ok(gorgon_interp_stop_within(interp, ENDS_MS));
 	destroy(interp);
 }
 

@@ -144,7 +144,7 @@ static void thread_of_the_program_with_a_fault_is_parked(void **state)
 	assert_int_equal(stats.count, before + 1);
 	assert_int_equal(stats.thread_count, threads + 1);
 	still_computes(bystander);
-	assert_error(gorgon_interp_stop(interp, 10), GORGON_ERROR_ABANDONED, "SIGSEGV");
+	assert_error(gorgon_interp_stop_within(interp, 10), GORGON_ERROR_ABANDONED, "SIGSEGV");
 	assert_error(gorgon_interp_destroy(interp), GORGON_ERROR_BUSY, "threads");
 	destroy(bystander);
 	gorgon_faults_ignore();
