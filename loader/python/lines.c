@@ -86,7 +86,6 @@ static const struct gorgon_lines_layout layouts[] = {
 
 static struct gorgon_lines *all; // under the loader's lock
 static pid_t watched;            // the process that has the thread; under the loader's lock
-static const char *no_value = "(not read)";
 
 // --- the watching thread ---------------------------------------------------------------------------------
 
@@ -198,7 +197,7 @@ static void register_file(struct gorgon_lines_file *file)
 {
 	struct gorgon_lines_bytes symfile = {0};
 
-	gorgon_lines_describe_file(&symfile, file, (uintptr_t)&no_value);
+	gorgon_lines_describe_file(&symfile, file);
 	if (symfile.failed || jitreg_register_symfile(symfile.data, symfile.size, &file->jit))
 		file->jit = NULL; // debuggers know nothing of it
 	free(symfile.data);

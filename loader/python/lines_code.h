@@ -98,9 +98,8 @@ struct gorgon_lines_bytes {
 void gorgon_lines_describe_code(struct gorgon_lines_bytes *ret, uint64_t code,
 				const struct gorgon_lines_layout *layout);
 
-/* The symfile of a file's lines. @no_value: the address of a pointer to a text that says that a
- * value was not read. */
+/* The symfile of a file's lines. */
 void gorgon_lines_describe_file(struct gorgon_lines_bytes *ret,
-				const struct gorgon_lines_file *file, uint64_t no_value);
+				const struct gorgon_lines_file *file);
 
 #endif

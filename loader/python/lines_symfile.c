@@ -16,7 +16,7 @@
 // Specifications: DWARF 4, sections 2.5 and 6.4; gABI chapter 4.
 
 #define _GNU_SOURCE
-#include "lines_code.h"
+#include "lines_values.h"
 #include "python/lines_arch.h"
 
 #if GORGON_LINES_SUPPORTED
@@ -26,6 +26,9 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+
+// The variable that has the frame's values as numbers, each under its name.
+#define NUMBERS "number"
 
 #define RECORD_SIZE ((int)sizeof(struct gorgon_lines_record))
 
@@ -281,7 +284,7 @@ static void put_stub_rules(struct gorgon_lines_bytes *to, const struct gorgon_li
 
 // --- names, lines, values ----------------------------------------------------------------------
 
-enum { UNIT = 1, FUNCTION, PARAMETER, VARIABLE, CHARACTER, CONSTANT, POINTER };
+enum { UNIT = 1, FUNCTION, PARAMETER, VARIABLE, BASE, CONSTANT, POINTER, STRUCTURE, MEMBER };
 
 static const uint8_t abbrevs[] = {
 	UNIT, DW_TAG_compile_unit, 1, DW_AT_producer, DW_FORM_string, DW_AT_language, DW_FORM_data1, DW_AT_name, DW_FORM_string,
@@ -293,29 +296,33 @@ static const uint8_t abbrevs[] = {
 	PARAMETER, DW_TAG_formal_parameter, 0, DW_AT_name, DW_FORM_string, DW_AT_type, DW_FORM_ref4, DW_AT_location,
 	DW_FORM_exprloc, 0, 0,
 	VARIABLE, DW_TAG_variable, 0, DW_AT_name, DW_FORM_string, DW_AT_type, DW_FORM_ref4, DW_AT_location, DW_FORM_exprloc, 0, 0,
-	CHARACTER, DW_TAG_base_type, 0, DW_AT_name, DW_FORM_string, DW_AT_byte_size, DW_FORM_data1, DW_AT_encoding,
+	BASE, DW_TAG_base_type, 0, DW_AT_name, DW_FORM_string, DW_AT_byte_size, DW_FORM_data1, DW_AT_encoding,
 	DW_FORM_data1, 0, 0,
 	CONSTANT, DW_TAG_const_type, 0, DW_AT_type, DW_FORM_ref4, 0, 0,
 	POINTER, DW_TAG_pointer_type, 0, DW_AT_byte_size, DW_FORM_data1, DW_AT_type, DW_FORM_ref4, 0, 0,
+	STRUCTURE, DW_TAG_structure_type, 1, DW_AT_byte_size, DW_FORM_udata, 0, 0,
+	MEMBER, DW_TAG_member, 0, DW_AT_name, DW_FORM_string, DW_AT_type, DW_FORM_ref4, DW_AT_data_member_location,
+	DW_FORM_udata, 0, 0,
 	0,
 };
 
-// Text number @i of the frame: in the array that its record leads to, which is at @values in the
-// record.
-static void put_value(struct gorgon_lines_bytes *to, unsigned i, uint64_t no_value)
+// What is at @offset in the array that the frame's record leads to, or, where there is none, at
+// @none.
+static void put_location(struct gorgon_lines_bytes *to, uint64_t offset, const void *none)
 {
 	struct gorgon_lines_bytes x = {0};
 	size_t known, done;
 
-	OPS(&x, DW_OP_call_frame_cfa, DW_OP_const1u, (uint8_t)(RECORD_SIZE - offsetof(struct gorgon_lines_record, values)),
-	    DW_OP_minus, DW_OP_deref, DW_OP_dup);
+	OPS(&x, DW_OP_call_frame_cfa, DW_OP_const1u,
+	    (uint8_t)(RECORD_SIZE - offsetof(struct gorgon_lines_record, values)), DW_OP_minus,
+	    DW_OP_deref, DW_OP_dup);
 	known = begin_jump(&x, DW_OP_bra);
 	OPS(&x, DW_OP_drop, DW_OP_addr);
-	put_number(&x, no_value, 8);
+	put_number(&x, (uintptr_t)none, 8);
 	done = begin_jump(&x, DW_OP_skip);
 	end_jump(&x, known);
 	OPS(&x, DW_OP_plus_uconst);
-	put_uleb(&x, 8 * i);
+	put_uleb(&x, offset);
 	end_jump(&x, done);
 	put_uleb(to, x.size);
 	put(to, x.data, x.size);
@@ -323,9 +330,50 @@ static void put_value(struct gorgon_lines_bytes *to, unsigned i, uint64_t no_val
 	free(x.data);
 }
 
-static void put_function(struct gorgon_lines_bytes *to, const struct gorgon_lines_function *function, uint64_t type,
-			 uint64_t no_value)
+static void put_variable(struct gorgon_lines_bytes *to, uint8_t kind, const char *name, uint64_t type)
 {
+	OPS(to, kind);
+	put_text(to, name);
+	put_number(to, type, 4);
+}
+
+static uint64_t put_base(struct gorgon_lines_bytes *to, const char *name, uint8_t size,
+			 uint8_t encoding)
+{
+	uint64_t ret = to->size;
+
+	OPS(to, BASE);
+	put_text(to, name);
+	OPS(to, size, encoding);
+	return ret;
+}
+
+// The type of a function's variable `number`; 0: it has no values, or one of that name.
+static uint64_t put_numbers(struct gorgon_lines_bytes *to, const struct gorgon_lines_function *function,
+			    uint64_t real)
+{
+	uint64_t ret = to->size;
+
+	for (unsigned i = 0; i < function->value_count; i++)
+		if (!strcmp(function->values[i], NUMBERS))
+			return 0;
+	if (!function->value_count)
+		return 0;
+	OPS(to, STRUCTURE);
+	put_uleb(to, 8 * (uint64_t)function->value_count);
+	for (unsigned i = 0; i < function->value_count; i++) {
+		put_variable(to, MEMBER, function->values[i], real);
+		put_uleb(to, 8 * (uint64_t)i);
+	}
+	OPS(to, 0);
+	return ret;
+}
+
+static void put_function(struct gorgon_lines_bytes *to, const struct gorgon_lines_function *function, uint64_t text,
+			 uint64_t real)
+{
+	uint64_t numbers = put_numbers(to, function, real);
+
 	OPS(to, FUNCTION);
 	put_text(to, function->name);
 	OPS(to, 1);
@@ -334,18 +382,21 @@ static void put_function(struct gorgon_lines_bytes *to, const struct gorgon_line
 	put_number(to, GORGON_LINES_STUB_SIZE * function->line_count, 8);
 	OPS(to, 1, DW_OP_call_frame_cfa);
 	for (unsigned i = 0; i < function->value_count; i++) {
-		OPS(to, i < function->argument_count ? PARAMETER : VARIABLE);
-		put_text(to, function->values[i]);
-		put_number(to, type, 4);
-		put_value(to, i, no_value);
+		put_variable(to, i < function->argument_count ? PARAMETER : VARIABLE,
+			     function->values[i], text);
+		put_location(to, 8 * (uint64_t)i, gorgon_lines_no_texts);
+	}
+	if (numbers) {
+		put_variable(to, VARIABLE, NUMBERS, numbers);
+		put_location(to, 8 * (uint64_t)function->value_count, gorgon_lines_no_numbers);
 	}
 	OPS(to, 0);
 }
 
-static void put_info(struct gorgon_lines_bytes *to, const struct gorgon_lines_file *file, uint64_t no_value)
+static void put_info(struct gorgon_lines_bytes *to, const struct gorgon_lines_file *file)
 {
 	size_t slash = (size_t)(strrchr(file->path, '/') - file->path);
-	uint64_t character, constant, pointer;
+	uint64_t character, constant, pointer, real;
 
 	put_number(to, 0, 4);
 	put_number(to, 4, 2);
@@ -359,10 +410,8 @@ static void put_info(struct gorgon_lines_bytes *to, const struct gorgon_lines_fi
 	put_number(to, (uintptr_t)file->text, 8);
 	put_number(to, file->text_size, 8);
 	put_number(to, 0, 4);
-	character = to->size;
-	OPS(to, CHARACTER);
-	put_text(to, "char");
-	OPS(to, 1, DW_ATE_signed_char);
+	character = put_base(to, "char", 1, DW_ATE_signed_char);
+	real = put_base(to, "double", 8, DW_ATE_float);
 	constant = to->size;
 	OPS(to, CONSTANT);
 	put_number(to, character, 4);
@@ -370,7 +419,7 @@ static void put_info(struct gorgon_lines_bytes *to, const struct gorgon_lines_fi
 	OPS(to, POINTER, 8);
 	put_number(to, constant, 4);
 	for (size_t i = 0; i < file->function_count; i++)
-		put_function(to, &file->functions[i], pointer, no_value);
+		put_function(to, &file->functions[i], pointer, real);
 	OPS(to, 0);
 	set_number(to, 0, to->size - 4, 4);
 }
@@ -522,13 +571,13 @@ void gorgon_lines_describe_code(struct gorgon_lines_bytes *ret, uint64_t code, c
 	free_contents(&contents);
 }
 
-void gorgon_lines_describe_file(struct gorgon_lines_bytes *ret, const struct gorgon_lines_file *file, uint64_t no_value)
+void gorgon_lines_describe_file(struct gorgon_lines_bytes *ret, const struct gorgon_lines_file *file)
 {
 	struct contents contents = {0};
 
 	begin_contents(&contents);
 	put(&contents.abbrev, abbrevs, sizeof(abbrevs));
-	put_info(&contents.info, file, no_value);
+	put_info(&contents.info, file);
 	put_lines(&contents.line, file);
 	for (size_t i = 0; i < file->function_count; i++) {
 		const struct gorgon_lines_function *function = &file->functions[i];

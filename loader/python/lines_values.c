@@ -1,12 +1,17 @@
-// SPDX-License-Identifier: MIT Values of frames as texts. They are made while a debugger stops
-// the thread at a Python line, so they must not run code of the program: only CPython's own types
-// are asked for their repr(), and small containers of them. Of other objects the type's name and
-// the address are told.
+// SPDX-License-Identifier: MIT
+// Values of frames, as texts and as numbers. They are made while a debugger stops the thread at a
+// Python line, so they must not run code of the program: only CPython's own types are asked for
+// their repr(), and small containers of them. Of other objects the type's name and the address are
+// told.
+//
+// Debuggers know one type of a variable, whatever Python puts into it. It is a text. So that
+// conditions can compute, the numbers are in another variable (lines_symfile.c).
 
 #define _GNU_SOURCE
 #include "lines_values.h"
 #include "api.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,11 +107,27 @@ static void cut(char *to, const char *text)
 		memcpy(to + TEXT_SIZE - 4, "...", 4);
 }
 
-static void write_text(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
-		       PyObject *object, char *to)
+static double number_of(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
+			PyObject *object)
+{
+	const PyTypeObject *type = Py_TYPE(object);
+	int overflow;
+	long long whole;
+
+	if (type == api->float_type)
+		return interp->api->PyFloat_AsDouble(object);
+	if (type != api->long_type && type != api->bool_type)
+		return NAN;
+	whole = interp->api->PyLong_AsLongLongAndOverflow(object, &overflow);
+	return overflow ? overflow * INFINITY : (double)whole;
+}
+
+static double write_value(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
+			  PyObject *object, char *to)
 {
 	PyObject *cell = NULL, *text;
 	const char *utf8;
+	double ret;
 	bool whole;
 
 	if (object && Py_TYPE(object) == api->cell_type)
@@ -114,8 +135,9 @@ static void write_text(struct gorgon_interp *interp, const struct gorgon_lines_v
 	if (!object) {
 		interp->api->PyErr_Clear();
 		strcpy(to, "(unbound)");
-		return;
+		return NAN;
 	}
+	ret = number_of(interp, api, object);
 	whole = has_repr(interp, api, object);
 	text = whole ? api->repr(object) : api->type_name(Py_TYPE(object));
 	utf8 = text ? interp->api->PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
@@ -126,19 +148,25 @@ static void write_text(struct gorgon_interp *interp, const struct gorgon_lines_v
 	interp->api->PyErr_Clear();
 	interp->api->Py_DecRef(text);
 	interp->api->Py_DecRef(cell);
+	return ret;
 }
 
-const char **gorgon_lines_values_create(struct gorgon_interp *interp,
-					const struct gorgon_lines_values_api *api,
-					const struct gorgon_lines_function *function,
-					PyObject *const *values)
+union gorgon_lines_value *gorgon_lines_values_create(struct gorgon_interp *interp,
+						     const struct gorgon_lines_values_api *api,
+						     const struct gorgon_lines_function *function,
+						     PyObject *const *values)
 {
-	const char **ret = malloc(function->value_count * (sizeof(*ret) + TEXT_SIZE) + 1);
-	char *text = (char *)(ret + function->value_count);
+	size_t count = function->value_count;
+	union gorgon_lines_value *ret = malloc(count * (2 * sizeof(*ret) + TEXT_SIZE) + 1);
+	char *text = (char *)(ret + 2 * count);
 
-	for (unsigned i = 0; ret && i < function->value_count; i++, text += TEXT_SIZE) {
-		write_text(interp, api, values[i], text);
-		ret[i] = text;
+	for (size_t i = 0; ret && i < count; i++, text += TEXT_SIZE) {
+		ret[count + i].number = write_value(interp, api, values[i], text);
+		ret[i].text = text;
 	}
 	return ret;
 }
+
+union gorgon_lines_value gorgon_lines_no_texts[] = {{.text = "(not read)"}};
+union gorgon_lines_value gorgon_lines_no_numbers[GORGON_LINES_VALUES_MAX] = {
+	[0 ... GORGON_LINES_VALUES_MAX - 1] = {.number = NAN}};

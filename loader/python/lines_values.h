@@ -11,14 +11,23 @@ struct gorgon_lines_values_api;
 /* Look it up. NULL: it is not complete, or there is no memory. free() releases it. */
 struct gorgon_lines_values_api *gorgon_lines_values_api_create(struct gorgon_interp *interp);
 
+/* What debuggers are told of the values of a CPython frame, in the order of the function's names:
+ * first pointers to texts, then numbers. A value that is no int, float or bool is NaN. */
+union gorgon_lines_value {
+	const char *text;
+	double number;
+};
+
 /*
- * Texts of the values of a CPython frame, in the order of @function's names; @values are its
- * objects. With the GIL and without a Python error. No code of the program runs. free() releases
- * the array and the texts. NULL: no memory.
+ * Those of a frame whose objects are @values. With the GIL and without a Python error. No code of
+ * the program runs. free() releases the array and the texts. NULL: no memory.
  */
-const char **gorgon_lines_values_create(struct gorgon_interp *interp,
+union gorgon_lines_value *gorgon_lines_values_create(struct gorgon_interp *interp,
 					const struct gorgon_lines_values_api *api,
 					const struct gorgon_lines_function *function,
 					struct _object *const *values);
+
+/* The same where nobody has read a frame's values. */
+extern union gorgon_lines_value gorgon_lines_no_texts[], gorgon_lines_no_numbers[];
 
 #endif

@@ -7,6 +7,7 @@ import re
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import harness
 
@@ -124,6 +125,39 @@ class Attached(unittest.TestCase):
         self.assertRegex(output, rf"hit Breakpoint 1\S*, lines\.price \(.*\) at \S+/lines\.py:{TOTAL}\n")
         self.assertRegex(output, rf"(?m)^{TOTAL + 1}\t")
         self.assertRegex(output, r"(?s)hit Breakpoint 2\S*, time_sleep .*lines\.<module> \(\) at ", output)
+
+
+TOLD = """def told(value):
+    kept = value
+    return kept
+
+def closed(value):
+    return lambda: value
+
+for value in (0, -7, True, 2.5, 2**62, 10**30, -10**30, "7", None, [1]):
+    told(value)
+closed(8)()
+"""
+
+
+@known
+@harness.needs_gdb
+class Numbers(unittest.TestCase):
+    def test_of_each_type(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "numbers.py")
+            with open(path, "w") as file:
+                file.write(TOLD)
+            say = ["commands", "silent", 'printf "%s is %g\\n", value, number.value', "continue", "end"]
+            below = ["commands", "silent", 'printf "below: %s\\n", value', "continue", "end"]
+            output = harness.gdb(["break numbers.py:2", *say, "tbreak numbers.py:6", *say[:-2], "print number.value + 1", *say[-2:],
+                                  "break numbers.py:3 if number.kept + 1 < 0", *below, "run"], *run(1)[:-1], path)
+        self.assertEqual(re.findall(r"^(.*) is (.*)$", output, re.M),
+                         [("0", "0"), ("-7", "-7"), ("True", "1"), ("2.5", "2.5"), (str(2**62), "4.61169e+18"), (unittest.mock.ANY, "inf"),
+                          (unittest.mock.ANY, "-inf"), ("'7'", "nan"), ("None", "nan"), ("[1]", "nan"), ("8", "8")], output)
+        self.assertRegex(output, r"\$1 = 9\n")
+        self.assertRegex(output, r"(?m)^below: -7\n(?:.*\n)+?below: <int at 0x\w+>$")
+        self.assertEqual(output.count("below: "), 2, output)
 
 
 COUNTED = """def cold(n):

@@ -23,7 +23,7 @@ FRAME = re.compile(r"frame #\d+: .*`lines\.([\w.<>]+)(?:\(.*\))? at lines\.py:(\
 class Started(session.Case):
     @classmethod
     def setUpClass(cls):
-        commands = [f"breakpoint set -f lines.py -l {TOTAL}", "run", "bt", "frame variable", "script print('=== next')", "next", "next", "next", "next",
+        commands = [f"breakpoint set -f lines.py -l {TOTAL}", "run", "bt", "frame variable", "expression number.n + number.rate", "script print('=== next')", "next", "next", "next", "next",
                     "script print('=== rest')", "breakpoint delete -f", "continue"]
         cls.output = harness.lldb(commands, harness.GORGON, "run", "--python-lines=on", f"--python={harness.PYTHON}", PROGRAM)
         cls.first, _, rest = cls.output.partition("=== next\n")
@@ -36,6 +36,8 @@ class Started(session.Case):
 
     def test_values(self):
         self.assertRegex(self.first, r'\(const char \*\) n = 0x\w+ "2"\n\(const char \*\) rate = 0x\w+ "2"\n')
+
+        self.assertRegex(self.first, r"\(double\) \$0 = 4\n")
 
     def test_next(self):
         self.assertEqual(FRAME.findall(self.next), [("price", str(TOTAL + 1)), ("price", str(TOTAL + 2)), ("each", str(CALLS)),
