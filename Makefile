@@ -152,7 +152,8 @@ $(CHILDREN): loader/python/children/gorgon.py
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
-$(LIBGORGON): $(call obj,$(GORGON_SRC)) $(GORGON_ASM:%.S=$(BUILD)/obj/%_asm.o) loader/libgorgon.map $(PUBLIC_HEADERS) $(LIBJITREG)
+# libjitreg.so shows its public functions only, so libgorgon.so has what both read .eh_frame by; libgorgon.a takes it from libjitreg.a.
+$(LIBGORGON): $(call obj,$(GORGON_SRC) jitreg/file/eh_frame.c) $(GORGON_ASM:%.S=$(BUILD)/obj/%_asm.o) loader/libgorgon.map $(PUBLIC_HEADERS) $(LIBJITREG)
 	$(call shared,libgorgon,-L$(BUILD) -ljitreg -lelf -lgcc_s -ldl $(if $(RPATH),-Wl$(comma)-rpath$(comma)'$$ORIGIN'),loader/libgorgon.map)
 	$(Q)$(PYTHON3) tests/check_exports.py loader/libgorgon.map $@ $(PUBLIC_HEADERS)
 
@@ -380,7 +381,7 @@ check-all: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES) venv
 # check-unit with TESTS builds and lists only the programs in whose names or sources one of the words is; see tests/conftest.py.
 UNIT_OF = $(BUILD)/tests/test_$(patsubst test_%,%,$(basename $(notdir $(1))))
 CHOSEN_UNITS = $(foreach u,$(shell printf '%s\n' $(UNIT_SRC) $(FUZZ:%=tests/fuzz/fuzz_%.c) | $(PYTHON3) tests/chosen.py $(TESTS)),$(call UNIT_OF,$(u)))
-check-unit: $(if $(TESTS),$(CHOSEN_UNITS) $(MODULES) $(CHILDREN),all $(UNITS) $(MODULES)) venv
+check-unit: $(if $(TESTS),$(CHOSEN_UNITS) $(MODULES) $(PRODUCTS) $(CHILDREN),all $(UNITS) $(MODULES)) venv
 check-run check-jitreg check-symdump check-gdb check-lldb check-parity: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES) venv
 check-unit check-run check-jitreg check-symdump check-gdb check-lldb check-parity:
 	@$(PYTEST) --select '$(@:check-%=%) $(TESTS)'

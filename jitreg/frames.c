@@ -22,7 +22,8 @@
  */
 #include "frames.h"
 
-#include "file/cursor.h"
+#include "file/eh_frame.h"
+#include "file/leb128.h"
 #include "file/grow.h"
 
 #include <dwarf.h>
@@ -30,16 +31,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many bytes LEB128 takes at most for a number of 64 bits. */
-#define MAX_LEB 10
-
 struct cie {
-	size_t from;	 // offset in the old section
-	uint32_t to;	  // offset in the new section
-	uint8_t encoding; // of addresses in its FDEs
-	bool has_size;	 // its FDEs have an augmentation that says how long it is
-	bool signal;
-	bool second_key; // return addresses are signed with the second key
+	size_t from; // offset in the old section
+	uint32_t to; // offset in the new section
+	struct jitreg_cie parts;
 };
 
 /* What comes before the rules: fixed fields and three LEB128 numbers. */
@@ -56,36 +51,6 @@ struct move {
 	struct cie *cies; // in the order of the old section
 	size_t cie_count, cie_capacity;
 };
-
-static size_t encoded_size(uint8_t encoding)
-{
-	switch (encoding & 0x0f) {
-	case DW_EH_PE_udata4:
-	case DW_EH_PE_sdata4:
-		return 4;
-	case DW_EH_PE_absptr:
-	case DW_EH_PE_udata8:
-	case DW_EH_PE_sdata8:
-		return 8;
-	default:
-		return 0;
-	}
-}
-
-static bool is_known(uint8_t encoding)
-{
-	return encoded_size(encoding) && ((encoding & 0xf0) == 0 || (encoding & 0xf0) == DW_EH_PE_pcrel);
-}
-
-static uint64_t read_encoded(const struct move *m, struct jitreg_cursor *c, uint8_t encoding)
-{
-	uint64_t place = m->from->vaddr + (uint64_t)(c->at - m->from->data);
-	uint64_t value = jitreg_cursor_number(c, encoded_size(encoding));
-
-	if ((encoding & 0x0f) == DW_EH_PE_sdata4)
-		value = (uint64_t)(int64_t)(int32_t)value;
-	return encoding & DW_EH_PE_pcrel ? place + value : value;
-}
 
 bool jitreg_frames_read_rules(const uint8_t *rules, size_t size, struct jitreg_rules *ret)
 {
@@ -168,22 +133,10 @@ static bool rules_can_move(const struct jitreg_cursor *c)
 	return jitreg_frames_read_rules(c->at, (size_t)(c->end - c->at), &rules);
 }
 
-static void put_bytes(struct head *head, const void *data, size_t size)
-{
-	memcpy(head->data + head->size, data, size);
-	head->size += size;
-}
-
 static void frames_put(struct head *head, uint64_t value, size_t size)
 {
-	put_bytes(head, &value, size);
-}
-
-static void put_leb(struct head *head, uint64_t value)
-{
-	for (; value > 0x7f; value >>= 7)
-		frames_put(head, value | 0x80, 1);
-	frames_put(head, value, 1);
+	memcpy(head->data + head->size, &value, size);
+	head->size += size;
 }
 
 /* Append length, contents and padding; *off becomes the offset of the length. */
@@ -205,61 +158,6 @@ static int append_entry(const struct move *m, const struct head *head, const str
 	return 0;
 }
 
-/* Read a CIE from behind its version up to its rules. */
-static bool read_augmentation(struct jitreg_cursor *c, struct cie *cie, uint64_t *code_align,
-			      struct jitreg_cursor *data_align, uint64_t *return_register, uint8_t version)
-{
-	const char *text = jitreg_cursor_text(c);
-	struct jitreg_cursor data;
-	uint64_t size;
-
-	if (!text)
-		return false;
-	*code_align = jitreg_cursor_uleb(c);
-	data_align->at = c->at;
-	jitreg_cursor_uleb(c);
-	data_align->end = c->at;
-	*return_register = version == 1 ? jitreg_cursor_number(c, 1) : jitreg_cursor_uleb(c);
-	if (!*text)
-		return !c->bad;
-	if (*text++ != 'z')
-		return false;
-	cie->has_size = true;
-	size = jitreg_cursor_uleb(c);
-	data = (struct jitreg_cursor){.at = c->at, .end = c->end};
-	jitreg_cursor_skip(c, size);
-	data.end = c->at;
-	for (; *text; text++) {
-		switch (*text) {
-		case 'R':
-			cie->encoding = (uint8_t)jitreg_cursor_number(&data, 1);
-			break;
-		case 'L':
-			jitreg_cursor_number(&data, 1);
-			break;
-		case 'P': {
-			uint8_t encoding = (uint8_t)jitreg_cursor_number(&data, 1);
-
-			if (encoding == DW_EH_PE_omit || encoding == DW_EH_PE_aligned || !encoded_size(encoding))
-				return false;
-			jitreg_cursor_skip(&data, encoded_size(encoding));
-			break;
-		}
-		case 'S':
-			cie->signal = true;
-			break;
-		case 'B':
-			cie->second_key = true;
-			break;
-		case 'G':
-			break;
-		default:
-			return false;
-		}
-	}
-	return !c->bad && !data.bad && is_known(cie->encoding);
-}
-
 static int add_cie(struct move *m, const struct cie *cie)
 {
 	struct cie *grown = jitreg_grow(m->cies, m->cie_count, &m->cie_capacity, sizeof(*grown));
@@ -272,12 +170,12 @@ static int add_cie(struct move *m, const struct cie *cie)
 }
 
 /* Whether there are letters that remain in both forms of section. */
-static bool has_letters(const struct cie *cie)
+static bool has_letters(const struct jitreg_cie *cie)
 {
 	return cie->signal || cie->second_key;
 }
 
-static void put_augmentation(struct head *head, const struct cie *cie, bool eh)
+static void put_augmentation(struct head *head, const struct jitreg_cie *cie, bool eh)
 {
 	if (eh || has_letters(cie))
 		frames_put(head, 'z', 1);
@@ -292,30 +190,25 @@ static void put_augmentation(struct head *head, const struct cie *cie, bool eh)
 
 static int move_cie(struct move *m, size_t off, struct jitreg_cursor c)
 {
-	struct cie cie = {.from = off, .encoding = DW_EH_PE_absptr};
-	uint64_t code_align, return_register;
-	struct jitreg_cursor data_align;
-	uint8_t version = (uint8_t)jitreg_cursor_number(&c, 1);
 	bool eh = m->form == JITREG_FRAMES_EH;
+	struct cie cie = {.from = off};
 	struct head head = {0};
 	int r;
 
-	if ((version != 1 && version != 3) ||
-	    !read_augmentation(&c, &cie, &code_align, &data_align, &return_register, version) ||
-	    data_align.end - data_align.at > MAX_LEB || return_register > UINT8_MAX ||
-	    !rules_can_move(&c))
+	if (!jitreg_eh_frame_cie(c, &cie.parts) || cie.parts.return_register > UINT8_MAX ||
+	    !rules_can_move(&cie.parts.rules))
 		return -ENOEXEC;
 	frames_put(&head, eh ? 0 : UINT32_MAX, 4);
 	frames_put(&head, 1, 1);
-	put_augmentation(&head, &cie, eh);
-	put_leb(&head, code_align);
-	put_bytes(&head, data_align.at, (size_t)(data_align.end - data_align.at));
-	frames_put(&head, return_register, 1);
-	if (eh || has_letters(&cie))
+	put_augmentation(&head, &cie.parts, eh);
+	head.size += jitreg_put_uleb(head.data + head.size, cie.parts.code_factor);
+	head.size += jitreg_put_sleb(head.data + head.size, cie.parts.data_factor);
+	frames_put(&head, cie.parts.return_register, 1);
+	if (eh || has_letters(&cie.parts))
 		frames_put(&head, eh, 1); // size of the augmentation
 	if (eh)
 		frames_put(&head, DW_EH_PE_pcrel | DW_EH_PE_sdata8, 1);
-	r = append_entry(m, &head, &c, &cie.to);
+	r = append_entry(m, &head, &cie.parts.rules, &cie.to);
 	return r ? r : add_cie(m, &cie);
 }
 
@@ -337,9 +230,10 @@ static int move_fde(struct move *m, size_t cie_off, struct jitreg_cursor c)
 
 	if (!cie)
 		return -ENOEXEC;
-	start = read_encoded(m, &c, cie->encoding) + m->from->delta;
-	size = jitreg_cursor_number(&c, encoded_size(cie->encoding));
-	if (cie->has_size)
+	start = jitreg_eh_frame_address(&c, cie->parts.encoding, m->from->vaddr - (uintptr_t)m->from->data) +
+		m->from->delta;
+	size = jitreg_cursor_number(&c, (unsigned)jitreg_eh_frame_size(cie->parts.encoding));
+	if (cie->parts.has_size)
 		jitreg_cursor_skip(&c, jitreg_cursor_uleb(&c));
 	if (c.bad || !rules_can_move(&c))
 		return -ENOEXEC;
@@ -349,29 +243,21 @@ static int move_fde(struct move *m, size_t cie_off, struct jitreg_cursor c)
 	frames_put(&head, eh ? here - cie->to : cie->to, 4);
 	frames_put(&head, eh ? start - (m->to_vaddr + here + 4) : start, 8);
 	frames_put(&head, size, 8);
-	if (eh || has_letters(cie))
+	if (eh || has_letters(&cie->parts))
 		frames_put(&head, 0, 1); // size of the augmentation
 	return append_entry(m, &head, &c, &off);
 }
 
 static int move_all(struct move *m)
 {
-	struct jitreg_cursor c = {.at = m->from->data, .end = m->from->data + m->from->size};
+	struct jitreg_cursor c = {.at = m->from->data, .end = m->from->data + m->from->size}, entry;
 	int r = 0;
 
-	while (!r && jitreg_cursor_more(&c)) {
-		size_t off = (size_t)(c.at - m->from->data), id_off;
-		uint64_t length = jitreg_cursor_number(&c, 4), id;
-		struct jitreg_cursor entry = c;
+	for (size_t off = 0; !r && jitreg_cursor_more(&c) && jitreg_eh_frame_next(&c, &entry);
+	     off = (size_t)(c.at - m->from->data)) {
+		size_t id_off = (size_t)(entry.at - m->from->data);
+		uint64_t id = jitreg_cursor_number(&entry, 4);
 
-		if (!length) // the terminator
-			break;
-		jitreg_cursor_skip(&c, length);
-		entry.end = c.at;
-		if (c.bad || length == UINT32_MAX) // UINT32_MAX announces a length of 64 bits
-			return -ENOEXEC;
-		id_off = (size_t)(entry.at - m->from->data);
-		id = jitreg_cursor_number(&entry, 4);
 		if (entry.bad || id > id_off)
 			return -ENOEXEC;
 		r = id ? move_fde(m, id_off - id, entry) : move_cie(m, off, entry);

@@ -31,6 +31,7 @@
 #define _GNU_SOURCE 1
 #include "lines.h"
 
+#include "file/leb128.h"
 #include "file/line_table.h"
 #include "rust_path.h"
 
@@ -460,27 +461,18 @@ static void put_text(struct builder *b, struct jitreg_bytes *to, const char *tex
 
 static void put_uleb(struct builder *b, struct jitreg_bytes *to, uint64_t number)
 {
-	do {
-		put_byte(b, to, (number & 0x7f) | (number > 0x7f ? 0x80 : 0));
-		number >>= 7;
-	} while (number);
+	uint8_t bytes[JITREG_LEB128_MAX];
+
+	put(b, to, bytes, jitreg_put_uleb(bytes, number));
 }
 
 static void put_sleb(struct builder *b, struct jitreg_bytes *to, int64_t number)
 {
-	for (;;) {
-		unsigned byte = number & 0x7f;
+	uint8_t bytes[JITREG_LEB128_MAX];
 
-		number >>= 7;
-		if ((!number && !(byte & 0x40)) || (number == -1 && byte & 0x40)) {
-			put_byte(b, to, byte);
-			return;
-		}
-		put_byte(b, to, byte | 0x80);
-	}
+	put(b, to, bytes, jitreg_put_sleb(bytes, number));
 }
 
-/* Write an address, or an offset in another section, and note its place as a site. */
 static void put_site(struct builder *b, enum jitreg_lines_index section, unsigned kind, uint64_t value)
 {
 	struct jitreg_bytes *to = &b->ret->sections[section];

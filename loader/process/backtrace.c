@@ -19,6 +19,7 @@
 #include "backtrace.h"
 #include "process/registers.h"
 #include "ns/unwind.h"
+#include "file/eh_frame.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -28,93 +29,6 @@
 #define DEPTH 8 // of DW_CFA_remember_state, and of an expression's stack times two
 
 // --- reading ------------------------------------------------------------------------------------
-
-struct reader {
-	const uint8_t *p, *end;
-	bool failed;
-};
-
-static uint64_t read_fixed(struct reader *r, size_t size)
-{
-	uint64_t ret = 0;
-
-	if ((size_t)(r->end - r->p) < size) {
-		r->failed = true;
-		r->p = r->end;
-		return 0;
-	}
-	memcpy(&ret, r->p, size);
-	r->p += size;
-	return ret;
-}
-
-static uint64_t read_uleb(struct reader *r)
-{
-	uint64_t ret = 0, byte;
-	unsigned shift = 0;
-
-	do {
-		byte = read_fixed(r, 1);
-		if (shift < 64)
-			ret |= (byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80 && !r->failed);
-	return ret;
-}
-
-static int64_t read_sleb(struct reader *r)
-{
-	uint64_t ret = 0, byte;
-	unsigned shift = 0;
-
-	do {
-		byte = read_fixed(r, 1);
-		if (shift < 64)
-			ret |= (byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80 && !r->failed);
-	if (byte & 0x40 && shift < 64)
-		ret |= -(UINT64_C(1) << shift);
-	return (int64_t)ret;
-}
-
-// A pointer of .eh_frame. Those that linkers write are absolute or relative to their place.
-static uint64_t read_encoded(struct reader *r, uint8_t encoding)
-{
-	uint64_t place = (uintptr_t)r->p, ret;
-
-	switch (encoding & 0x0f) {
-	case 0x00:
-	case 0x04:
-	case 0x0c:
-		ret = read_fixed(r, 8);
-		break;
-	case 0x02:
-		ret = read_fixed(r, 2);
-		break;
-	case 0x0a:
-		ret = (uint64_t)(int16_t)read_fixed(r, 2);
-		break;
-	case 0x03:
-		ret = read_fixed(r, 4);
-		break;
-	case 0x0b:
-		ret = (uint64_t)(int32_t)read_fixed(r, 4);
-		break;
-	default:
-		r->failed = true;
-		return 0;
-	}
-	switch (encoding & 0x70) {
-	case 0x00:
-		return ret;
-	case 0x10:
-		return ret + place;
-	default:
-		r->failed = true;
-		return 0;
-	}
-}
 
 struct bounds {
 	uint64_t low, high;
@@ -138,95 +52,45 @@ backtrace_load(uint64_t addr, const struct bounds *bounds)
 
 struct description {
 	uint64_t start, end; // the addresses that it is for
-	struct reader initial, program;
-	uint64_t code_factor;
-	int64_t data_factor;
-	uint8_t encoding; // of DW_CFA_set_loc
-	bool is_signal_frame;
+	struct jitreg_cie cie;
+	struct jitreg_cursor program;
 };
 
-// What follows the length of a record.
-static struct reader open_record(const uint8_t *record)
+// What follows the length of a record, which an unwinder takes on trust.
+static bool open_record(const uint8_t *record, struct jitreg_cursor *ret)
 {
-	struct reader r = {record, record + 4, false};
-	uint64_t size = read_fixed(&r, 4);
+	struct jitreg_cursor c = {.at = record, .end = (const uint8_t *)UINTPTR_MAX};
 
-	if (!size || size == UINT32_MAX)
-		return (struct reader){record, record, true};
-	return (struct reader){r.p, r.p + size, false};
-}
-
-static bool read_cie(const uint8_t *record, struct description *ret, bool *augmented)
-{
-	struct reader r = open_record(record), data;
-	const char *letters;
-	uint64_t version;
-
-	read_fixed(&r, 4);
-	version = read_fixed(&r, 1);
-	letters = (const char *)r.p;
-	while (read_fixed(&r, 1))
-		continue;
-	if (version == 4)
-		read_fixed(&r, 2); // sizes of addresses and of segments
-	ret->code_factor = read_uleb(&r);
-	ret->data_factor = read_sleb(&r);
-	if ((version == 1 ? read_fixed(&r, 1) : read_uleb(&r)) != RA)
-		return false;
-	*augmented = *letters == 'z';
-	if (*augmented) {
-		uint64_t size = read_uleb(&r);
-
-		data = (struct reader){r.p, r.p + size, r.failed};
-		r.p += size;
-		for (letters++; *letters && !data.failed; letters++) {
-			uint8_t encoding;
-
-			if (*letters == 'R') {
-				ret->encoding = (uint8_t)read_fixed(&data, 1);
-			} else if (*letters == 'L') {
-				read_fixed(&data, 1);
-			} else if (*letters == 'P') {
-				// Only its size counts: it may be in a form that is not known here.
-				encoding = (uint8_t)read_fixed(&data, 1);
-				read_encoded(&data, encoding & 0x0f);
-			} else if (*letters == 'S') {
-				ret->is_signal_frame = true;
-			} else if (*letters != 'B') { // return addresses are signed with another key
-				break;
-			}
-		}
-	}
-	ret->initial = r;
-	return !r.failed;
+	return jitreg_eh_frame_next(&c, ret);
 }
 
 static bool read_fde(const uint8_t *record, uint64_t pc, struct description *ret)
 {
-	struct reader r = open_record(record);
-	const uint8_t *place = r.p;
-	uint64_t delta = read_fixed(&r, 4), size;
-	bool augmented = false;
+	struct jitreg_cursor c, cie;
+	const uint8_t *place;
+	uint64_t delta, size;
 
 	memset(ret, 0, sizeof(*ret));
-	if (r.failed || !delta || !read_cie(place - delta, ret, &augmented))
+	if (!open_record(record, &c))
 		return false;
-	ret->start = read_encoded(&r, ret->encoding);
-	size = read_encoded(&r, ret->encoding & 0x0f);
+	place = c.at;
+	delta = jitreg_cursor_number(&c, 4);
+	if (!delta || !open_record(place - delta, &cie) || jitreg_cursor_number(&cie, 4) ||
+	    !jitreg_eh_frame_cie(cie, &ret->cie) || ret->cie.return_register != RA)
+		return false;
+	ret->start = jitreg_eh_frame_address(&c, ret->cie.encoding, 0);
+	size = jitreg_cursor_number(&c, (unsigned)jitreg_eh_frame_size(ret->cie.encoding));
 	ret->end = ret->start + size;
-	if (augmented) {
-		uint64_t skipped = read_uleb(&r);
-
-		r.p += skipped;
-	}
-	ret->program = r;
-	return !r.failed && r.p <= r.end && pc >= ret->start && pc - ret->start < size;
+	if (ret->cie.has_size)
+		jitreg_cursor_skip(&c, jitreg_cursor_uleb(&c));
+	ret->program = c;
+	return !c.bad && pc >= ret->start && pc - ret->start < size;
 }
 
 // The search table of .eh_frame_hdr: pairs of 32-bit distances from its start, sorted by the first one.
 static const uint8_t *find_fde(const uint8_t *hdr, uint64_t pc)
 {
-	struct reader r = {hdr, hdr + 64, false};
+	struct jitreg_cursor c = {.at = hdr + 4, .end = hdr + 64};
 	const uint8_t *table;
 	uint64_t count;
 	size_t low = 0, high;
@@ -234,12 +98,11 @@ static const uint8_t *find_fde(const uint8_t *hdr, uint64_t pc)
 
 	if (hdr[0] != 1 || hdr[3] != 0x3b)
 		return NULL;
-	r.p += 4;
-	read_encoded(&r, hdr[1]);
-	count = read_encoded(&r, hdr[2]);
-	table = r.p;
+	jitreg_eh_frame_address(&c, hdr[1], 0);
+	count = jitreg_eh_frame_address(&c, hdr[2], 0);
+	table = c.at;
 	high = (size_t)count;
-	if (r.failed)
+	if (c.bad)
 		return NULL;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -282,7 +145,7 @@ enum kind {
 struct rule {
 	enum kind kind;
 	int64_t value;
-	struct reader expression;
+	struct jitreg_cursor expression;
 };
 
 struct row {
@@ -291,16 +154,14 @@ struct row {
 	unsigned cfa_register;
 };
 
-static struct reader read_block(struct reader *r)
+static struct jitreg_cursor read_block(struct jitreg_cursor *c)
 {
-	uint64_t size = read_uleb(r);
-	struct reader ret = {r->p, r->p + size, false};
+	struct jitreg_cursor ret;
+	uint64_t size = jitreg_cursor_uleb(c);
 
-	if (size > (uint64_t)(r->end - r->p)) {
-		r->failed = true;
-		return (struct reader){r->p, r->p, true};
-	}
-	r->p += size;
+	ret = *c;
+	jitreg_cursor_skip(c, size);
+	ret.end = c->at;
 	return ret;
 }
 
@@ -310,7 +171,7 @@ static void set_rule(struct row *row, uint64_t number, enum kind kind, int64_t v
 		row->rules[number] = (struct rule){.kind = kind, .value = value};
 }
 
-static void set_expression(struct row *row, uint64_t number, enum kind kind, struct reader expression)
+static void set_expression(struct row *row, uint64_t number, enum kind kind, struct jitreg_cursor expression)
 {
 	if (number < REGISTERS)
 		row->rules[number] = (struct rule){.kind = kind, .expression = expression};
@@ -323,24 +184,24 @@ static void set_cfa(struct row *row, uint64_t number, int64_t offset)
 }
 
 // Execute instructions up to those for addresses behind @pc. @first: the row that DW_CFA_restore goes back to.
-static bool backtrace_execute(struct reader r, const struct description *d, uint64_t pc,
+static bool backtrace_execute(struct jitreg_cursor r, const struct description *d, uint64_t pc,
 			      struct row *row, const struct row *first)
 {
 	struct row saved[DEPTH];
 	unsigned depth = 0;
 	uint64_t at = d->start, number;
 
-	while (r.p < r.end && !r.failed) {
-		uint8_t byte = (uint8_t)read_fixed(&r, 1), low = byte & 0x3f;
+	while (jitreg_cursor_more(&r)) {
+		uint8_t byte = (uint8_t)jitreg_cursor_number(&r, 1), low = byte & 0x3f;
 
 		switch (byte & 0xc0) {
 		case 0x40: // advance_loc
-			at += low * d->code_factor;
+			at += low * d->cie.code_factor;
 			if (at > pc)
 				return true;
 			continue;
 		case 0x80: // offset
-			set_rule(row, low, AT_OFFSET, (int64_t)read_uleb(&r) * d->data_factor);
+			set_rule(row, low, AT_OFFSET, (int64_t)jitreg_cursor_uleb(&r) * d->cie.data_factor);
 			continue;
 		case 0xc0: // restore
 			if (low < REGISTERS)
@@ -351,31 +212,31 @@ static bool backtrace_execute(struct reader r, const struct description *d, uint
 		case 0x00: // nop
 			break;
 		case 0x01: // set_loc
-			at = read_encoded(&r, d->encoding);
+			at = jitreg_eh_frame_address(&r, d->cie.encoding, 0);
 			break;
 		case 0x02: // advance_loc1, 2, 4
 		case 0x03:
 		case 0x04:
-			at += read_fixed(&r, (size_t)1 << (byte - 2)) * d->code_factor;
+			at += jitreg_cursor_number(&r, 1u << (byte - 2)) * d->cie.code_factor;
 			break;
 		case 0x05: // offset_extended
-			number = read_uleb(&r);
-			set_rule(row, number, AT_OFFSET, (int64_t)read_uleb(&r) * d->data_factor);
+			number = jitreg_cursor_uleb(&r);
+			set_rule(row, number, AT_OFFSET, (int64_t)jitreg_cursor_uleb(&r) * d->cie.data_factor);
 			break;
 		case 0x06: // restore_extended
-			number = read_uleb(&r);
+			number = jitreg_cursor_uleb(&r);
 			if (number < REGISTERS)
 				row->rules[number] = first->rules[number];
 			break;
 		case 0x07: // undefined
-			set_rule(row, read_uleb(&r), UNDEFINED, 0);
+			set_rule(row, jitreg_cursor_uleb(&r), UNDEFINED, 0);
 			break;
 		case 0x08: // same_value
-			set_rule(row, read_uleb(&r), SAME, 0);
+			set_rule(row, jitreg_cursor_uleb(&r), SAME, 0);
 			break;
 		case 0x09: // register
-			number = read_uleb(&r);
-			set_rule(row, number, IN_REGISTER, (int64_t)read_uleb(&r));
+			number = jitreg_cursor_uleb(&r);
+			set_rule(row, number, IN_REGISTER, (int64_t)jitreg_cursor_uleb(&r));
 			break;
 		case 0x0a: // remember_state
 			if (depth == DEPTH)
@@ -388,49 +249,49 @@ static bool backtrace_execute(struct reader r, const struct description *d, uint
 			*row = saved[--depth];
 			break;
 		case 0x0c: // def_cfa
-			number = read_uleb(&r);
-			set_cfa(row, number, (int64_t)read_uleb(&r));
+			number = jitreg_cursor_uleb(&r);
+			set_cfa(row, number, (int64_t)jitreg_cursor_uleb(&r));
 			break;
 		case 0x0d: // def_cfa_register
-			row->cfa_register = (unsigned)read_uleb(&r);
+			row->cfa_register = (unsigned)jitreg_cursor_uleb(&r);
 			break;
 		case 0x0e: // def_cfa_offset
-			row->cfa.value = (int64_t)read_uleb(&r);
+			row->cfa.value = (int64_t)jitreg_cursor_uleb(&r);
 			break;
 		case 0x0f: // def_cfa_expression
 			row->cfa = (struct rule){.kind = IS_EXPRESSION, .expression = read_block(&r)};
 			break;
 		case 0x10: // expression
-			number = read_uleb(&r);
+			number = jitreg_cursor_uleb(&r);
 			set_expression(row, number, AT_EXPRESSION, read_block(&r));
 			break;
 		case 0x11: // offset_extended_sf
-			number = read_uleb(&r);
-			set_rule(row, number, AT_OFFSET, read_sleb(&r) * d->data_factor);
+			number = jitreg_cursor_uleb(&r);
+			set_rule(row, number, AT_OFFSET, jitreg_cursor_sleb(&r) * d->cie.data_factor);
 			break;
 		case 0x12: // def_cfa_sf
-			number = read_uleb(&r);
-			set_cfa(row, number, read_sleb(&r) * d->data_factor);
+			number = jitreg_cursor_uleb(&r);
+			set_cfa(row, number, jitreg_cursor_sleb(&r) * d->cie.data_factor);
 			break;
 		case 0x13: // def_cfa_offset_sf
-			row->cfa.value = read_sleb(&r) * d->data_factor;
+			row->cfa.value = jitreg_cursor_sleb(&r) * d->cie.data_factor;
 			break;
 		case 0x14: // val_offset
-			number = read_uleb(&r);
-			set_rule(row, number, IS_OFFSET, (int64_t)read_uleb(&r) * d->data_factor);
+			number = jitreg_cursor_uleb(&r);
+			set_rule(row, number, IS_OFFSET, (int64_t)jitreg_cursor_uleb(&r) * d->cie.data_factor);
 			break;
 		case 0x15: // val_offset_sf
-			number = read_uleb(&r);
-			set_rule(row, number, IS_OFFSET, read_sleb(&r) * d->data_factor);
+			number = jitreg_cursor_uleb(&r);
+			set_rule(row, number, IS_OFFSET, jitreg_cursor_sleb(&r) * d->cie.data_factor);
 			break;
 		case 0x16: // val_expression
-			number = read_uleb(&r);
+			number = jitreg_cursor_uleb(&r);
 			set_expression(row, number, IS_EXPRESSION, read_block(&r));
 			break;
 		case 0x2d: // AARCH64_negate_ra_state: signatures are taken off in any case
 			break;
 		case 0x2e: // GNU_args_size
-			read_uleb(&r);
+			jitreg_cursor_uleb(&r);
 			break;
 		default:
 			return false;
@@ -438,7 +299,7 @@ static bool backtrace_execute(struct reader r, const struct description *d, uint
 		if (at > pc)
 			return true;
 	}
-	return !r.failed;
+	return !r.bad;
 }
 
 // --- expressions -------------------------------------------------------------------------------------
@@ -498,36 +359,36 @@ static bool backtrace_combine(uint8_t op, uint64_t a, uint64_t b, uint64_t *ret)
 	}
 }
 
-static bool backtrace_evaluate(struct reader r, const uint64_t *registers, const uint64_t *cfa,
+static bool backtrace_evaluate(struct jitreg_cursor r, const uint64_t *registers, const uint64_t *cfa,
 			       const struct bounds *bounds, uint64_t *ret)
 {
 	struct stack stack = {.count = 0};
 
 	if (cfa)
 		backtrace_push(&stack, *cfa);
-	while (r.p < r.end && !r.failed && !stack.failed) {
-		uint8_t op = (uint8_t)read_fixed(&r, 1);
+	while (jitreg_cursor_more(&r) && !stack.failed) {
+		uint8_t op = (uint8_t)jitreg_cursor_number(&r, 1);
 		uint64_t top;
 
 		if (op >= 0x30 && op <= 0x4f) { // lit0 to lit31
 			backtrace_push(&stack, op - 0x30u);
 		} else if (op >= 0x70 && op < 0x90 && op - 0x70 < REGISTERS) { // breg0 to breg31
-			backtrace_push(&stack, registers[op - 0x70] + (uint64_t)read_sleb(&r));
+			backtrace_push(&stack, registers[op - 0x70] + (uint64_t)jitreg_cursor_sleb(&r));
 		} else if (op == 0x06) { // deref
 			backtrace_push(&stack, backtrace_load(backtrace_pop(&stack), bounds));
 		} else if (op == 0x08 || op == 0x0a || op == 0x0c || op == 0x0e) { // const1u to const8u
-			backtrace_push(&stack, read_fixed(&r, (size_t)1 << (op - 0x08) / 2));
+			backtrace_push(&stack, jitreg_cursor_number(&r, 1u << (op - 0x08) / 2));
 		} else if (op == 0x10) { // constu
-			backtrace_push(&stack, read_uleb(&r));
+			backtrace_push(&stack, jitreg_cursor_uleb(&r));
 		} else if (op == 0x11) { // consts
-			backtrace_push(&stack, (uint64_t)read_sleb(&r));
+			backtrace_push(&stack, (uint64_t)jitreg_cursor_sleb(&r));
 		} else if (op == 0x12) { // dup
 			top = backtrace_pop(&stack);
 			backtrace_push(&stack, top);
 			backtrace_push(&stack, top);
 		} else if (op == 0x23) { // plus_uconst
 			top = backtrace_pop(&stack);
-			backtrace_push(&stack, top + read_uleb(&r));
+			backtrace_push(&stack, top + jitreg_cursor_uleb(&r));
 		} else {
 			uint64_t b = backtrace_pop(&stack), a = backtrace_pop(&stack);
 
@@ -537,7 +398,7 @@ static bool backtrace_evaluate(struct reader r, const uint64_t *registers, const
 		}
 	}
 	*ret = backtrace_pop(&stack);
-	return !r.failed && !stack.failed;
+	return !r.bad && !stack.failed;
 }
 
 // --- steps -------------------------------------------------------------------------------------------
@@ -583,7 +444,7 @@ static bool backtrace_step(uint64_t *registers, bool interrupted, const struct b
 		*caller_interrupted = true;
 		return !interrupted && gorgon_arch_undo_signal(registers);
 	}
-	if (!backtrace_execute(d.initial, &d, UINT64_MAX, &row, &row))
+	if (!backtrace_execute(d.cie.rules, &d, UINT64_MAX, &row, &row))
 		return false;
 	first = row;
 	if (!backtrace_execute(d.program, &d, pc, &row, &first) || row.rules[RA].kind == UNDEFINED)
@@ -604,11 +465,11 @@ static bool backtrace_step(uint64_t *registers, bool interrupted, const struct b
 			return false;
 	// A stack that does not get shorter is damaged, unless a function that calls none was interrupted, which
 	// may have nothing on the stack; a handler may have had another stack.
-	if (!d.is_signal_frame && (next[SP] < registers[SP] || (next[SP] == registers[SP] && !interrupted)))
+	if (!d.cie.signal && (next[SP] < registers[SP] || (next[SP] == registers[SP] && !interrupted)))
 		return false;
 	memcpy(registers, next, sizeof(next));
 	registers[PC] = gorgon_arch_code_address(next[RA]);
-	*caller_interrupted = d.is_signal_frame;
+	*caller_interrupted = d.cie.signal;
 	return registers[PC] != 0;
 }
 
