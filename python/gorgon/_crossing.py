@@ -365,19 +365,34 @@ class Pieces(io.RawIOBase):
         return count
 
 
+class Buffers(list):
+    """What goes beside a pickle. is_own: only arrays, which receivers copy, and what calls may write to; in a pickle is what each
+    receiver makes for itself. arrays: by id()."""
+
+    def __init__(self, is_own):
+        self.is_own, self.arrays, self.writable = is_own, {}, []
+
+    def keep(self, buffer):
+        """Whether it goes into the pickle."""
+        if self.is_own and id(buffer) not in self.arrays and buffer not in self.writable:
+            return True
+        self.append(buffer)
+        return False
+
+
 class Pickler(pickle.Pickler):
     """globals: names that functions of __main__ which were pickled look up, with the dict they look into. None: the
     values go along with each function, as from a worker to the host. whole: a global function or class that goes as what
     it is made of. lent: None, or a dict for what calls may add to. roots: what is pickled. is_own: whoever unpickles
     it has arrays for itself."""
 
-    def __init__(self, sink, buffer_callback, roots, globals=None, whole=None, lent=None, is_own=False):
+    def __init__(self, sink, buffers, roots, globals=None, whole=None, lent=None, is_own=False):
         self.roots, self.globals, self.whole, self.lent, self.is_own = roots, globals, whole, lent, is_own
         self.objects = []  # of threads
         self.is_plain = True  # to unpickle it runs no code of others
-        self.writable, self.arrays = [], []  # buffers
         self.ends = []  # of pipes
-        super().__init__(sink, 5, buffer_callback=buffer_callback)
+        self.buffers = buffers
+        super().__init__(sink, 5, buffer_callback=buffers.keep)
 
     def reducer_override(self, value):
         self.is_plain = False
@@ -401,7 +416,7 @@ class Pickler(pickle.Pickler):
             # One within another object, as a thread has, is no reason to copy that.
             return (getattr, (sys, name)) if name and id(value) in _threads.found_in(self.roots) else NotImplemented
         elif isinstance(value, Writable):
-            self.writable += value.buffers
+            self.buffers.writable += value.buffers
             return value.reduced if isinstance(value.array, memoryview) else (over, value.reduced[1])
         return (_processes.reduce_shared(value, self) or _threads.reduce_object(value, self) or
                 _classes.reduce_part(value))
@@ -415,7 +430,7 @@ class Pickler(pickle.Pickler):
         reduced = array.__reduce_ex__(5)
         if not isinstance(reduced[1][0], pickle.PickleBuffer):
             return reduced  # its items are in the pickle
-        self.arrays.append(reduced[1][0])
+        self.buffers.arrays[id(reduced[1][0])] = reduced[1][0]
         return own if self.is_own else over, reduced[1]
 
     def by_name(self, value):
@@ -466,19 +481,16 @@ class Packed:
             self.is_plain, self.ends, self.objects, self.lent = True, [], [], {}
             self.values = [[pickle.dumps(value, 5)], []]
             return
-        sink, buffers = Sink(), []
-        pickler = Pickler(sink, buffers.append, [value], **options)
+        sink, buffers = Sink(), Buffers(not is_worker and options.get("is_own"))
+        pickler = Pickler(sink, buffers, [value], **options)
         with _processes.spawning():
             pickler.dump(value)
         self.is_plain, self.ends, self.objects = pickler.is_plain, pickler.ends, pickler.objects
         self.lent = pickler.lent or {}
         if not is_worker:
-            lent, copied = set(map(id, pickler.writable)), set()
-            if pickler.is_own:
-                copied = set(map(id, buffers)).difference(map(id, pickler.arrays), lent)
-            buffers = [memoryview(bytearray(buffer.raw())) if id(buffer) in copied else
-                       buffer.raw() if id(buffer) in lent else buffer.raw().toreadonly() for buffer in buffers]
-        self.values = [sink.pieces(), buffers]
+            lent = set(map(id, buffers.writable))
+            buffers = [buffer.raw() if id(buffer) in lent else buffer.raw().toreadonly() for buffer in buffers]
+        self.values = [sink.pieces(), list(buffers)]
 
     def is_same(self, other):
         """Bytes that are pickled anew are others; memory beside them is where it was."""

@@ -647,7 +647,8 @@ class Function:
     @functools.cached_property
     def packed(self):
         used = {}
-        return _crossing.Packed(self.function, globals=used, lent={}), self.globals.needed(used)
+        pack = _crossing.Packed(self.function, globals=used, lent={}, is_own=self.globals.is_own)
+        return pack, self.globals.needed(used)
 
 
 PYTHON_LINES = "off", "on", "auto"
@@ -667,7 +668,8 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
                          and may change them; by default an interpreter begins with copies, as a process does
     share_environment    True: the environment of calls is this process's, and theirs to change; by default an interpreter
                          begins with a copy of what it is when the interpreter is made, as a process does
-    copy_arguments       True: calls may write to their arguments, which are copies of the caller's, as in a process
+    copy_arguments       True: calls may write to their arguments, and to arrays that functions and globals hold: they are copies
+                         of the caller's, as in a process
     time_limit           seconds that a call may take, or a chunk of map(). One that takes longer is interrupted, its future
                          has a gorgon.TimeLimitExceeded, and another interpreter takes the place of its own, which is
                          abandoned if it does not end
@@ -708,8 +710,8 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
         self._globals, self._copies = Globals(bool(copy_arguments)), bool(copy_arguments)
         if initializer:
             used = {}
-            packs = [_crossing.Packed(initializer, globals=used, lent={}),
-                     _crossing.Packed((tuple(initargs), {}), globals=used, lent={}, is_own=bool(copy_arguments))]
+            packs = [_crossing.Packed(each, globals=used, lent={}, is_own=self._copies)
+                     for each in (initializer, (tuple(initargs), {}))]
             initializer = packs, self._globals.needed(used)
         self._crew = Crew(max_workers, thread_name_prefix or f"{type(self).__name__}-{next(self._numbers)}", {
             "python": python or sys.executable, "flags": subprocess._args_from_interpreter_flags(),

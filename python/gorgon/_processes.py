@@ -55,7 +55,7 @@ def reduce_shared(value, pickler):
         return rebuild_lock, (type(value), lock.handle, lock.kind, lock.maxvalue)
     if is_of(value, "heap", "Arena"):
         buffer = pickle.PickleBuffer(value.buffer)
-        pickler.writable.append(buffer)
+        pickler.buffers.writable.append(buffer)
         return rebuild_arena, (type(value), value.size, buffer)
     if is_of(value, "connection", "Connection"):
         pickler.ends.append(End(value.fileno()))

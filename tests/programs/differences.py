@@ -54,17 +54,18 @@ class Differences:
     def is_like_thread(self, operation):
         return "thread" in self.by_name.get(operation, ())
 
-    def why(self, operation, mode, lines):
-        """What allows the lines of this mode; @lines: by mode what was printed. None: nothing
-        does."""
+    def why(self, operation, mode, lines, others):
+        """What allows the lines of this mode; @lines: by mode what was printed; @others: what else
+        it may be like. None: nothing does."""
         mine = lines[mode]
-        if mine == lines["fork"]:
-            return "fork"
+        for peer in "fork", *others:
+            if lines.get(peer) == mine:
+                return peer
         for expected in self.by_name.get(operation, ()):
             if expected == "thread":
                 if lines.get("thread") == mine:
                     return "thread"
-            elif re.fullmatch(expected, "\n".join(line.partition("| ")[2] for line in mine)):
+            elif re.fullmatch(expected, "\n".join(line.partition("| ")[2] for line in mine[1:])):
                 return "said"
         for peer in filter(lines.get, ("fork", "spawn")):
             if lines[peer] == mine:

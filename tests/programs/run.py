@@ -26,7 +26,7 @@ from differences import Differences  # noqa: E402
 from generate import FAMILY, Files, Program, operations  # noqa: E402
 
 PEERS = ["fork", "spawn"]
-OURS = ["gorgon", "dask"]
+OURS = {"gorgon": [], "dask": [], "joblib": ["loky"]}  # with what else they are compared with
 LIMIT, EACH = 120, 10  # seconds for programs of one file, and for each of them
 SURE = 3  # times that a difference is seen before it is one
 
@@ -159,9 +159,9 @@ class Comparison:
             return
         lines = {each: steps[name] for each, (steps, _) in self.results.items() if name in steps}
         lines = {"fork": [], mode: [], **lines}
-        why = self.allowed.why(operation, mode, lines)
+        why = self.allowed.why(operation, mode, lines, OURS[mode])
         if not why:
-            shown = {each: lines[each] for each in (*PEERS, mode) if each in lines}
+            shown = {each: lines[each] for each in (*PEERS, *OURS[mode], mode) if each in lines}
             self.differences.append((name, operation, mode, shown))
         elif why != "fork":
             self.like[operation, why, mode] += 1
@@ -172,6 +172,7 @@ class Runner:
         self.options, self.allowed = options, Differences(options.strict)
         self.folder = options.keep or tempfile.mkdtemp(prefix="gorgon-programs-")
         self.modes = options.modes
+        self.first = ["fork", *(peer for mode in self.modes for peer in OURS[mode]), *self.modes]
 
     def run(self, all_files, modes):
         """Yields (Files, {mode: (steps, errors)}) in the order in which they are done. @all_files:
@@ -214,7 +215,7 @@ class Runner:
 
     def again(self, programs):
         files = Files(programs)
-        for _, results in self.run({"again": files}, ["fork", *self.modes]):
+        for _, results in self.run({"again": files}, self.first):
             return self.compare(files, results).differences
         return []
 
@@ -280,7 +281,7 @@ def show(found):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=seeds_of, default=range(1, 101), metavar="A-B")
-    parser.add_argument("--modes", type=names_of, default=OURS[:1], metavar="MODE,...",
+    parser.add_argument("--modes", type=names_of, default=["gorgon"], metavar="MODE,...",
                         help=f"of {', '.join(OURS)}")
     parser.add_argument("--only", metavar="OPERATION,...", type=names_of,
                         help="programs of these operations alone")
@@ -299,6 +300,8 @@ def main():
     for name in options.modes:
         if name not in OURS:
             parser.error(f"no mode {name!r}, expected of {', '.join(OURS)}")
+    # A shell ignores it in what it starts in the background.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1",
                       PYTHONPATH=":".join([HERE, *sys.path[1:]]))
     # Programs find these loaded, in this process's forked children.
@@ -314,7 +317,7 @@ def main():
     families = {f"family-{number}": Files([*group]) for number, group in families}
     runner, like, failed, unsure, done = Runner(options), collections.Counter(), 0, 0, 0
     started = time.monotonic()
-    for files, results in runner.run(families, ["fork", *options.modes]):
+    for files, results in runner.run(families, runner.first):
         done += len(files.programs)
         comparison = runner.compare(files, results)
         found = runner.confirm(files, comparison.differences)

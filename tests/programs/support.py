@@ -16,10 +16,10 @@ PEERS = "fork", "spawn"
 
 
 class Adapter:
-    """An executor over dask, which does each call at once."""
+    """An executor that does each call at once."""
 
-    def __init__(self, pool):
-        self.pool = pool
+    def __init__(self, **options):
+        self.options = options
 
     def submit(self, function, *args, **kwargs):
         future = Future()
@@ -36,18 +36,59 @@ class Adapter:
         return self
 
     def __exit__(self, *error):
-        self.pool.shutdown()
+        pass
 
 
 class Dask(Adapter):
+    def __init__(self, copies, **options):
+        import gorgon
+        self.pool = gorgon.InterpreterPoolExecutor(1, copy_arguments=copies, **options)
+
     def run(self, function, args, kwargs):
         import dask
         work = functools.partial(function, *args, **kwargs)
         call = dask.delayed(work, pure=False, traverse=False)
         return call().compute(scheduler=self.pool)
 
+    def __exit__(self, *error):
+        self.pool.shutdown()
 
-ADAPTERS = {"dask": Dask}
+
+class Joblib(Adapter):
+    """Parallel with one worker: what it keeps is there for each call. With one job Parallel would
+    not use a worker at all."""
+    seconds = None
+
+    def __init__(self, copies, **options):
+        import gorgon
+        import gorgon.joblib
+        gorgon.joblib.InterpreterPoolExecutor = \
+            lambda max_workers, **rest: gorgon.InterpreterPoolExecutor(1, **rest)
+        super().__init__(backend="gorgon", copy_arguments=copies, **options)
+
+    def run(self, function, args, kwargs):
+        import joblib
+        with joblib.parallel_config(n_jobs=2, **self.options):
+            return joblib.Parallel(timeout=self.seconds)([joblib.delayed(function)(*args, **kwargs)])[0]
+
+
+class Loky(Joblib):
+    seconds = 20
+
+    def __init__(self, copies, **options):
+        from joblib import _parallel_backends as backends
+        make = backends.get_memmapping_executor
+        if not isinstance(make, functools.partial):
+            backends.get_memmapping_executor = functools.partial(self.make, make)
+        Adapter.__init__(self, backend="loky", max_nbytes=None, **options)
+
+    @staticmethod
+    def make(make, n_jobs, **options):
+        return make(1, **options)
+
+
+NOT_LOKY = "processes of a worker"  # they wait for ever
+ADAPTERS = {"dask": Dask, "joblib": Joblib, "loky": Loky}
 
 
 def Pool(count=1, copies=True, **options):
@@ -56,9 +97,10 @@ def Pool(count=1, copies=True, **options):
         return ProcessPoolExecutor(count, mp_context=multiprocessing.get_context(MODE), **options)
     if MODE == "thread":
         return ThreadPoolExecutor(count, **options)
+    if MODE in ADAPTERS:
+        return ADAPTERS[MODE](copies=copies, **options)
     import gorgon
-    made = gorgon.InterpreterPoolExecutor(count, copy_arguments=copies, **options)
-    return ADAPTERS[MODE](made) if MODE in ADAPTERS else made
+    return gorgon.InterpreterPoolExecutor(count, copy_arguments=copies, **options)
 
 
 # --- steps --------------------------------------------------------------------------------------
@@ -74,8 +116,9 @@ def run_steps(steps, options):
     with contextlib.ExitStack() as stack:
         for name, function, is_plain in steps:
             step = name
-            if MODE in ADAPTERS and not is_plain:
+            if MODE in ADAPTERS and not is_plain or MODE == "loky" and name.endswith(NOT_LOKY):
                 continue
+            show()  # what workers print is this step's
             pool = pool or stack.enter_context(Pool(**options))
             try:
                 function(pool, functools.partial(ask, pool))

@@ -213,6 +213,50 @@ class Results(Beside):
             """, python=VENV_PYTHON, peers=("fork",))
         self.assertEqual(len(lines), 2 * 13 * 10)
 
+    def test_copies_of_what_a_function_holds(self):
+        """With copy_arguments=True whatever brings an array brings a copy, one for each call."""
+        self.check_beside("""
+            import functools, numpy
+            KEPT = []
+            class Adder:
+                def __init__(self, array): self.array = array
+                def add(self, by):
+                    self.array += by
+                    return self.array
+                __call__ = add
+            def change(array, by):
+                array += by
+                return array
+            def begin(array):
+                array += 1
+                KEPT.append(array)
+            def kept(by): return KEPT[0] + by
+            if __name__ == "__main__":
+                array = numpy.zeros(3)
+                options = {"copy_arguments": True} if sys.argv[1] == "gorgon" else {}
+                for initializer, more in (begin, (array,)), (functools.partial(begin, array), ()):
+                    with Pool(1, initializer=initializer, initargs=more, **options) as pool:
+                        adder = Adder(array)
+                        for function in functools.partial(change, array), adder.add, adder, kept:
+                            for result in [pool.submit(function, 1).result(), *pool.map(function, [2, 3]),
+                                           *pool.map(function, [4, 5], chunksize=2)]:
+                                result[0] = -1
+                                print(result.tolist(), result.flags.writeable, array.tolist())
+            """, python=VENV_PYTHON)
+
+    def test_views_are_each_calls_own(self):
+        """With copy_arguments=True, also where calls share a pickle."""
+        self.check_both("""
+import functools
+VIEW = memoryview(bytearray(3))
+def change(view, by):
+    view[0] += by
+    VIEW[1] += by
+    return view[0], VIEW[1]
+with Pool(1, copy_arguments=True) as pool:
+    print(list(pool.map(functools.partial(change, memoryview(bytearray(3))), [1, 2, 3])), VIEW.tolist())
+""", "[(1, 1), (2, 3), (3, 6)] [0, 0, 0]")
+
     def test_they_can_be_resized(self):
         """Also where processes have memory that an array does not own."""
         self.check_both("""
