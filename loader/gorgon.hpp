@@ -332,6 +332,19 @@ public:
 	{
 		return std::get<T>(static_cast<const variant &>(*this));
 	}
+	/** The integer that it holds, as a type of any width; std::out_of_range if that does not hold it, std::bad_variant_access if it
+	 * is no integer. */
+	template <typename T> T integer() const
+	{
+		static_assert(std::is_integral_v<T> && !std::is_same_v<T, bool>);
+		int64_t held = get<int64_t>();
+		T ret = static_cast<T>(held);
+
+		if (static_cast<int64_t>(ret) != held || (held < 0) != (ret < T{}))
+			throw std::out_of_range("gorgon::value: " + std::to_string(held) + " does not fit into " +
+						std::to_string(8 * sizeof(T)) + " bits" + (std::is_signed_v<T> ? " with a sign" : ""));
+		return ret;
+	}
 };
 
 namespace detail

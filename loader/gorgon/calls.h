@@ -47,8 +47,9 @@ enum gorgon_value_kind {
 	 * alone. It is over the memory of an ndarray in a result if that is the host's (see
 	 * gorgon.use_data_handler()) and nothing in the interpreter refers to it any more;
 	 * everything else is copied, also memory that was passed in. What both sides are to look
-	 * at goes under a name, see gorgon.share(). Scalars of numpy that are not floats come out
-	 * as arrays without dimensions. */
+	 * at goes under a name, see gorgon.share(). Scalars of numpy are the bool, int or float
+	 * that they are; others (times, complex numbers, numpy.longdouble) come out as arrays
+	 * without dimensions. */
 	GORGON_VALUE_ARRAY = 8,
 	/** Only passed in: an object of the interpreter that the host holds, see pyobjects.h. */
 	GORGON_VALUE_OBJECT = 9,

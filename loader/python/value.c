@@ -453,9 +453,67 @@ static struct gorgon_error *hold_object(struct crossing *crossing, PyObject *obj
 	return NULL;
 }
 
+// Whether an object is a scalar of numpy's that is a bool, int or float: numpy.bool_, numpy.int32 ... These have buffers, too, as
+// arrays have. A numpy.timedelta64 is no int, and what has no kind of values stays an array.
+static bool is_numpy_scalar(struct gorgon_interp *interp, PyObject *object)
+{
+	const struct gorgon_api *api = interp->api;
+	PyObject *modules = API(interp, PySys_GetObject)("modules"); // borrowed, as the next
+	PyObject *numpy = modules ? API(interp, PyDict_GetItemString)(modules, "numpy") : NULL;
+	PyObject *generic = numpy ? api->PyObject_GetAttrString(numpy, "generic") : NULL;
+	PyObject *dtype = NULL, *kind = NULL;
+	Py_ssize_t size = 0;
+	const char *text = NULL;
+	bool ret;
+
+	if (generic && API(interp, PyObject_IsInstance)(object, generic) == 1)
+		dtype = api->PyObject_GetAttrString(object, "dtype");
+	if (dtype)
+		kind = api->PyObject_GetAttrString(dtype, "kind");
+	if (kind)
+		text = api->PyUnicode_AsUTF8AndSize(kind, &size);
+	ret = text && size == 1 && strchr("biuf", *text);
+	api->Py_DecRef(kind);
+	api->Py_DecRef(dtype);
+	api->Py_DecRef(generic);
+	api->PyErr_Clear();
+	return ret;
+}
+
+// The bool, int or float that it is. A numpy.longdouble is no float of Python's, and stays what it is.
+static PyObject *item_of_scalar(struct gorgon_interp *interp, PyObject *object)
+{
+	const struct gorgon_api *api = interp->api;
+	PyObject *item = is_numpy_scalar(interp, object) ? api->PyObject_CallMethod(object, "item", NULL) : NULL;
+
+	if (item && Py_TYPE(item) == Py_TYPE(object)) {
+		api->Py_DecRef(item);
+		item = NULL;
+	}
+	api->PyErr_Clear();
+	return item;
+}
+
 static bool is_a(const struct gorgon_api *api, PyObject *object, PyTypeObject *type)
 {
 	return Py_TYPE(object) == type || api->PyType_IsSubtype(Py_TYPE(object), type);
+}
+
+// A bool, an int, or a float.
+static struct gorgon_error *number_from_python(struct crossing *crossing, PyObject *object, struct gorgon_value *ret)
+{
+	const struct gorgon_api *api = crossing->api;
+
+	if (Py_TYPE(object) == api->PyBool_Type) {
+		ret->kind = GORGON_VALUE_BOOL;
+		ret->boolean = object == (PyObject *)api->_Py_TrueStruct;
+		return NULL;
+	}
+	if (api->PyType_GetFlags(Py_TYPE(object)) & FLAGS_LONG)
+		return int_from_python(crossing, object, ret);
+	ret->kind = GORGON_VALUE_FLOAT;
+	ret->number = api->PyFloat_AsDouble(object);
+	return NULL;
 }
 
 // @ret is None before; after a failure, too, it can be released.
@@ -465,25 +523,21 @@ static struct gorgon_error *from_python(struct crossing *crossing, PyObject *obj
 	const struct gorgon_api *api = crossing->api;
 	unsigned long flags = api->PyType_GetFlags(Py_TYPE(object));
 	struct gorgon_error *err = count_value(crossing, GORGON_ERROR_UNSUPPORTED);
+	PyObject *item;
 
 	if (err || object == api->_Py_NoneStruct)
 		return err;
-	if (Py_TYPE(object) == api->PyBool_Type) {
-		ret->kind = GORGON_VALUE_BOOL;
-		ret->boolean = object == (PyObject *)api->_Py_TrueStruct;
-		return NULL;
-	}
-	if (flags & FLAGS_LONG)
-		return int_from_python(crossing, object, ret);
-	if (is_a(api, object, api->PyFloat_Type)) {
-		ret->kind = GORGON_VALUE_FLOAT;
-		ret->number = api->PyFloat_AsDouble(object);
-		return NULL;
-	}
+	if (flags & FLAGS_LONG || is_a(api, object, api->PyFloat_Type))
+		return number_from_python(crossing, object, ret);
 	if (flags & (FLAGS_STRING | FLAGS_BYTES) || is_a(api, object, api->PyByteArray_Type))
 		return text_from_python(crossing, object, flags, ret);
 	if (flags & (FLAGS_LIST | FLAGS_TUPLE | FLAGS_DICT))
 		return tree_from_python(crossing, object, flags, ret);
+	if ((item = item_of_scalar(crossing->interp, object))) {
+		err = number_from_python(crossing, item, ret);
+		api->Py_DecRef(item);
+		return err;
+	}
 	if (gorgon_share_is_array(crossing->interp, object))
 		return array_from_python(crossing, object, ret);
 	return crossing->holds_objects ? hold_object(crossing, object, ret)

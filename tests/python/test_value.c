@@ -69,7 +69,8 @@ static void call_arrays_that_nothing_holds_cross_without_a_copy(void **state)
 		    "def f(x):\n"
 		    "    x[0] = 10\n"
 		    "    y = numpy.arange(4)\n"
-		    "    return [x[1:], y, numpy.frombuffer(b'ab', 'u1'), memoryview(x), y[2]]\n");
+		    "    return [x[1:], y, numpy.frombuffer(b'ab', 'u1'), memoryview(x),\n"
+		    "            numpy.timedelta64(2, 's')]\n");
 	assert_ok(gorgon_array_create(&opts, &array.array));
 	assert_ok(call_f(interp, &array, &ret));
 	gorgon_array_release(array.array);
@@ -94,6 +95,44 @@ static void call_arrays_that_nothing_holds_cross_without_a_copy(void **state)
 	gorgon_array_get_info(items[1].array, &info);
 	assert_true(info.layout.shape[0] == 4 && ((int64_t *)info.data)[3] == 3);
 	gorgon_value_deinit(&ret);
+}
+
+static void call_scalars_of_numpy_are_what_they_are(void **state)
+{
+	struct gorgon_value none = {.kind = GORGON_VALUE_NONE}, ret, *items;
+	struct gorgon_interp *interp;
+	struct gorgon_error *err;
+
+	(void)state;
+	test_hide_leaks(true);
+	interp = start();
+	run(interp, "import numpy as np\n"
+		    "def f(x):\n"
+		    "    return [np.bool_(True), np.array([False])[0],\n"
+		    "            *(t(np.iinfo(t).min) for t in (np.int8, np.int16, np.int32, np.int64)),\n"
+		    "            *(t(np.iinfo(t).max) for t in (np.uint8, np.uint16, np.uint32, np.int64)),\n"
+		    "            *(t(0.5) for t in (np.float16, np.float32, np.float64)), {np.int16(3): np.bool_(False)}]\n");
+	assert_ok(call_f(interp, &none, &ret));
+	items = ret.list.items;
+	assert_int_equal(ret.list.count, 14);
+	assert_true(items[0].kind == GORGON_VALUE_BOOL && items[0].boolean);
+	assert_true(items[1].kind == GORGON_VALUE_BOOL && !items[1].boolean);
+	for (int i = 0; i < 8; i++) {
+		static const int64_t expected[] = {INT8_MIN, INT16_MIN, INT32_MIN, INT64_MIN, UINT8_MAX, UINT16_MAX, UINT32_MAX, INT64_MAX};
+
+		assert_int_equal(items[2 + i].kind, GORGON_VALUE_INT);
+		assert_int_equal(items[2 + i].integer, expected[i]);
+	}
+	for (int i = 10; i < 13; i++)
+		assert_true(items[i].kind == GORGON_VALUE_FLOAT && items[i].number == 0.5);
+	assert_true(items[13].list.items[0].kind == GORGON_VALUE_INT && items[13].list.items[0].integer == 3);
+	assert_int_equal(items[13].list.items[1].kind, GORGON_VALUE_BOOL);
+	gorgon_value_deinit(&ret);
+	run(interp, "def f(x): return np.uint64(2**63)\n");
+	err = call_f(interp, &none, &ret);
+	assert_error(err, GORGON_ERROR_UNSUPPORTED, "more than 64 bits");
+	destroy(interp);
+	test_hide_leaks(false);
 }
 
 static void call_subclasses_cross_as_their_base(void **state)
@@ -232,6 +271,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(call_each_kind_of_value_comes_back_as_it_went),
 		cmocka_unit_test(call_arrays_that_nothing_holds_cross_without_a_copy),
+		cmocka_unit_test(call_scalars_of_numpy_are_what_they_are),
 		cmocka_unit_test(call_subclasses_cross_as_their_base),
 		cmocka_unit_test(call_result_that_cannot_cross_is_refused),
 		cmocka_unit_test(call_largest_values_cross),

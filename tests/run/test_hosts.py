@@ -166,7 +166,7 @@ class ThreadSanitizer(Hosts):
                     work(interps[0]);
                     pthread_create(&thread, NULL, work, interps[1]);
                     pthread_join(thread, NULL);
-                    err = gorgon_interp_stop(interps[0], 60000);
+                    err = gorgon_interp_stop_within(interps[0], 60000);
                 }
                 for (int i = 0; i < 2 && !err; i++)
                     err = gorgon_interp_destroy(interps[i]);
@@ -211,11 +211,20 @@ class Values(Hosts):
                 show(type, std::numeric_limits<T>::max());
             }
 
+            template <typename T> void show_as(const char *type, const char *text)
+            {
+                try {
+                    std::printf("%s %s\\n", type, std::to_string(py->call("number", {text}).integer<T>()).c_str());
+                } catch (const std::out_of_range &error) {
+                    std::printf("%s %s\\n", type, error.what());
+                }
+            }
+
             int main()
             {
                 gorgon::interpreter made;
                 py = &made;
-                py->run_string("def f(a, b):\\n assert a == b and type(a) is type(b)\\n return repr(a)\\n");
+                py->run_string("number = int\\ndef f(a, b):\\n assert a == b and type(a) is type(b)\\n return repr(a)\\n");
                 show_limits<bool>("bool");
                 show_limits<signed char>("signed char");
                 show_limits<unsigned char>("unsigned char");
@@ -236,6 +245,11 @@ class Values(Hosts):
                 show("long double", std::numeric_limits<long double>::infinity());
                 gorgon::value direct = std::size_t(5'000'000'000);
                 std::printf("%lld\\n", static_cast<long long>(direct.get<int64_t>()));
+                for (const char *text : {"-129", "-128", "-1", "255", "256", "9223372036854775807"}) {
+                    show_as<signed char>("8", text);
+                    show_as<unsigned char>("u8", text);
+                    show_as<unsigned long>("u64", text);
+                }
             }
             """)
         expected = ["bool False", "bool True"]
@@ -248,6 +262,11 @@ class Values(Hosts):
             expected.append(f"{name} {refused if high is None else high}")
         expected += ["size_t 3", "enum 5000000000", "float 1.5", "double 1e+300", "long double 1.5",
                      "long double gorgon::value: a long double that double does not hold", "long double inf", "5000000000"]
+        for number in (-129, -128, -1, 255, 256, 2**63 - 1):
+            for name, low, high in (("8", -128, 127), ("u8", 0, 255), ("u64", 0, 2**64 - 1)):
+                bits = name.strip("u")
+                refused = f"gorgon::value: {number} does not fit into {bits} bits" + ("" if "u" in name else " with a sign")
+                expected.append(f"{name} {number if low <= number <= high else refused}")
         result = run(host)
         self.assertEqual((result.stderr, result.stdout.splitlines(), result.returncode), ("", expected, 0))
 

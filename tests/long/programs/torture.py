@@ -20,13 +20,35 @@ MODULES = ["json", "decimal", "fractions", "csv", "xml.dom.minidom", "email.mess
 LIBRARIES = ["libz.so.1", "libsqlite3.so.0", "libstdc++.so.6", "libm.so.6"]
 
 
+def import_numpy(name="numpy"):
+    """Once only, if an interrupt, or a lack of memory or descriptors, has ended the import: numpy crashes in its own import_ufunc()
+    when it is imported again after that, in a python3, too."""
+    if not numpy_imported:
+        if numpy_tried:
+            raise ImportError("numpy was imported in part")
+        numpy_tried.append(1)
+        importlib.import_module("numpy")
+        importlib.import_module("numpy.random")
+        numpy_imported.append(1)
+    return importlib.import_module(name)
+
+
+numpy_tried, numpy_imported, numpy_lock = [], [], threading.Lock()
+os.register_at_fork(after_in_child=numpy_lock._at_fork_reinit)
+
+
 def imports(rng):
     for name in rng.sample(MODULES, 3):
-        importlib.import_module(name)
+        if name.startswith("numpy"):
+            with numpy_lock:
+                import_numpy(name)
+        else:
+            importlib.import_module(name)
 
 
 def numbers(rng):
-    import numpy
+    with numpy_lock:
+        numpy = import_numpy()
     n = rng.randrange(1, 40)
     a = numpy.arange(n * n).reshape(n, n)
     assert ((a @ a).trace()) == sum(int(a[i] @ a[:, i]) for i in range(n))
