@@ -242,6 +242,7 @@ static bool find_api(struct gorgon_lines *lines)
 		{"PyThreadState_Get", NULL, &lines->api.thread_state},
 		{"PyEval_SetTrace", NULL, &lines->api.set_trace},
 		{"PyEval_GetFrame", NULL, &lines->api.frame},
+		{"PyException_GetTraceback", NULL, &lines->api.traceback_of},
 		{"PyCFunction_NewEx", NULL, &lines->api.new_function},
 		{"PyFrame_GetLineNumber", NULL, &lines->api.line_number},
 		{"PyCode_Type", NULL, &lines->api.code_type},

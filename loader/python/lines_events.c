@@ -20,12 +20,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CALL = 0, LINE = 2, RETURN = 3 }; // what of Py_tracefunc
+enum { CALL = 0, EXCEPTION = 1, LINE = 2, RETURN = 3 }; // what of Py_tracefunc
 enum {
 	PY_START = 1 << 0,
 	PY_RETURN = 1 << 2,
 	PY_YIELD = 1 << 3,
 	PY_LINE = 1 << 5,
+	PY_RAISE = 1 << 10,
 	PY_UNWIND = 1 << 12
 };
 
@@ -44,8 +45,15 @@ void gorgon_lines_complain(const struct gorgon_lines *lines, const char *text)
 
 // --- breakpoints -----------------------------------------------------------------------------------------
 
+static bool has_raised_changed(const struct gorgon_lines *lines)
+{
+	return lines->raising != gorgon_lines_is_hot(lines->code + GORGON_LINES_RAISED, 0);
+}
+
 bool gorgon_lines_changed(const struct gorgon_lines *lines)
 {
+	if (has_raised_changed(lines))
+		return true;
 	for (const struct gorgon_lines_file *file =
 		     __atomic_load_n(&lines->files, __ATOMIC_ACQUIRE);
 	     file; file = file->next)
@@ -92,9 +100,17 @@ static bool take_tool(struct gorgon_lines *lines)
 	return false;
 }
 
+// What a frame that is unwound does is no event of a single code object.
+static bool monitor_all(struct gorgon_lines *lines)
+{
+	return drop(lines, lines->interp->api->PyObject_CallMethod(
+				   lines->monitoring, "set_events", "ii", lines->tool,
+				   PY_UNWIND | (lines->raising ? PY_RAISE : 0)));
+}
+
 static bool begin_monitoring(struct gorgon_lines *lines)
 {
-	static const int events[] = {PY_START, PY_RETURN, PY_YIELD, PY_LINE, PY_UNWIND};
+	static const int events[] = {PY_START, PY_RETURN, PY_YIELD, PY_LINE, PY_RAISE, PY_UNWIND};
 	const struct gorgon_api *api = lines->interp->api;
 	bool done;
 
@@ -115,11 +131,8 @@ static bool begin_monitoring(struct gorgon_lines *lines)
 		api->Py_DecRef(function);
 		api->Py_DecRef(number);
 	}
-	// What a frame that is unwound does is no event of a single code object.
-	done = done && drop(lines, api->PyObject_CallMethod(lines->monitoring, "set_events", "ii",
-							    lines->tool, PY_UNWIND));
 	api->PyErr_Clear();
-	if (done)
+	if (done && monitor_all(lines))
 		return true;
 	lines->tool = -1;
 	gorgon_lines_complain(lines, "tools 3 and 4 of sys.monitoring are taken: debuggers do not "
@@ -198,7 +211,7 @@ static void set_flag(struct gorgon_lines *lines, const struct gorgon_lines_funct
 	    gorgon_lines_word(state + layout->state_profile))
 		return;
 	*(uint8_t *)(uintptr_t)gorgon_lines_word(state + layout->state_cframe) =
-		function && function->wanted ? UINT8_MAX : 0;
+		lines->raising || (function && function->wanted) ? UINT8_MAX : 0;
 }
 
 bool gorgon_lines_events_check(struct gorgon_lines *lines)
@@ -249,11 +262,17 @@ static void update_function(struct gorgon_lines *lines, const struct gorgon_line
 void gorgon_lines_update(struct gorgon_lines *lines)
 {
 	PyObject *type, *value, *traceback;
-	bool any = false;
+	bool any;
 
 	// A generator may be about to get an exception.
 	lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
 	__atomic_store_n(&lines->stale, false, __ATOMIC_RELEASE);
+	if (has_raised_changed(lines)) {
+		lines->raising = !lines->raising;
+		if (has_monitoring(lines) && begin_monitoring(lines))
+			monitor_all(lines);
+	}
+	any = lines->raising;
 	for (struct gorgon_lines_file *file = lines->files; file; file = file->next) {
 		if (memcmp(file->text, file->seen, file->text_size))
 			for (size_t i = 0; i < file->function_count; i++)
@@ -285,14 +304,31 @@ void gorgon_lines_update_thread(struct gorgon_lines *lines)
 
 // --- what CPython calls ----------------------------------------------------------------------------------
 
-// The record of the frame that has an event now. NULL: the thread runs on another stack.
-static struct gorgon_lines_record *find_record(const struct gorgon_lines *lines,
-					       PyFrameObject *frame)
+// False: the thread runs on another stack.
+static bool is_of_frame(const struct gorgon_lines *lines, const struct gorgon_lines_record *record,
+			PyFrameObject *frame)
 {
-	struct gorgon_lines_record *newest = gorgon_lines_newest();
-	uint64_t wanted = gorgon_lines_word((uintptr_t)frame + lines->layout.object_frame);
+	return record && gorgon_lines_is_live(lines, record) &&
+	       record->frame ==
+		       gorgon_lines_word((uintptr_t)frame + lines->layout.object_frame);
+}
 
-	return gorgon_lines_function_at(lines, newest) && newest->frame == wanted ? newest : NULL;
+// CPython tells of an exception in each frame that it passes. It was raised where it has no older
+// traceback; one that ends a loop has none at all.
+static void on_exception(struct gorgon_lines *lines, PyObject *type, PyObject *traceback)
+{
+	const struct gorgon_api *api = lines->interp->api;
+	struct gorgon_lines_record *record = gorgon_lines_newest();
+	PyObject *next;
+
+	if (!traceback || traceback == api->_Py_NoneStruct ||
+	    !is_of_frame(lines, record, lines->api.frame()))
+		return;
+	next = api->PyObject_GetAttrString(traceback, "tb_next");
+	if (next == api->_Py_NoneStruct && gorgon_lines_on_raise(lines, record, type))
+		gorgon_lines_update(lines);
+	api->Py_DecRef(next);
+	api->PyErr_Clear();
 }
 
 static void on_event(struct gorgon_lines *lines, struct gorgon_lines_record *record,
@@ -314,20 +350,23 @@ static void on_event(struct gorgon_lines *lines, struct gorgon_lines_record *rec
 static int trace_event(PyObject *self, PyFrameObject *frame, int what, PyObject *arg,
 		       struct gorgon_lines *lines)
 {
-	struct gorgon_lines_record *record;
+	const struct gorgon_api *api = lines->interp->api;
+	struct gorgon_lines_record *record = gorgon_lines_newest();
 	struct gorgon_lines_function *function;
 
 	(void)self;
-	(void)arg;
 	if (gorgon_lines_busy())
 		return 0;
 	trace_this_thread(lines);
 	if (!traced)
 		return 0;
-	record = find_record(lines, frame);
-	if (!record)
+	if (what == EXCEPTION && lines->raising)
+		on_exception(lines, api->PyTuple_GetItem(arg, 0), api->PyTuple_GetItem(arg, 2));
+	function = is_of_frame(lines, record, frame)
+			   ? gorgon_lines_function_of(lines, record->frame)
+			   : NULL;
+	if (!function)
 		return 0;
-	function = gorgon_lines_function_of(lines, record->frame);
 	on_event(lines, record, function,
 		 what == CALL	  ? PY_START
 		 : what == LINE	  ? PY_LINE
@@ -343,7 +382,7 @@ static PyObject *monitor_event(PyObject *self, PyObject *const *args, ssize_t co
 			       struct gorgon_lines *lines)
 {
 	const struct gorgon_api *api = lines->interp->api;
-	PyObject *ret = api->_Py_NoneStruct;
+	PyObject *ret = api->_Py_NoneStruct, *traceback;
 	struct gorgon_lines_record *record = gorgon_lines_newest();
 	struct gorgon_lines_function *function;
 	int overflow, line;
@@ -351,11 +390,17 @@ static PyObject *monitor_event(PyObject *self, PyObject *const *args, ssize_t co
 	uint8_t *stub;
 	bool needed;
 
-	(void)args;
 	(void)count;
 	(void)unused;
-	function = gorgon_lines_busy() ? NULL : gorgon_lines_function_at(lines, record);
-	if (function && function->wanted && find_record(lines, lines->api.frame())) {
+	if (event == PY_RAISE && !gorgon_lines_busy()) {
+		traceback = lines->api.traceback_of(args[2]);
+		on_exception(lines, (PyObject *)Py_TYPE(args[2]), traceback);
+		api->Py_DecRef(traceback);
+	}
+	function = gorgon_lines_busy() || event == PY_RAISE
+			   ? NULL
+			   : gorgon_lines_function_at(lines, record);
+	if (function && function->wanted && is_of_frame(lines, record, lines->api.frame())) {
 		line = lines->api.line_number(lines->api.frame());
 		on_event(lines, record, function, (int)event, line);
 		stub = event == PY_START  ? function->text

@@ -21,6 +21,7 @@ struct gorgon_lines_api {
 	PyFrameObject *(*frame)(void);
 	int (*line_number)(PyFrameObject *);
 	void (*restore)(PyObject *, PyObject *, PyObject *);
+	PyObject *(*traceback_of)(PyObject *);
 	PyObject *(*new_function)(PyMethodDef *, PyObject *, PyObject *);
 	PyTypeObject *code_type;
 };
@@ -48,6 +49,7 @@ struct gorgon_lines {
 	PyObject *checked;                  /* the code object that is run to check the layout, */
 	struct gorgon_lines_function check; /* and what it has */
 	bool correct;
+	bool raising;    /* debuggers stop when an exception is raised, as of the last update */
 	bool stale;      /* the stubs' breakpoints are others than at the last update; atomic */
 	bool complained; /* that it does not stop at lines */
 	int tool;        /* number of sys.monitoring's; 0: not asked for, -1: there is none */
@@ -112,5 +114,13 @@ bool gorgon_lines_on_call(struct gorgon_lines *lines, struct gorgon_lines_record
 bool gorgon_lines_on_line(struct gorgon_lines *lines, struct gorgon_lines_record *record,
 			  const struct gorgon_lines_function *function, int line);
 bool gorgon_lines_on_return(struct gorgon_lines *lines, struct gorgon_lines_record *record);
+
+/* An exception of @type is raised by the frame, which need not have lines. */
+bool gorgon_lines_on_raise(struct gorgon_lines *lines, struct gorgon_lines_record *record,
+			   PyObject *type);
+
+/* Whether the evaluator runs the record's frame, and this interpreter's does. */
+bool gorgon_lines_is_live(const struct gorgon_lines *lines,
+			  const struct gorgon_lines_record *record);
 
 #endif

@@ -51,7 +51,8 @@ struct gorgon_lines_function *gorgon_lines_function_of(const struct gorgon_lines
 
 // Whether the function that made the record is in its call of the evaluator, so that the frame
 // lives. A thread that has several stacks (greenlet) may have put other data there.
-static bool is_live(const struct gorgon_lines *lines, const struct gorgon_lines_record *record)
+bool gorgon_lines_is_live(const struct gorgon_lines *lines,
+			  const struct gorgon_lines_record *record)
 {
 	return ((const uint64_t *)record)[-1] == (uintptr_t)lines->code + GORGON_LINES_CALLED;
 }
@@ -64,7 +65,7 @@ struct gorgon_lines_record *gorgon_lines_newest(void)
 struct gorgon_lines_function *gorgon_lines_function_at(const struct gorgon_lines *lines,
 						       const struct gorgon_lines_record *record)
 {
-	return record && is_live(lines, record) ? gorgon_lines_function_of(lines, record->frame)
+	return record && gorgon_lines_is_live(lines, record) ? gorgon_lines_function_of(lines, record->frame)
 						: NULL;
 }
 
@@ -126,14 +127,16 @@ static void free_values(struct gorgon_lines *lines, struct gorgon_lines_record *
 static void run_stub(struct gorgon_lines *lines, struct gorgon_lines_record *record,
 		     struct gorgon_lines_run *run)
 {
+	struct gorgon_lines_record *first =
+		gorgon_lines_function_of(lines, record->frame) ? record : older_record(lines, record);
 	PyObject *type, *value, *traceback;
 
 	run->record = run->old_record = (uintptr_t)record;
 	lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
 	busy = true;
-	make_values(lines, record);
+	make_values(lines, first);
 	gorgon_lines_run(run);
-	free_values(lines, record);
+	free_values(lines, first);
 	busy = false;
 	lines->api.restore(type, value, traceback);
 }
@@ -206,6 +209,23 @@ bool gorgon_lines_on_return(struct gorgon_lines *lines, struct gorgon_lines_reco
 	record->waiting = 0;
 	// The stub that was left is the caller's, unless the debugger waits no more.
 	((struct gorgon_lines_record *)(uintptr_t)run.record)->waiting = waiting_at(run.resume);
+	return true;
+}
+
+bool gorgon_lines_on_raise(struct gorgon_lines *lines, struct gorgon_lines_record *record,
+			   PyObject *type)
+{
+	uint8_t *target = lines->code + GORGON_LINES_RAISED;
+	char name[128];
+	const char *text = name;
+	struct gorgon_lines_run run = {.target = (uintptr_t)target,
+				       .caller_record = (uintptr_t)&text};
+
+	if (!gorgon_lines_is_hot(target, 0))
+		return false;
+	gorgon_lines_values_name(lines->interp, lines->values_api, type, name, sizeof(name));
+	run_stub(lines, record, &run);
+	record->waiting = waiting_at(resume_of(lines, record)); // "finish"
 	return true;
 }
 

@@ -175,13 +175,11 @@ static size_t begin_jump(struct gorgon_lines_bytes *x, uint8_t op)
 	return x->size - 2;
 }
 
-// What is the line of the frame whose record has its address before the CFA? The CFA is on the
-// stack.
+// What is the line of the frame whose address is on the stack?
 static void line_of_frame(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout, uint64_t generic)
 {
 	size_t no_extra, no_function, done, done_too;
 
-	OPS(x, DW_OP_lit8, DW_OP_minus, DW_OP_deref);					     // frame
 	OPS(x, DW_OP_dup, DW_OP_plus_uconst, layout->frame_code, DW_OP_deref);		     // frame code
 	OPS(x, DW_OP_dup, DW_OP_plus_uconst);
 	put_uleb(x, layout->code_extra);
@@ -210,12 +208,28 @@ static void line_of_frame(struct gorgon_lines_bytes *x, const struct gorgon_line
 	end_jump(x, done_too);
 }
 
+// The return address is the line of a frame. @record: what makes the address of its record out of
+// the CFA.
+static void returns_to_line(struct gorgon_lines_bytes *to, const uint8_t *record, size_t size,
+			    const struct gorgon_lines_layout *layout, uint64_t generic)
+{
+	struct gorgon_lines_bytes rule = {0};
+
+	put(&rule, record, size);
+	OPS(&rule, DW_OP_deref);
+	line_of_frame(&rule, layout, generic);
+	OPS(to, DW_CFA_val_expression, GORGON_LINES_RETURN_ADDRESS);
+	put_uleb(to, rule.size);
+	put(to, rule.data, rule.size);
+	to->failed |= rule.failed;
+	free(rule.data);
+}
+
 static void put_frame_rules(struct gorgon_lines_bytes *to, uint64_t code, const struct gorgon_lines_layout *layout)
 {
 	static const uint8_t prologue[] = {1, 1, 2, 2, 2, 2, 11, 1, 2, 2, 1}; // up to the end of each push
 	static const uint8_t epilogue[] = {27, 2, 2, 2, 2, 1, 1}; // of the add, and of each pop
 	size_t start = begin_function(to, code + GORGON_LINES_FRAME, GORGON_LINES_FRAME_END);
-	struct gorgon_lines_bytes rule = {0};
 	unsigned depth = 8, at = 0;
 
 	def_cfa(to, GORGON_LINES_RSP, depth);
@@ -233,12 +247,8 @@ static void put_frame_rules(struct gorgon_lines_bytes *to, uint64_t code, const 
 	def_cfa(to, GORGON_LINES_RSP, 8);
 	for (size_t i = 0; i < sizeof(saved); i++)
 		same_value(to, i);
-	line_of_frame(&rule, layout, code + GORGON_LINES_GENERIC + 1);
-	OPS(to, DW_CFA_val_expression, GORGON_LINES_RETURN_ADDRESS);
-	put_uleb(to, rule.size);
-	put(to, rule.data, rule.size);
-	to->failed |= rule.failed;
-	free(rule.data);
+	returns_to_line(to, (const uint8_t[]){DW_OP_lit8, DW_OP_minus}, 2, layout,
+			code + GORGON_LINES_GENERIC + 1);
 	advance(to, GORGON_LINES_CALLED - GORGON_LINES_CALL);
 	all_saved(to);
 	def_cfa(to, GORGON_LINES_RSP, depth);
@@ -267,6 +277,20 @@ static void put_leaf_rules(struct gorgon_lines_bytes *to, uint64_t address, uint
 	end_entry(to, start);
 }
 
+// The function that is run for an exception: the frame in rbx has called it, debuggers think.
+static void put_raised_rules(struct gorgon_lines_bytes *to, uint64_t code, const struct gorgon_lines_layout *layout)
+{
+	size_t start = begin_function(to, code + GORGON_LINES_RAISED,
+				      GORGON_LINES_CODE_SIZE - GORGON_LINES_RAISED);
+
+	def_cfa(to, GORGON_LINES_RSP, 8);
+	for (size_t i = 0; i < sizeof(saved); i++)
+		same_value(to, i);
+	returns_to_line(to, (const uint8_t[]){DW_OP_drop, DW_OP_breg0 + GORGON_LINES_RBX, 0}, 3,
+			layout, code + GORGON_LINES_GENERIC + 1);
+	end_entry(to, start);
+}
+
 // The stubs of a function. When the mov has put the caller's record into rbx, the frame's own is
 // still in r15.
 static void put_stub_rules(struct gorgon_lines_bytes *to, const struct gorgon_lines_function *function)
@@ -284,7 +308,7 @@ static void put_stub_rules(struct gorgon_lines_bytes *to, const struct gorgon_li
 
 // --- names, lines, values ----------------------------------------------------------------------
 
-enum { UNIT = 1, FUNCTION, PARAMETER, VARIABLE, BASE, CONSTANT, POINTER, STRUCTURE, MEMBER };
+enum { UNIT = 1, FUNCTION, PARAMETER, VARIABLE, BASE, CONSTANT, POINTER, STRUCTURE, MEMBER, UNIT_OF_CODE, CODE };
 
 static const uint8_t abbrevs[] = {
 	UNIT, DW_TAG_compile_unit, 1, DW_AT_producer, DW_FORM_string, DW_AT_language, DW_FORM_data1, DW_AT_name, DW_FORM_string,
@@ -300,6 +324,10 @@ static const uint8_t abbrevs[] = {
 	DW_FORM_data1, 0, 0,
 	CONSTANT, DW_TAG_const_type, 0, DW_AT_type, DW_FORM_ref4, 0, 0,
 	POINTER, DW_TAG_pointer_type, 0, DW_AT_byte_size, DW_FORM_data1, DW_AT_type, DW_FORM_ref4, 0, 0,
+	UNIT_OF_CODE, DW_TAG_compile_unit, 1, DW_AT_producer, DW_FORM_string, DW_AT_language, DW_FORM_data1, DW_AT_name,
+	DW_FORM_string, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data8, 0, 0,
+	CODE, DW_TAG_subprogram, 1, DW_AT_name, DW_FORM_string, DW_AT_external, DW_FORM_flag_present, DW_AT_low_pc, DW_FORM_addr,
+	DW_AT_high_pc, DW_FORM_data8, DW_AT_frame_base, DW_FORM_exprloc, DW_AT_prototyped, DW_FORM_flag_present, 0, 0,
 	STRUCTURE, DW_TAG_structure_type, 1, DW_AT_byte_size, DW_FORM_udata, 0, 0,
 	MEMBER, DW_TAG_member, 0, DW_AT_name, DW_FORM_string, DW_AT_type, DW_FORM_ref4, DW_AT_data_member_location,
 	DW_FORM_udata, 0, 0,
@@ -393,35 +421,72 @@ static void put_function(struct gorgon_lines_bytes *to, const struct gorgon_line
 	OPS(to, 0);
 }
 
-static void put_info(struct gorgon_lines_bytes *to, const struct gorgon_lines_file *file)
+static void begin_info(struct gorgon_lines_bytes *to, uint8_t kind, const char *name)
 {
-	size_t slash = (size_t)(strrchr(file->path, '/') - file->path);
-	uint64_t character, constant, pointer, real;
-
 	put_number(to, 0, 4);
 	put_number(to, 4, 2);
 	put_number(to, 0, 4);
-	OPS(to, 8, UNIT);
+	OPS(to, 8, kind);
 	put_text(to, "gorgon, Python lines");
 	OPS(to, DW_LANG_C99);
-	put_text(to, file->path);
+	put_text(to, name);
+}
+
+static void end_info(struct gorgon_lines_bytes *to)
+{
+	OPS(to, 0);
+	set_number(to, 0, to->size - 4, 4);
+}
+
+// The type const char *.
+static uint64_t put_text_type(struct gorgon_lines_bytes *to)
+{
+	uint64_t character = put_base(to, "char", 1, DW_ATE_signed_char), constant = to->size, ret;
+
+	OPS(to, CONSTANT);
+	put_number(to, character, 4);
+	ret = to->size;
+	OPS(to, POINTER, 8);
+	put_number(to, constant, 4);
+	return ret;
+}
+
+// The function that is run for an exception has an argument, in r13.
+static void put_info_of_code(struct gorgon_lines_bytes *to, uint64_t code)
+{
+	uint64_t text;
+
+	begin_info(to, UNIT_OF_CODE, "python");
+	put_number(to, code, 8);
+	put_number(to, GORGON_LINES_CODE_SIZE, 8);
+	text = put_text_type(to);
+	OPS(to, CODE);
+	put_text(to, "python_exception_raised");
+	put_number(to, code + GORGON_LINES_RAISED, 8);
+	put_number(to, GORGON_LINES_CODE_SIZE - GORGON_LINES_RAISED, 8);
+	OPS(to, 1, DW_OP_call_frame_cfa);
+	put_variable(to, PARAMETER, "exception", text);
+	OPS(to, 2, DW_OP_breg0 + GORGON_LINES_R13, 0);
+	OPS(to, 0);
+	end_info(to);
+}
+
+static void put_info(struct gorgon_lines_bytes *to, const struct gorgon_lines_file *file)
+{
+	size_t slash = (size_t)(strrchr(file->path, '/') - file->path);
+	uint64_t text, real;
+
+	begin_info(to, UNIT, file->path);
 	put(to, file->path, slash ? slash : 1);
 	OPS(to, 0);
 	put_number(to, (uintptr_t)file->text, 8);
 	put_number(to, file->text_size, 8);
 	put_number(to, 0, 4);
-	character = put_base(to, "char", 1, DW_ATE_signed_char);
+	text = put_text_type(to);
 	real = put_base(to, "double", 8, DW_ATE_float);
-	constant = to->size;
-	OPS(to, CONSTANT);
-	put_number(to, character, 4);
-	pointer = to->size;
-	OPS(to, POINTER, 8);
-	put_number(to, constant, 4);
 	for (size_t i = 0; i < file->function_count; i++)
-		put_function(to, &file->functions[i], pointer, real);
-	OPS(to, 0);
-	set_number(to, 0, to->size - 4, 4);
+		put_function(to, &file->functions[i], text, real);
+	end_info(to);
 }
 
 static void put_lines(struct gorgon_lines_bytes *to, const struct gorgon_lines_file *file)
@@ -554,7 +619,8 @@ void gorgon_lines_describe_code(struct gorgon_lines_bytes *ret, uint64_t code, c
 		{"python_frame", GORGON_LINES_FRAME, GORGON_LINES_FRAME_END},
 		{"python_tracer", GORGON_LINES_TRACER, GORGON_LINES_LEAVE - GORGON_LINES_TRACER},
 		{"python_line_leave", GORGON_LINES_LEAVE, GORGON_LINES_GENERIC - GORGON_LINES_LEAVE},
-		{"python_code", GORGON_LINES_GENERIC, GORGON_LINES_CODE_SIZE - GORGON_LINES_GENERIC},
+		{"python_code", GORGON_LINES_GENERIC, GORGON_LINES_RAISED - GORGON_LINES_GENERIC},
+		{"python_exception_raised", GORGON_LINES_RAISED, GORGON_LINES_CODE_SIZE - GORGON_LINES_RAISED},
 	};
 	struct contents contents = {0};
 	size_t generic;
@@ -565,8 +631,11 @@ void gorgon_lines_describe_code(struct gorgon_lines_bytes *ret, uint64_t code, c
 	put_frame_rules(&contents.frame, code, layout);
 	put_leaf_rules(&contents.frame, code + GORGON_LINES_TRACER, GORGON_LINES_LEAVE - GORGON_LINES_TRACER);
 	put_leaf_rules(&contents.frame, code + GORGON_LINES_LEAVE, GORGON_LINES_GENERIC - GORGON_LINES_LEAVE);
-	generic = begin_function(&contents.frame, code + GORGON_LINES_GENERIC, GORGON_LINES_CODE_SIZE - GORGON_LINES_GENERIC);
+	generic = begin_function(&contents.frame, code + GORGON_LINES_GENERIC, GORGON_LINES_RAISED - GORGON_LINES_GENERIC);
 	end_entry(&contents.frame, generic);
+	put_raised_rules(&contents.frame, code, layout);
+	put(&contents.abbrev, abbrevs, sizeof(abbrevs));
+	put_info_of_code(&contents.info, code);
 	put_file(ret, code, GORGON_LINES_CODE_SIZE, &contents);
 	free_contents(&contents);
 }

@@ -167,6 +167,18 @@ union gorgon_lines_value *gorgon_lines_values_create(struct gorgon_interp *inter
 	return ret;
 }
 
+void gorgon_lines_values_name(struct gorgon_interp *interp,
+			      const struct gorgon_lines_values_api *api, PyObject *type, char *to,
+			      size_t size)
+{
+	PyObject *name = api->type_name((PyTypeObject *)type);
+	const char *text = name ? interp->api->PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+
+	snprintf(to, size, "%s", text ?: "?");
+	interp->api->PyErr_Clear();
+	interp->api->Py_DecRef(name);
+}
+
 union gorgon_lines_value gorgon_lines_no_texts[] = {{.text = "(not read)"}};
 union gorgon_lines_value gorgon_lines_no_numbers[GORGON_LINES_VALUES_MAX] = {
 	[0 ... GORGON_LINES_VALUES_MAX - 1] = {.number = NAN}};

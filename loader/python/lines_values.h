@@ -27,7 +27,12 @@ union gorgon_lines_value *gorgon_lines_values_create(struct gorgon_interp *inter
 					const struct gorgon_lines_function *function,
 					struct _object *const *values);
 
-/* The same where nobody has read a frame's values. */
+/* The name of a type, without a Python error. */
+void gorgon_lines_values_name(struct gorgon_interp *interp,
+			      const struct gorgon_lines_values_api *api, struct _object *type,
+			      char *to, size_t size);
+
+/* What debuggers are told where nobody has read a frame's values. */
 extern union gorgon_lines_value gorgon_lines_no_texts[], gorgon_lines_no_numbers[];
 
 #endif

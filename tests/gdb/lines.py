@@ -57,4 +57,7 @@ for _ in range(TURNS):
     main()
     if TURNS > 1:
         time.sleep(0.001)
-print("done", flush=True)
+try:
+    [].index(1)
+except ValueError:
+    print("done", flush=True)

@@ -160,6 +160,66 @@ class Numbers(unittest.TestCase):
         self.assertEqual(output.count("below: "), 2, output)
 
 
+RAISES = """import contextlib
+
+def inner(n):
+    return int(n)
+
+def outer(n):
+    for each in range(3):  # ends without an exception that anybody sees
+        pass
+    try:
+        return inner(n)
+    finally:
+        each = 0
+
+def generator():
+    yield 1
+    raise KeyError("generator")
+
+class Own(Exception):
+    def __getattribute__(self, name):
+        raise SystemError(name)
+
+print("begin", flush=True)
+with contextlib.suppress(ValueError):
+    outer("x")
+with contextlib.suppress(KeyError):
+    list(generator())
+with contextlib.suppress(Own):
+    raise Own
+print("end", flush=True)
+"""
+
+
+@harness.needs_gdb
+@unittest.skipUnless(os.uname().machine == "x86_64" and harness.VERSION in ("3.11", "3.12", "3.13"), "Python lines are for CPython 3.11 to 3.13 on x86-64")
+class Exceptions(unittest.TestCase):
+    def test_where_they_are_raised(self):
+        raised = [("ValueError", "inner:4"), ("KeyError", "generator:16"), ("Own", "<module>:28")]
+        for python in PYTHONS:
+            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "raises.py")
+                with open(path, "w") as file:
+                    file.write(RAISES)
+                output = harness.gdb([*CHEAP, "break raises.py:22", "run", "break python_exception_raised", "commands", "silent",
+                                      'printf "raised %s\\n", exception', "up", "continue", "end", "continue"], *run(1, python=python)[:-1], path)
+                self.assertEqual(re.findall(r"^raised (\w+)\n#1 .* in raises\.(\S+) \(.*\) at \S+/raises\.py:(\d+)$", output, re.M),
+                                 [(name, *place.split(":")) for name, place in raised], output)
+                self.assertRegex(output, r"end\n(?s:.*)exited normally")
+
+    def test_of_one_kind(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "raises.py")
+            with open(path, "w") as file:
+                file.write(RAISES)
+            output = harness.gdb(["break raises.py:22", "run", 'break python_exception_raised if $_streq(exception, "KeyError")', "continue",
+                                  "bt 2", "continue"], *run(1)[:-1], path)
+        self.assertRegex(output, r'hit Breakpoint 2, 0x\w+ in python_exception_raised \(exception=0x\w+ "KeyError"\)\n')
+        self.assertRegex(output, r"(?m)^#1 +0x\w+ in raises\.generator \(\) at \S+:16$")
+        self.assertEqual(output.count("hit Breakpoint 2"), 1, output)
+
+
 COUNTED = """def cold(n):
     return n
 

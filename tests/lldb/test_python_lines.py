@@ -24,7 +24,8 @@ class Started(session.Case):
     @classmethod
     def setUpClass(cls):
         commands = [f"breakpoint set -f lines.py -l {TOTAL}", "run", "bt", "frame variable", "expression number.n + number.rate", "script print('=== next')", "next", "next", "next", "next",
-                    "script print('=== rest')", "breakpoint delete -f", "continue"]
+                    "script print('=== rest')", "breakpoint delete -f", "breakpoint set -n python_exception_raised -c 'exception[0] == 86'",
+                    "continue", "bt", "breakpoint delete -f", "continue"]
         cls.output = harness.lldb(commands, harness.GORGON, "run", "--python-lines=on", f"--python={harness.PYTHON}", PROGRAM)
         cls.first, _, rest = cls.output.partition("=== next\n")
         cls.next, _, cls.rest = rest.partition("=== rest\n")
@@ -42,6 +43,11 @@ class Started(session.Case):
     def test_next(self):
         self.assertEqual(FRAME.findall(self.next), [("price", str(TOTAL + 1)), ("price", str(TOTAL + 2)), ("each", str(CALLS)),
                                                     ("each", str(CALLS + 1))], self.output)
+
+    def test_exception(self):
+        self.assertRegex(self.rest, r'frame #0: .*`python_exception_raised\(exception="ValueError"\)')
+        line = harness.source_line(PROGRAM, "[].index(1)")
+        self.assertEqual(FRAME.findall(self.rest)[-1], ("<module>", str(line)), self.output)
 
     def test_end(self):
         self.assertRegex(self.output, "exited with status = 0")

@@ -74,6 +74,7 @@ static inline void gorgon_lines_write_stub(uint8_t *stub, const void *leave_link
 #define GORGON_LINES_TRACER    160 /* a function with four arguments; calls @tracer */
 #define GORGON_LINES_LEAVE     176
 #define GORGON_LINES_GENERIC   192 /* stands for a frame whose line is not known; not run */
+#define GORGON_LINES_RAISED    208 /* run when an exception is raised by the frame in rbx, r13 leads to a text; returns */
 
 /* Write that code for @code, with @links at a distance of less than 2 GiB. @newest: offset from
  * the thread pointer of the address of the thread's newest record. */
@@ -97,6 +98,7 @@ enum {
 	GORGON_LINES_RBP = 6,
 	GORGON_LINES_RSP = 7,
 	GORGON_LINES_R12 = 12,
+	GORGON_LINES_R13 = 13,
 	GORGON_LINES_R15 = 15,
 	GORGON_LINES_RETURN_ADDRESS = 16,
 };

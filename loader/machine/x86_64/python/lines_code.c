@@ -79,6 +79,7 @@ void gorgon_lines_write_code(uint8_t *code, const struct gorgon_lines_links *lin
 	memcpy(code + GORGON_LINES_FRAME, frame, sizeof(frame));
 	memcpy(code + GORGON_LINES_TRACER, tracer, sizeof(tracer));
 	memcpy(code + GORGON_LINES_LEAVE, leave, sizeof(leave));
+	code[GORGON_LINES_RAISED + 1] = 0xc3; // ret
 	memcpy(code + 15, &newest, sizeof(newest));
 	memcpy(code + 35, &newest, sizeof(newest));
 	memcpy(code + 64, &newest, sizeof(newest));
