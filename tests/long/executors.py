@@ -6,8 +6,8 @@ Usage: executors.py
 
 N=1000 in the environment is how many. pandas imports pyarrow, whose libraries leave what their constructors have
 allocated, 25 KB each. That stays in use, among what others free: pages of malloc()'s arenas stay, until all of an arena that an
-interpreter has needed is there. Threads of polars and of scikit-learn (OpenMP) end with their interpreters, in N/10
-executors each, whose results are those of a process pool."""
+interpreter has needed is there. Threads of LIBRARIES end with their interpreters, in N/5 executors each, whose results are
+those of a process pool."""
 
 import os
 import re
@@ -52,13 +52,37 @@ if __name__ == "__main__":
             print("executor", i, *state(), flush=True)
 """
 THREADS = """
-import concurrent.futures, multiprocessing, os, sys, time, warnings
+import concurrent.futures, ctypes, importlib, multiprocessing, os, re, sys, time, warnings
 import gorgon
+
+def opencv():
+    import cv2, numpy
+    return cv2.GaussianBlur(numpy.arange(90000, dtype="f4").reshape(300, 300), (5, 5), 1).sum().item()
 
 def polars():
     import polars
     frame = polars.DataFrame({"a": range(1000)}).lazy().group_by(polars.col("a") % 7).agg(polars.len())
     return frame.collect().sort("a").rows()
+
+def numba():
+    import numba, numpy
+    @numba.njit(parallel=True)
+    def total(a):
+        made = 0.0
+        for i in numba.prange(len(a)):
+            made += a[i]
+        return made
+    return total(numpy.arange(1000.0))
+
+def tokenizers():
+    import tokenizers
+    made = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "b": 1, "?": 2}, unk_token="?"))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    return [each.ids for each in made.encode_batch(["a b c", "b a"] * 100)]
+
+def tokio():
+    import hf_xet  # a runtime of tokio's hashes the files
+    return [each.hash for each in hf_xet.hash_files([__file__] * 3)]
 
 def sklearn():
     import numpy
@@ -66,25 +90,83 @@ def sklearn():
     x = numpy.arange(4000.0).reshape(1000, 4)
     return HistGradientBoostingClassifier(max_iter=3).fit(x, x[:, 0] > 2000).predict(x).tolist()
 
+def grpc():
+    import grpc
+    server = grpc.server(concurrent.futures.ThreadPoolExecutor(1))
+    answer = grpc.unary_unary_rpc_method_handler(lambda request, context: request + b"!")
+    server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler("test", {"echo": answer})])
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+        text = channel.unary_unary("/test/echo")(b"text", timeout=60)
+    server.stop(None).wait()
+    return text
+
+def table():
+    import numpy
+    x = numpy.arange(4000.0).reshape(1000, 4)
+    return x, (x[:, 0] > 2000).astype("i4")
+
+def lightgbm():
+    import lightgbm
+    x, y = table()
+    made = lightgbm.train({"objective": "binary", "verbose": -1, "num_threads": 2}, lightgbm.Dataset(x, y), 3)
+    return made.predict(x).round(6).tolist()
+
+def xgboost():
+    import xgboost
+    x, y = table()
+    made = xgboost.train({"objective": "binary:logistic", "nthread": 2}, xgboost.DMatrix(x, y), 3)
+    return made.predict(xgboost.DMatrix(x)).round(4).tolist()
+
+def duckdb():
+    import duckdb
+    with duckdb.connect(config={"threads": 2}) as base:
+        return base.execute("select i % 7 as k, count(*), sum(i) from range(100000) t(i) group by k order by k").fetchall()
+
+def onnxruntime():
+    import numpy, onnxruntime
+    # y = x * x: a model of one node, as protobuf writes it.
+    node = bytes.fromhex("0a01780a01781201792203 4d756c".replace(" ", ""))
+    def value(name):
+        return b"\\x0a\\x01" + name + b"\\x12\\x0a\\x0a\\x08\\x08\\x01\\x12\\x04\\x0a\\x02\\x08\\x03"
+    graph = bytes([0x0a, len(node)]) + node + b"\\x12\\x01g" + bytes([0x5a, len(value(b"x"))]) + value(b"x")
+    graph += bytes([0x62, len(value(b"y"))]) + value(b"y")
+    model = b"\\x08\\x08" + bytes([0x3a, len(graph)]) + graph + b"\\x42\\x02\\x10\\x0d"
+    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    return session.run(None, {"x": numpy.arange(3, dtype="f4")})[0].tolist()
+
 def threads():
     return len(os.listdir("/proc/self/task"))
 
+def anonymous():
+    with open("/proc/self/status") as file:
+        return int(re.search(r"RssAnon:\\s+(\\d+)", file.read())[1])
+
 if __name__ == "__main__":
     warnings.simplefilter("error", RuntimeWarning)
-    task = globals()[sys.argv[1]]
+    task, count = globals()[sys.argv[1]], int(sys.argv[2])
     with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         expected = pool.submit(task).result()
-    counts = []
-    for i in range(int(sys.argv[2])):
+    counts, ends, memory = [], [], []
+    for i in range(count):
         with gorgon.InterpreterPoolExecutor(1) as pool:
             if pool.submit(task).result() != expected:
                 sys.exit("a wrong result")
+            end = time.monotonic()
+        ends.append(time.monotonic() - end)
         counts.append(gorgon.count())
+        memory.append(anonymous())
     until = time.monotonic() + 10
     while threads() > 1 and time.monotonic() < until:  # the last are still ending
         time.sleep(0.01)
-    print("ended", len(counts), max(counts), threads())
+    some, first = max(count // 10, 1), min(count // 4, count - 1)
+    print("ended", count, max(counts), threads(), (memory[-1] - memory[first]) // max(count - 1 - first, 1),
+          *(round(sum(each) / some, 3) for each in (ends[:some], ends[-some:])))
 """
+# KiB that each executor may leave.
+LIBRARIES = dict.fromkeys(["opencv", "polars", "numba", "tokenizers", "tokio", "sklearn", "grpc", "lightgbm", "xgboost",
+                           "duckdb", "onnxruntime"], 200)
 
 
 def check_growth(report, python, site, path):
@@ -105,10 +187,14 @@ def check_growth(report, python, site, path):
 
 
 def check_threads(report, python, site, path, library):
-    count = max(N // 10, 1)
-    result = harness.run(python, path, library, str(count), env={"PYTHONPATH": site}, timeout=3600)
-    report.check(f"{library}: executors; the most interpreters and the threads that stay", result.stdout.strip() == f"ended {count} 0 1",
-                 f"{count}; 0, 1", result.stdout.strip() or f"status {result.returncode}", result.stdout + result.stderr)
+    count = max(N // 5, 1)
+    result = harness.run(python, path, library, str(count), env={"PYTHONPATH": site}, timeout=7200)
+    seen = re.fullmatch(rf"ended {count} (\d+) (\d+) (-?\d+) (\S+) (\S+)", result.stdout.strip())
+    report.check(f"{library}: executors; the most interpreters and the threads that stay", seen and seen[1] == "0" and seen[2] == "1",
+                 f"{count}; 0, 1", f"{count}; {seen[1]}, {seen[2]}" if seen else f"status {result.returncode}", result.stdout + result.stderr)
+    if seen:
+        report.check(f"{library}: memory", int(seen[3]) < LIBRARIES[library], f"less than {LIBRARIES[library]} KiB each",
+                     f"{seen[3]} KiB each after a quarter; ends take {seen[4]} s at first, {seen[5]} s at last")
 
 
 def main():
@@ -122,7 +208,7 @@ def main():
         check_growth(report, python, site, path)
         with open(path, "w") as file:
             file.write(THREADS)
-        for library in "polars", "sklearn":
+        for library in LIBRARIES:
             check_threads(report, python, site, path, library)
     return report.finish()
 

@@ -26,7 +26,7 @@ from differences import Differences  # noqa: E402
 from generate import FAMILY, Files, Program, operations  # noqa: E402
 
 PEERS = ["fork", "spawn"]
-OURS = {"gorgon": [], "dask": [], "joblib": ["loky"]}  # with what else they are compared with
+OURS = {"gorgon": [], "dask": ["dask-fork"], "joblib": ["loky"]}  # with what else they are compared with
 LIMIT, EACH = 120, 10  # seconds for programs of one file, and for each of them
 SURE = 3  # times that a difference is seen before it is one
 

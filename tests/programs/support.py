@@ -41,8 +41,12 @@ class Adapter:
 
 class Dask(Adapter):
     def __init__(self, copies, **options):
-        import gorgon
-        self.pool = gorgon.InterpreterPoolExecutor(1, copy_arguments=copies, **options)
+        if MODE == "dask-fork":
+            context = multiprocessing.get_context("fork")
+            self.pool = ProcessPoolExecutor(1, mp_context=context, **options)
+        else:
+            import gorgon
+            self.pool = gorgon.InterpreterPoolExecutor(1, copy_arguments=copies, **options)
 
     def run(self, function, args, kwargs):
         import dask
@@ -88,7 +92,7 @@ class Loky(Joblib):
 
 
 NOT_LOKY = "processes of a worker"  # they wait for ever
-ADAPTERS = {"dask": Dask, "joblib": Joblib, "loky": Loky}
+ADAPTERS = {"dask": Dask, "dask-fork": Dask, "joblib": Joblib, "loky": Loky}
 
 
 def Pool(count=1, copies=True, **options):
