@@ -65,7 +65,7 @@ def make_function(magic, code, name, qualname, module, cells):
         raise ImportError(f"{qualname}: is code of another version of Python, put it into a module")
     space = spaces.setdefault(module, {"__name__": MAIN}) if isinstance(module, int) else vars(importlib.import_module(module))
     function = types.FunctionType(marshal.loads(code), space, name, None,
-                                  tuple(types.CellType() for _ in range(cells)))
+                                  tuple(types.CellType() for _ in range(cells)) or None)
     function.__qualname__ = qualname
     return function
 
@@ -87,12 +87,19 @@ def fill_function(function, state):
 
 
 @functools.lru_cache(1024)
-def names_in(code):
-    """Names that code and the code within it look up as globals, those in texts for pandas, as "n > @LIMIT", too."""
+def globals_in(code):
+    """Names that code and the code within it look up as globals."""
     import dis  # for functions of __main__ alone
     names = {instruction.argval for instruction in dis.get_instructions(code)
              if instruction.opname in ("LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_NAME",
                                        "LOAD_FROM_DICT_OR_GLOBALS")}
+    return names.union(*(globals_in(each) for each in code.co_consts if isinstance(each, types.CodeType)))
+
+
+@functools.lru_cache(1024)
+def names_in(code):
+    """The same, with those in texts for pandas, as "n > @LIMIT"."""
+    names = set(globals_in(code))
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             names |= names_in(constant)
@@ -476,13 +483,15 @@ class Packed:
     own (given.c), without a copy if nothing else refers to the memory once the value is gone: the last reference to it
     is to be this one's."""
 
+    pickler = Pickler
+
     def __init__(self, value, **options):
         if type(value) in ATOMS:
             self.is_plain, self.ends, self.objects, self.lent = True, [], [], {}
             self.values = [[pickle.dumps(value, 5)], []]
             return
         sink, buffers = Sink(), Buffers(not is_worker and options.get("is_own"))
-        pickler = Pickler(sink, buffers, [value], **options)
+        pickler = self.pickler(sink, buffers, [value], **options)
         with _processes.spawning():
             pickler.dump(value)
         self.is_plain, self.ends, self.objects = pickler.is_plain, pickler.ends, pickler.objects

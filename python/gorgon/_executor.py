@@ -221,6 +221,8 @@ class Worker:
         try:
             question = _crossing.load(*question) if is_plain else self.desk.call(_crossing.load, *question)
             value = _threads.answer(*question)
+            if isinstance(value, _crossing.Packed):
+                return [False, *value.values]
             pack = functools.partial(_crossing.Packed, value, is_own=True)
             packed = pack() if type(value) in _crossing.ATOMS else self.desk.call(pack)
             return [False, *packed.values]

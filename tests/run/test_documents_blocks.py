@@ -23,6 +23,7 @@ ELSEWHERE = {
     ("docs/mixed.md", 0): "tests/gdb/test_python_lines.py",
     ("docs/mixed.md", 1): "tests/gdb/test_python_lines.py",
     ("python/README.md", 0): "tests/run/test_executor.py",
+    ("python/README.md", 1): "tests/run/test_interpreters_api.py",
     ("docs/architecture.md", 1): "tests/architecture.py",
     ("docs/architecture.md", 2): "tests/architecture.py",
     ("docs/architecture.md", 3): "tests/architecture.py",
