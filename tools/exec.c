@@ -27,12 +27,13 @@
 enum {
 	OPT_JSON = 256,
 	OPT_TIMEOUT,
+	OPT_MEMRAY,
 };
 
 struct exec {
 	pid_t pid;
 	int interp; // -1: all
-	const char *code, *file;
+	const char *code, *file, *memray;
 	double seconds;
 	bool json;
 	char *source;
@@ -78,13 +79,58 @@ static char *read_file(const char *path, size_t *size)
 	return ret;
 }
 
+// The code of --memray, with what it needs in front of it.
+static const char memray_code[] =
+	"try:\n"
+	"    import memray\n"
+	"except ImportError as error:\n"
+	"    sys.exit(f'gorgon: exec: memray cannot be imported in this interpreter: {error}')\n"
+	"import time\n"
+	"try:\n"
+	"    tracker = memray.Tracker(file)\n"
+	"    with tracker:\n"
+	"        print('memray records', flush=True)\n"
+	"        try:\n"
+	"            time.sleep(seconds or 1e6)\n"
+	"        except KeyboardInterrupt:\n"
+	"            pass\n"
+	"except (OSError, RuntimeError) as error:\n"
+	"    sys.exit(f'gorgon: exec: memray: {error}')\n"
+	"print('memray has written %d bytes' % os.path.getsize(file))\n";
+
+// The code that an option stands for, malloc()ed, or NULL.
+static char *make_code(struct exec *exec)
+{
+	char *ret = NULL, *folder = NULL;
+	size_t size;
+	FILE *out;
+
+	if (!exec->memray)
+		return exec->code ? strdup(exec->code) : NULL;
+	out = open_memstream(&ret, &size);
+	fputs("import os, sys\n", out);
+	folder = *exec->memray == '/' ? strdup("") : getcwd(NULL, 0);
+	put_bytes(out, "folder", folder ?: "", strlen(folder ?: ""), "");
+	put_bytes(out, "file", exec->memray, strlen(exec->memray), "");
+	fprintf(out, "file = os.fsdecode(os.path.join(folder, file)); seconds = %g\n%s",
+		exec->seconds, memray_code);
+	exec->seconds += exec->seconds > 0 ? SECONDS : 0; // for what comes before and after
+	fclose(out);
+	free(folder);
+	return ret;
+}
+
 static int make_source(struct exec *exec)
 {
-	size_t size = exec->code ? strlen(exec->code) : 0, unused;
-	char *code = exec->code ? strdup(exec->code) : read_file(exec->file, &size);
-	const char *name = exec->code ? "<string>" : exec->file;
-	char *full = exec->code ? NULL : realpath(exec->file, NULL);
+	const char *name = exec->file ?: "<string>";
+	char *code = exec->file ? NULL : make_code(exec), *full = NULL;
+	size_t size = code ? strlen(code) : 0, unused;
 	FILE *out;
+
+	if (exec->file) {
+		code = read_file(exec->file, &size);
+		full = realpath(exec->file, NULL);
+	}
 
 	if (!code) {
 		fprintf(stderr, "gorgon: exec: %s: %s\n", exec->file, strerror(errno));
@@ -374,6 +420,12 @@ static int run_in_all(const struct exec *exec, struct remote *remote)
 				exec->pid);
 		return TOOL_FAILED;
 	}
+	if (count > 1 && exec->memray) {
+		free(all);
+		free(list);
+		return tool_usage("exec: --memray: -i N expected: process %d has %zu interpreters",
+				  exec->pid, count);
+	}
 	answers = calloc(count, sizeof(*answers));
 	for (size_t i = 0; answers && i < count; i++) {
 		struct label *label = label_create(count > 1);
@@ -423,6 +475,9 @@ static int exec_parse(int key, char *arg, struct argp_state *argp)
 	case OPT_JSON:
 		exec->json = true;
 		return 0;
+	case OPT_MEMRAY:
+		exec->memray = arg;
+		return 0;
 	case OPT_TIMEOUT:
 		exec->seconds = strtod(arg, &end);
 		if (end == arg || *end || !(exec->seconds >= 0 && exec->seconds <= SECONDS_MAX))
@@ -452,6 +507,10 @@ int tool_exec(int argc, char **argv)
 		 "will; what runs gets a "
 		 "KeyboardInterrupt. 0: for ever",
 		 0},
+		{"memray", OPT_MEMRAY, "FILE", 0,
+		 "Have memray record what the interpreter allocates, until the time of --timeout is "
+		 "up or the command is interrupted",
+		 0},
 		{"json", OPT_JSON, NULL, 0,
 		 "Print a JSON array: for each interpreter its output, errors, status", 0},
 		{0},
@@ -459,7 +518,7 @@ int tool_exec(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options,
 		.parser = exec_parse,
-		.args_doc = "PID -c CODE\nPID FILE",
+		.args_doc = "PID -c CODE\nPID FILE\nPID --memray FILE",
 		.doc = "Run Python in interpreters of a running process, on a thread of its own in "
 		       "each, in a namespace of its own. "
 		       "Whoever may trace the process may do this.\v"
@@ -474,16 +533,17 @@ int tool_exec(int argc, char **argv)
 	struct exec exec = {.interp = -1, .seconds = SECONDS};
 	struct remote remote;
 	char *why;
-	int status = tool_parse(&argp, 0, argc, argv, &exec);
+	int given, status = tool_parse(&argp, 0, argc, argv, &exec);
 
 	if (status)
 		return status;
 	if (!exec.pid)
 		return tool_usage("exec: a process's number expected");
-	if (!exec.code == !exec.file)
-		return tool_usage("exec: %s", exec.code
-						      ? "either -c CODE or FILE expected, not both"
-						      : "-c CODE or FILE expected");
+	given = !!exec.code + !!exec.file + !!exec.memray;
+	if (!given)
+		return tool_usage("exec: -c CODE or FILE expected");
+	if (given > 1)
+		return tool_usage("exec: either -c CODE or FILE expected, not both");
 	if ((status = make_source(&exec)))
 		return status;
 	signal(SIGPIPE, SIG_IGN); // the process may end

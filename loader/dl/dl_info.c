@@ -5,7 +5,7 @@
 // the system's objects first (the main program is the first of all, as callers expect),
 // then the namespace's objects; the callback runs without the loader's lock, on a copy
 // of the list, because callbacks look symbols up and load. Until the walk has ended no
-// object of the namespace is unmapped.
+// object of the namespace is unmapped. The system's objects are shown without PT_DYNAMIC.
 
 #define _GNU_SOURCE
 #include "dl.h"
@@ -14,6 +14,7 @@
 #include "load/unload.h"
 #include "ns/thread.h"
 
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,11 +140,69 @@ struct walk {
 	unsigned long long all_adds, all_subs;	// with the system's
 };
 
+// Who looks for PT_DYNAMIC wants tables of names and of addresses to be bound: profilers (memray) put addresses of their own
+// functions into them. In an interpreter that must not reach what all share (process/patch.c keeps such code from making
+// memory writable; memray does not stop at that), and the functions that they find first are not the namespace's.
+// Unwinders keep pointers into what they were shown.
+struct shown {
+	const ElfW(Phdr) * of;
+	ElfW(Phdr) * list;
+	ElfW(Half) count;
+};
+
+static int shown_compare(const void *a, const void *b)
+{
+	const struct shown *x = a, *y = b;
+
+	return (x->of > y->of) - (x->of < y->of);
+}
+
+static bool shown_is_of(const struct shown *shown, const struct dl_phdr_info *info)
+{
+	if (!shown->list || shown->count != info->dlpi_phnum)
+		return false;
+	for (unsigned i = 0; i < shown->count; i++) {
+		ElfW(Phdr) phdr = info->dlpi_phdr[i];
+
+		phdr.p_type = phdr.p_type == PT_DYNAMIC ? PT_NULL : phdr.p_type;
+		if (memcmp(&phdr, &shown->list[i], sizeof(phdr)))
+			return false;
+	}
+	return true;
+}
+
+// The system's linker has its lock during the walk. @info has no headers when there is no memory.
+static void hide_tables(struct dl_phdr_info *info)
+{
+	static void *root;
+	struct shown *new = calloc(1, sizeof(*new)), **found = NULL;
+
+	if (new) {
+		new->of = info->dlpi_phdr;
+		found = tsearch(new, &root, shown_compare);
+	}
+	if (!found || *found != new)
+		free(new);
+	if (found && !shown_is_of(*found, info)) {
+		free((*found)->list); // of an object that is gone
+		(*found)->list = malloc(info->dlpi_phnum * sizeof(*info->dlpi_phdr));
+		(*found)->count = (*found)->list ? info->dlpi_phnum : 0;
+		for (unsigned i = 0; i < (*found)->count; i++) {
+			(*found)->list[i] = info->dlpi_phdr[i];
+			if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+				(*found)->list[i].p_type = PT_NULL;
+		}
+	}
+	info->dlpi_phnum = found ? (*found)->count : 0;
+	info->dlpi_phdr = found ? (*found)->list : NULL;
+}
+
 static int visit_system(struct dl_phdr_info *info, size_t size, void *ctx)
 {
 	struct walk *walk = ctx;
 	struct dl_phdr_info entry = *info;
 
+	hide_tables(&entry);
 	walk->all_adds = entry.dlpi_adds += walk->adds;
 	walk->all_subs = entry.dlpi_subs += walk->subs;
 	return walk->fn(&entry, size < sizeof(entry) ? size : sizeof(entry), walk->ctx);

@@ -19,6 +19,8 @@
 // or have a setting not to try, which process.c makes for libraries that are known to need it. A
 // namespace may write to its own objects. Each refusal is a line of the host's log.
 //
+// Who looks for such tables by dl_iterate_phdr() is shown those of the namespace only (dl/dl_info.c).
+//
 // Not handled: what is written without asking (a table that is not read-only), by the kernel
 // (/proc/self/mem, process_vm_writev()) or by system calls that do not go through the C library's
 // names; a mapping placed over a library (MAP_FIXED); a range that begins before a library and

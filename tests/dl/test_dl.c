@@ -452,6 +452,46 @@ static void dl_iterate_phdr_shows_the_program_first_and_private_objects(void **s
 	assert_int_equal(walk.bias, object.bias);
 }
 
+struct tables_walk {
+	const ElfW(Phdr) *program; // as an unwinder keeps it
+	unsigned shared, own, segments;
+};
+
+static int count_tables(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	struct tables_walk *walk = ctx;
+	bool is_own = strstr(info->dlpi_name, "libbasic.so") || strstr(info->dlpi_name, "libdl.so");
+
+	(void)size;
+	if (!*info->dlpi_name && !walk->program)
+		walk->program = info->dlpi_phdr;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		walk->segments += !is_own && info->dlpi_phdr[i].p_type == PT_LOAD;
+		*(is_own ? &walk->own : &walk->shared) += info->dlpi_phdr[i].p_type == PT_DYNAMIC;
+	}
+	return 0;
+}
+
+// What profilers write to: the tables of all objects whose PT_DYNAMIC they find.
+static void dl_iterate_phdr_shows_tables_of_private_objects_only(void **state)
+{
+	typedef int (*iterate_fn)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
+	iterate_fn iterate = SYMBOL(dl.object, iterate_fn, "user_dl_iterate_phdr");
+	void *handle = dl.open(test_module("libbasic.so"), RTLD_NOW);
+	struct tables_walk systems = {0}, first = {0}, second = {0};
+
+	(void)state;
+	assert_non_null(handle);
+	assert_int_equal(dl_iterate_phdr(count_tables, &systems), 0);
+	assert_int_equal(iterate(count_tables, &first), 0);
+	assert_int_equal(iterate(count_tables, &second), 0);
+	assert_true(systems.shared > 2);
+	assert_int_equal(first.shared, 0);
+	assert_int_equal(first.own, 2);
+	assert_int_equal(first.segments, systems.segments);
+	assert_memory_equal(&first, &second, sizeof(first));
+}
+
 struct closing_walk {
 	void *handle;
 	unsigned long sum;
@@ -519,6 +559,7 @@ int main(void)
 		case(dladdr1_private_address_gives_symbol_and_link_map),
 		case(dlinfo_private_handle_is_answered),
 		case(dl_iterate_phdr_shows_the_program_first_and_private_objects),
+		case(dl_iterate_phdr_shows_tables_of_private_objects_only),
 		case(dl_iterate_phdr_keeps_what_is_closed_meanwhile),
 	};
 

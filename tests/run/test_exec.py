@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import tempfile
 import time
@@ -226,6 +227,7 @@ class Exec(unittest.TestCase):
                 ("x", "-c", "1"): "x: a process's number expected",
                 (str(pid),): "-c CODE or FILE expected",
                 (str(pid), "-c", "1", "file"): "either -c CODE or FILE expected, not both",
+                (str(pid), "-c", "1", "--memray", "file"): "either -c CODE or FILE expected, not both",
                 (str(pid), "-i", "-1", "-c", "1"): "-1: an interpreter's number expected",
                 (str(pid), "--timeout", "soon", "-c", "1"): "--timeout: soon: seconds expected, 0 to 1000000",
             }.items():
@@ -233,6 +235,38 @@ class Exec(unittest.TestCase):
                     answer = subprocess.run([GORGON, "exec", *args], capture_output=True, text=True, timeout=60)
                     self.assertEqual((answer.returncode, answer.stderr), (2, f"gorgon: exec: {line} (gorgon --help)\n"))
             other.kill()
+
+    def test_first_to_import_threading(self):
+        """The main thread stays the main thread, now and at the end, as with code that is not the first. (3.13 sees to that itself.)"""
+        before = "import sys, gorgon\nfor name in ('threading', 'concurrent.futures.thread'): sys.modules.pop(name, None)"
+        with program("sys.stdin.readline(); import threading; threading.Thread(target=print, args=('ran',)).start(); "
+                     "print(threading.current_thread() is threading.main_thread())", before) as (popen, pid):
+            answer = ask(pid, "-c", "import threading; print(threading.current_thread() is threading.main_thread())")
+            self.assertEqual((answer.stdout, answer.stderr), ("False\n", ""))
+            out, _ = popen.communicate("\n", timeout=60)
+            self.assertEqual((sorted(out.split()), popen.returncode), (["True", "ran"], 0))
+
+    def test_memray(self):
+        """The time, the file's name and Ctrl-C, with a package that stands for memray; what memray needs of the loader is in tests/dl/test_dl.c."""
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "memray.py"), "w") as file:
+                file.write("import time\nclass Tracker:\n    def __init__(self, name):\n        self.file = open(name, 'x')\n"
+                           "    def __enter__(self):\n        self.begin = time.monotonic()\n"
+                           "    def __exit__(self, *_):\n        self.file.write(str(time.monotonic() - self.begin >= 0.5)); self.file.close()\n")
+            with program("time.sleep(1000)", f"import sys; sys.path.insert(0, {folder!r})") as (_, pid):
+                for name, told in (("relative", "memray has written 4 bytes\n"), ("relative", None)):
+                    answer = ask(pid, "--timeout", "0.5", "--memray", name, cwd=folder)
+                    self.assertEqual(answer.stdout, f"memray records\n{told}" if told else "", answer.stderr)
+                    self.assertEqual(answer.returncode, 0 if told else 1)
+                self.assertRegex(answer.stderr, r"^gorgon: exec: memray: .*File exists.*\n$")
+                path = os.path.join(folder, "interrupted")
+                with subprocess.Popen([GORGON, "exec", str(pid), "--timeout", "0", "--memray", path], stdout=subprocess.PIPE, text=True) as popen:
+                    self.assertEqual(popen.stdout.readline(), "memray records\n")
+                    popen.send_signal(signal.SIGINT)
+                until = time.monotonic() + 60
+                while not os.path.getsize(path) and time.monotonic() < until:
+                    time.sleep(0.01)
+                self.assertGreater(os.path.getsize(path), 0)
 
     @unittest.skipIf(os.geteuid() == 0, "root may trace every process")
     def test_no_permission(self):
