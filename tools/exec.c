@@ -540,10 +540,9 @@ int tool_exec(int argc, char **argv)
 	if (!exec.pid)
 		return tool_usage("exec: a process's number expected");
 	given = !!exec.code + !!exec.file + !!exec.memray;
-	if (!given)
-		return tool_usage("exec: -c CODE or FILE expected");
-	if (given > 1)
-		return tool_usage("exec: either -c CODE or FILE expected, not both");
+	if (given != 1)
+		return tool_usage("exec: %s", given ? "either -c CODE or FILE expected, not both"
+						    : "-c CODE or FILE expected");
 	if ((status = make_source(&exec)))
 		return status;
 	signal(SIGPIPE, SIG_IGN); // the process may end
