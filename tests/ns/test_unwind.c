@@ -421,7 +421,7 @@ static void unwind_of_the_host_passes_by_unsound_frames(void **state)
 				  "host = CDLL(\"%s\", RTLD_GLOBAL)\n"
 				  "ns, object = c_void_p(), c_void_p()\n"
 				  "assert not gorgon.gorgon_ns_create(None, byref(ns))\n"
-				  "assert not gorgon.gorgon_object_open(ns, b\"%s\", NULL, byref(object))\n"
+				  "assert not gorgon.gorgon_object_open(ns, b\"%s\", None, byref(object))\n"
 				  "assert host.unwind_here() == 5\n'",
 				  test_module("../libgorgon.so"), test_module("libunwind_late.so"), path),
 			 0);
