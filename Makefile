@@ -2,7 +2,6 @@
 #
 #   BUILD=dir     where results go (default build, or build/san-... with SAN)
 #   SAN=address,undefined | thread    build and test with sanitizers
-#   DWARF=no      no DWARF inside symfiles, which plain lldb needs for lines and variables (default BUILD: build/no-dwarf)
 #   V=1           show commands
 #   ARCH=aarch64  the machine to build for (default: that of CC; CC=aarch64-linux-gnu-gcc BUILD=build/aarch64)
 #   CC= CFLAGS= LDFLAGS= PREFIX= LIBDIR= INCLUDEDIR= DESTDIR=   as usual
@@ -15,8 +14,7 @@ SOVERSION := 0
 
 comma := ,
 SAN ?=
-DWARF ?= yes
-BUILD ?= build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))$(if $(filter no,$(DWARF)),/no-dwarf)
+BUILD ?= build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
 ifeq ($(abspath $(BUILD)),$(CURDIR))
 $(error BUILD=$(BUILD) is the folder of the sources: results need a folder of their own)
 endif
@@ -68,9 +66,7 @@ JSON_LIBS = $(shell pkg-config --libs json-c 2>/dev/null)
 
 # gorgon.h is all of them.
 PUBLIC_HEADERS := loader/gorgon.h $(wildcard loader/gorgon/*.h)
-# DWARF=no leaves out DWARF inside symfiles: jitreg/README.md.
-JITREG_SRC := $(filter-out $(if $(filter no,$(DWARF)),,jitreg/no_dwarf.c),$(wildcard jitreg/*.c jitreg/machine/*.c jitreg/file/*.c \
-	$(if $(filter no,$(DWARF)),,jitreg/dwarf/*.c)))
+JITREG_SRC := $(wildcard jitreg/*.c jitreg/machine/*.c jitreg/file/*.c)
 GORGON_SRC := $(wildcard $(LOADER_FLOORS:%=loader/%/*.c) loader/machine/$(ARCH)/*/*.c)
 GORGON_ASM := $(wildcard loader/machine/$(ARCH)/*/*.S)
 TOOL_SRC := $(wildcard tools/*.c)
@@ -396,7 +392,7 @@ coverage:
 
 # These run none of the code, or build it anew.
 UNCOUNTED := analyze architecture case_studies cpython_pools documents documents_errors documents_reference documents_stability install \
-	machines manual no_dwarf process_inventory readers results runner
+	machines manual process_inventory readers results runner
 coverage-run: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES) venv
 	@find $(BUILD)/obj -name '*.gcda' -delete
 	-@$(PYTEST) --select '$(or $(TESTS),unit run)' $(UNCOUNTED:%=--ignore=tests/run/test_%.py)
@@ -646,6 +642,6 @@ help:
 	@echo "dist     $(DIST), a tarball of the last commit"
 	@echo "analyze  what gcc's analyzer finds, unless tools/analyze.txt has a reason (CLANG_TIDY=clang-tidy-19 for its checks, too)"
 	@echo "format lint compile_commands.json clean"
-	@echo "variables: BUILD SAN DWARF RPATH V CC CFLAGS LDFLAGS DEPS=no"
+	@echo "variables: BUILD SAN RPATH V CC CFLAGS LDFLAGS DEPS=no"
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

@@ -399,7 +399,7 @@ static bool can_pack_now(const struct jitreg_entry *entry, const void *ctx)
 {
 	const bool *traced = ctx;
 
-	return entry->listing && !entry->listing->has_types && jitreg_group_can_pack(entry) &&
+	return entry->listing && jitreg_group_can_pack(entry) &&
 	       (!*traced || has_own_symfile(entry));
 }
 
@@ -582,21 +582,4 @@ void jitreg_group_remove(struct jitreg_entry *entry)
 	entry->listing = NULL;
 	if (listing)
 		group_leave(entry->group, listing);
-}
-
-// The old listing goes first: if it went after the new listing came, LLDB would forget the addresses of both.
-void jitreg_entry_list_anew(struct jitreg_entry *entry, struct jitreg_listing *listing)
-{
-	struct jitreg_listing *old = entry->listing;
-
-	if (entry->group)
-		note_change(entry->group);
-	jitreg_lock();
-	entry->listing = listing;
-	jitreg_entry_tell(entry);
-	jitreg_unlock();
-	group_leave(entry->group, old);
-	jitreg_lock();
-	jitreg_descriptor_add(&listing->debug);
-	jitreg_unlock();
 }

@@ -14,9 +14,6 @@ bool jitreg_group_can_pack(const struct jitreg_entry *entry);
 /** Give an entry that is in no list yet a pack of its own. -ENOTSUP: it cannot be packed. */
 int jitreg_group_create_single(struct jitreg_entry *entry);
 
-/** Give an entry another listing, which is in no list yet, instead of the one that it has. */
-void jitreg_entry_list_anew(struct jitreg_entry *entry, struct jitreg_listing *listing);
-
 /** Take an entry out of its group; if it was in a pack, the pack is made anew without it. */
 void jitreg_group_remove(struct jitreg_entry *entry);
 

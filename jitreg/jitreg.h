@@ -318,40 +318,6 @@ JITREG_API void jitreg_packing_destroy(struct jitreg_packing *packing);
 JITREG_API void jitreg_group_close(struct jitreg_group *group) __attribute__((nonnull));
 
 /**
- * Put the whole DWARF of an object into its symfile, every address moved to where the
- * object is, or take it out again. LLDB needs this for lines, arguments, variables and
- * types; GDB does not, and is slower with it.
- *
- * The symfile is replaced: pointers from jitreg_entry_get_info() to the old symfile are
- * invalid when the call returns. By then an attached debugger has read the new symfile and has
- * its breakpoints in place again.
- *
- * The cost is memory of the size of the file's DWARF, once for the process (freed with the last
- * entry of the file) and once for each entry: some 20 MB each for libpython. The DWARF may
- * be in the object or in a detached file, of version 2 to 5, compressed, and with a part of
- * it in a supplementary file (dwz).
- *
- * A debugger may call this function in a stopped process. It allocates memory and reads
- * files, so a thread that was stopped inside of malloc() or dlopen() must not run it.
- *
- * @param      with_dwarf  true: put the DWARF in; false: take it out. Nothing happens if that is done already.
- * @param[out] reason      Set on failure: one static line.
- *
- * @retval 0
- * @retval -EBUSY       a thread, perhaps this one, is in this library; try again later
- * @retval -ENODATA     the object has no DWARF, came from jitreg_register_symfile(), or debuggers
- *                      know nothing of it at this moment
- * @retval -ESTALE      the object's file has changed since it was registered
- * @retval -EOPNOTSUPP  the DWARF is split, or has a compression, version or form that is not
- *                      known; or libjitreg was built without support for this (DWARF=no)
- * @retval -ENOEXEC     the DWARF contradicts itself
- * @retval -ENOMEM      no memory
- * @retval -errno       a file could not be opened or read
- */
-JITREG_API int jitreg_entry_set_dwarf(struct jitreg_entry *entry, bool with_dwarf, const char **reason)
-	__attribute__((warn_unused_result, nonnull));
-
-/**
  * Find where the debug information of an object file is, without registering
  * anything. A file without a compilation unit counts as one without debug information.
  *
@@ -375,8 +341,8 @@ JITREG_API void jitreg_debug_deinit(struct jitreg_debug *debug) __attribute__((n
 
 /**
  * Limit what is kept of files and packs that no image needs any more, so that the next image of a file is registered as
- * fast as a second copy. What was used last is kept. A file that has changed is read again. No descriptor is kept, and
- * no DWARF that jitreg_entry_set_dwarf() has read. The limits hold at once.
+ * fast as a second copy. What was used last is kept. A file that has changed is read again. No descriptor is kept.
+ * The limits hold at once.
  *
  * @param bytes    Bytes of memory, at most. A file or pack that takes more than a quarter of that is not kept. 0: nothing
  *                 is kept.

@@ -36,20 +36,16 @@ int jitreg_listing_create(struct jitreg_template *template, const struct jitreg_
 	return 0;
 }
 
-void jitreg_listing_use_dwarf(struct jitreg_listing *listing)
-{
-	listing->debug.base.symfile_addr = listing->with_dwarf.bytes;
-	listing->debug.base.symfile_size = listing->with_dwarf.size;
-}
-
 int jitreg_listing_add_lines(struct jitreg_listing *listing)
 {
 	int r;
 
 	r = jitreg_relocated_lines_create(listing->template, listing->symfile.bytes, listing->debug.bias,
-					  &listing->with_dwarf);
-	if (!r)
-		jitreg_listing_use_dwarf(listing);
+					  &listing->with_lines);
+	if (!r) {
+		listing->debug.base.symfile_addr = listing->with_lines.bytes;
+		listing->debug.base.symfile_size = listing->with_lines.size;
+	}
 	if (r == -ENOMEM)
 		jitreg_listing_destroy(listing);
 	return r == -ENOMEM ? r : 0; // otherwise the symfile has no lines
@@ -63,7 +59,7 @@ void jitreg_listing_destroy(struct jitreg_listing *listing)
 		jitreg_symfile_destroy(listing->template, &listing->symfile);
 	else
 		jitreg_foreign_free(&listing->debug);
-	jitreg_relocated_destroy(&listing->with_dwarf);
+	jitreg_relocated_destroy(&listing->with_lines);
 	jitreg_template_release(listing->template);
 	free(listing);
 }

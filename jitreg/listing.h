@@ -13,8 +13,7 @@ struct jitreg_listing {
 	struct jitreg_debug_entry debug; // first: debuggers know the entry by this address
 	struct jitreg_template *template; // NULL: this library has not made the symfile
 	struct jitreg_symfile symfile; // made from the template
-	struct jitreg_relocated with_dwarf; // what debuggers read instead of `symfile`, if it has bytes
-	bool has_types; // `with_dwarf` has all DWARF (jitreg_entry_set_dwarf()), and not lines only
+	struct jitreg_relocated with_lines; // what debuggers read instead of `symfile`, if it has bytes
 	size_t image_count;
 	struct jitreg_listing *next_empty; // in the list of listings that no image has any more, and that go next
 };
@@ -39,9 +38,6 @@ int jitreg_listing_create(struct jitreg_template *template, const struct jitreg_
 
 /** Give a listing that is in no list yet functions and lines, for LLDB. After -ENOMEM the listing is destroyed. */
 int jitreg_listing_add_lines(struct jitreg_listing *listing);
-
-/** Make `with_dwarf` the symfile of a listing that is in no list yet. */
-void jitreg_listing_use_dwarf(struct jitreg_listing *listing);
 
 /** Free a listing that is in no list, and release its template. NULL is ignored. */
 void jitreg_listing_destroy(struct jitreg_listing *listing);

@@ -7,12 +7,11 @@
  * neither: it wants final addresses. So each symfile that is made while LLDB traces this process has the lines of
  * lines.c inside, some 2 MB for a copy of libpython. Processes that LLDB does not trace have no such cost.
  *
- * Objects that were registered before LLDB attached have names only. A script, or jitreg_entry_set_dwarf(), adds
- * the DWARF of chosen copies.
+ * Objects that were registered before LLDB attached have names only. The scripts add the files of chosen copies.
  */
 #include "relocated_lines.h"
 
-#include "dwarf/dwarf.h"
+#include "descriptor.h"
 #include "library_lines.h"
 #include "pack.h"
 
@@ -44,17 +43,34 @@ static int read_lines(const struct jitreg_template *template, struct jitreg_dwar
 	return r;
 }
 
+/* Look what the template has. When two threads have made the same DWARF outside the lock, what the first thread has made
+ * stays, and the other is destroyed. */
+static const struct jitreg_dwarf *share(struct jitreg_dwarf **slot, struct jitreg_dwarf *dwarf)
+{
+	const struct jitreg_dwarf *ret;
+
+	jitreg_lock();
+	if (!*slot) {
+		*slot = dwarf;
+		dwarf = NULL;
+	}
+	ret = *slot;
+	jitreg_unlock();
+	jitreg_dwarf_destroy(dwarf);
+	return ret;
+}
+
 static int find_lines(struct jitreg_template *template, const struct jitreg_dwarf **ret)
 {
 	struct jitreg_dwarf *lines;
 	int r;
 
-	*ret = jitreg_relocated_share(&template->lines, NULL);
+	*ret = share(&template->lines, NULL);
 	if (*ret)
 		return 0;
 	r = read_lines(template, &lines);
 	if (!r)
-		*ret = jitreg_relocated_share(&template->lines, lines);
+		*ret = share(&template->lines, lines);
 	return r;
 }
 
@@ -62,7 +78,7 @@ int jitreg_relocated_lines_create(struct jitreg_template *template, const void *
 				  struct jitreg_relocated *ret)
 {
 	const struct jitreg_dwarf *lines;
-	int r = jitreg_has_dwarf ? find_lines(template, &lines) : -EOPNOTSUPP;
+	int r = find_lines(template, &lines);
 
 	return r ? r : jitreg_relocated_create(symfile, lines, bias, ret);
 }

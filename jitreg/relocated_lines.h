@@ -10,7 +10,6 @@
  *
  * @param template  What @p symfile is made from.
  * @retval -ENODATA  no library in it has debug information
- * @retval -EOPNOTSUPP  not in this build
  * @retval -ENOMEM
  */
 int jitreg_relocated_lines_create(struct jitreg_template *template, const void *symfile, uint64_t bias,

@@ -56,7 +56,6 @@ struct jitreg_template {
 	bool with_lines; /**< A pack whose symfiles get lines for LLDB. */
 	struct jitreg_row *rows; /**< Rows with an empty slot. */
 	bool prepared; /**< Its lines have been looked for. Also guarded by the mutex of prepare.c. */
-	struct jitreg_dwarf *dwarf; /**< All DWARF of the file; NULL until it is wanted (relocated.c). */
 	struct jitreg_dwarf *lines; /**< Lines as DWARF; NULL until they are wanted (relocated_lines.c). */
 
 	/* Constant once built, but for the hold on the companions (packs.c). */

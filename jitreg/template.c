@@ -362,7 +362,6 @@ void jitreg_template_free(struct jitreg_template *template)
 	jitreg_companion_deinit(&template->companion);
 	jitreg_companion_deinit(&template->bare);
 	free(template->members);
-	jitreg_dwarf_destroy(template->dwarf);
 	jitreg_dwarf_destroy(template->lines);
 	free(template->bytes);
 	free(template->path);

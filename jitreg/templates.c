@@ -152,9 +152,8 @@ static void templates_keep(struct jitreg_template *template)
 		jitreg_companion_let_go(&template->companion);
 		jitreg_companion_let_go(&template->bare);
 	}
-	jitreg_dwarf_destroy(template->dwarf);
 	jitreg_dwarf_destroy(template->lines);
-	template->dwarf = template->lines = NULL;
+	template->lines = NULL;
 	jitreg_lock();
 	can = can_keep(template);
 	if (can) {

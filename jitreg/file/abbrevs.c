@@ -20,10 +20,9 @@
 
 /* ---- units -------------------------------------------------------------------------- */
 
-int jitreg_unit_header_read(const struct jitreg_dwarf *dwarf, enum jitreg_dwarf_index index,
-			    struct jitreg_cursor *c, struct jitreg_unit_header *ret)
+int jitreg_unit_header_read(const struct jitreg_dwarf *dwarf, struct jitreg_cursor *c, struct jitreg_unit_header *ret)
 {
-	const uint8_t *start = dwarf->sections[index].bytes;
+	const uint8_t *start = dwarf->sections[JITREG_DWARF_INFO].bytes;
 	uint64_t address_size;
 
 	*ret = (struct jitreg_unit_header){.off = (uint64_t)(c->at - start), .type = DW_UT_compile};
@@ -42,8 +41,6 @@ int jitreg_unit_header_read(const struct jitreg_dwarf *dwarf, enum jitreg_dwarf_
 		ret->abbrevs_off = (uint64_t)(c->at - start);
 		ret->abbrevs = jitreg_cursor_number(c, ret->offset_size);
 		address_size = jitreg_cursor_number(c, 1);
-		if (index == JITREG_DWARF_TYPES)
-			ret->type = DW_UT_type;
 	}
 	if (ret->type == DW_UT_type || ret->type == DW_UT_split_type)
 		jitreg_cursor_skip(c, 8 + ret->offset_size); // signature, place of the type

@@ -25,14 +25,12 @@ struct jitreg_unit_header {
 };
 
 /**
- * Read the header at the cursor, whose end becomes the unit's.
+ * Read the header at the cursor, which is in .debug_info. The cursor's end becomes the unit's.
  *
- * @param index  JITREG_DWARF_INFO or JITREG_DWARF_TYPES.
  * @retval -EOPNOTSUPP  not of version 2 to 5, or with addresses of another size
  * @retval -ENOEXEC     damaged
  */
-int jitreg_unit_header_read(const struct jitreg_dwarf *dwarf, enum jitreg_dwarf_index index,
-			    struct jitreg_cursor *c, struct jitreg_unit_header *ret);
+int jitreg_unit_header_read(const struct jitreg_dwarf *dwarf, struct jitreg_cursor *c, struct jitreg_unit_header *ret);
 
 struct jitreg_attribute {
 	uint16_t name, form;

@@ -2,8 +2,7 @@
 /*
  * Finding the debug information of an object.
  *
- * A symfile refers to DWARF in a file on disk, by build-id or by name and checksum; on
- * request it contains the DWARF (relocated.c). With a wrong reference the user does not even
+ * A symfile refers to DWARF in a file on disk, by build-id or by name and checksum. With a wrong reference the user does not even
  * have the names that the symfile would have without it. So a file counts as debug
  * information only when it has a compilation unit, and only when it belongs to the object: it
  * has the object's build-id, or the checksum that the object states.
@@ -77,7 +76,7 @@ static bool has_unit(const struct jitreg_object *object)
 	if (jitreg_dwarf_read(object, 1u << JITREG_DWARF_INFO | 1u << JITREG_DWARF_ABBREV, &dwarf, &reason))
 		return false;
 	c = jitreg_cursor_open(dwarf->sections[JITREG_DWARF_INFO].bytes, dwarf->sections[JITREG_DWARF_INFO].size, 0);
-	found = !c.bad && !jitreg_unit_header_read(dwarf, JITREG_DWARF_INFO, &c, &header) &&
+	found = !c.bad && !jitreg_unit_header_read(dwarf, &c, &header) &&
 		header.abbrevs < dwarf->sections[JITREG_DWARF_ABBREV].size;
 	jitreg_dwarf_destroy(dwarf);
 	return found;

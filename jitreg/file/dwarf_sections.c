@@ -17,7 +17,6 @@
 
 static const char *const names[JITREG_DWARF_COUNT] = {
 	[JITREG_DWARF_INFO] = ".debug_info",
-	[JITREG_DWARF_TYPES] = ".debug_types",
 	[JITREG_DWARF_ABBREV] = ".debug_abbrev",
 	[JITREG_DWARF_LINE] = ".debug_line",
 	[JITREG_DWARF_LINE_STR] = ".debug_line_str",
@@ -25,12 +24,9 @@ static const char *const names[JITREG_DWARF_COUNT] = {
 	[JITREG_DWARF_STR_OFFSETS] = ".debug_str_offsets",
 	[JITREG_DWARF_ADDR] = ".debug_addr",
 	[JITREG_DWARF_ARANGES] = ".debug_aranges",
-	[JITREG_DWARF_LOC] = ".debug_loc",
 	[JITREG_DWARF_LOCLISTS] = ".debug_loclists",
 	[JITREG_DWARF_RANGES] = ".debug_ranges",
 	[JITREG_DWARF_RNGLISTS] = ".debug_rnglists",
-	[JITREG_DWARF_MACRO] = ".debug_macro",
-	[JITREG_DWARF_NAMES] = ".debug_names",
 };
 
 const char *jitreg_dwarf_section_name(enum jitreg_dwarf_index index)
@@ -118,39 +114,13 @@ int jitreg_dwarf_read(const struct jitreg_object *object, unsigned wanted,
 	return 0;
 }
 
-int jitreg_dwarf_append(struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *from,
-			enum jitreg_dwarf_index index)
-{
-	struct jitreg_dwarf_section *section = &dwarf->sections[index];
-	const struct jitreg_dwarf_section *more = &from->sections[index];
-	uint8_t *grown;
-
-	if (!more->size)
-		return 0;
-	grown = realloc(section->bytes, section->size + more->size);
-	if (!grown)
-		return -ENOMEM;
-	memcpy(grown + section->size, more->bytes, more->size);
-	section->bytes = grown;
-	section->size += more->size;
-	return 0;
-}
-
-void jitreg_dwarf_drop(struct jitreg_dwarf *dwarf, enum jitreg_dwarf_index index)
-{
-	struct jitreg_dwarf_section *section = &dwarf->sections[index];
-
-	free(section->bytes);
-	free(section->sites);
-	free(section->seen);
-	*section = (struct jitreg_dwarf_section){0};
-}
-
 void jitreg_dwarf_destroy(struct jitreg_dwarf *dwarf)
 {
 	if (!dwarf)
 		return;
-	for (size_t i = 0; i < JITREG_DWARF_COUNT; i++)
-		jitreg_dwarf_drop(dwarf, i);
+	for (size_t i = 0; i < JITREG_DWARF_COUNT; i++) {
+		free(dwarf->sections[i].bytes);
+		free(dwarf->sections[i].sites);
+	}
 	free(dwarf);
 }

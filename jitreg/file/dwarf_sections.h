@@ -12,10 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** The sections that LLDB reads. It does not read .debug_pubnames and other old indexes. */
+/** The sections that have functions and lines. */
 enum jitreg_dwarf_index {
 	JITREG_DWARF_INFO, /**< In the symfile it takes the place of the dummy .debug_info (template.c). */
-	JITREG_DWARF_TYPES,
 	JITREG_DWARF_ABBREV,
 	JITREG_DWARF_LINE,
 	JITREG_DWARF_LINE_STR,
@@ -23,33 +22,26 @@ enum jitreg_dwarf_index {
 	JITREG_DWARF_STR_OFFSETS,
 	JITREG_DWARF_ADDR,
 	JITREG_DWARF_ARANGES,
-	JITREG_DWARF_LOC,
 	JITREG_DWARF_LOCLISTS,
 	JITREG_DWARF_RANGES,
 	JITREG_DWARF_RNGLISTS,
-	JITREG_DWARF_MACRO,
-	JITREG_DWARF_NAMES,
 	JITREG_DWARF_COUNT
 };
 
 struct jitreg_dwarf_section {
 	uint8_t *bytes; /**< NULL: the file has no such section. */
 	size_t size;
-	/** Offsets where the bias is added to eight bytes: ascending, each once (fixups.c). */
+	/** Offsets where the bias is added to eight bytes: see lines_sections.c. */
 	uint64_t *sites;
-	size_t site_count, site_capacity;
-	uint8_t *seen; /**< While sites are searched: a bit for each byte, set if a table was read from there on. */
+	size_t site_count;
 };
 
 struct jitreg_dwarf {
 	struct jitreg_dwarf_section sections[JITREG_DWARF_COUNT];
-	bool supplemented; /**< It refers to a supplementary file, as if that file's sections followed its own. */
 };
 
 /** ".debug_info" and so on. */
 const char *jitreg_dwarf_section_name(enum jitreg_dwarf_index index);
-
-#define JITREG_DWARF_ALL ((1u << JITREG_DWARF_COUNT) - 1)
 
 /**
  * Read and inflate sections of a file. Sections that the file does not have are left out.
@@ -64,13 +56,6 @@ const char *jitreg_dwarf_section_name(enum jitreg_dwarf_index index);
  */
 int jitreg_dwarf_read(const struct jitreg_object *object, unsigned wanted,
 		      struct jitreg_dwarf **ret, const char **reason);
-
-/** Put a section of @p from behind the same section of @p dwarf. 0 or -ENOMEM. */
-int jitreg_dwarf_append(struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *from,
-			enum jitreg_dwarf_index index);
-
-/** Leave a section out. */
-void jitreg_dwarf_drop(struct jitreg_dwarf *dwarf, enum jitreg_dwarf_index index);
 
 /** NULL is ignored. */
 void jitreg_dwarf_destroy(struct jitreg_dwarf *dwarf);

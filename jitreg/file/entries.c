@@ -479,7 +479,7 @@ static int read_header(struct finder *f, const struct jitreg_dwarf *dwarf, struc
 		       struct jitreg_cu *ret, bool *is_wanted)
 {
 	struct jitreg_unit_header header;
-	int r = jitreg_unit_header_read(dwarf, JITREG_DWARF_INFO, c, &header);
+	int r = jitreg_unit_header_read(dwarf, c, &header);
 
 	if (r)
 		return r;

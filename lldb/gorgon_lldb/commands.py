@@ -7,7 +7,7 @@ import re
 
 import lldb
 
-from . import auto, backtrace, breaks, check, dwarf, gil, here, labels, process, root, symbols, tables, values
+from . import auto, backtrace, breaks, check, gil, here, labels, process, root, symbols, tables, values
 
 
 class Command:
@@ -142,8 +142,8 @@ class Whose(Command):
 class Symbols(Command):
     """Add lines, variables and static functions to chosen copies.
 
-    Usage: gorgon symbols [--dwarf] N|all [LIB]
-           gorgon symbols [--dwarf] off
+    Usage: gorgon symbols N|all [LIB]
+           gorgon symbols off
            gorgon symbols auto
 
     lldb knows private copies by their exported names until this command adds
@@ -164,15 +164,6 @@ class Symbols(Command):
     Each copy of libpython costs lldb a tenth of a second or two and tens of
     megabytes, the module of a pack a fifth of that.
 
-    With --dwarf the process does the work: libgorgon puts the debug information
-    into the symfile that lldb reads of a copy, with all addresses moved. That
-    takes as much memory in the process as there is debug information (20 MB for
-    libpython), and lasts until "--dwarf off". Cores of the process have it, too,
-    and show lines without any scripts. It is the only command that CALLS A
-    FUNCTION in the process, in the selected thread, while the others stay
-    stopped. So it works neither in cores nor while that thread is in the middle
-    of malloc() or dlopen().
-
     Example:
       (lldb) gorgon symbols 1 libpython
       (lldb) breakpoint set --file listobject.c --line 338"""
@@ -180,23 +171,18 @@ class Symbols(Command):
     name = "gorgon symbols"
 
     def run(self, debugger, target, exe_ctx, argument):
-        called, rest = re.match(r"(--dwarf\b)?\s*(.*)", argument).groups()
-        words = self.words(rest, 1, 2)
-        if words == ["auto"] and not called:
+        words = self.words(argument, 1, 2)
+        if words == ["auto"]:
             auto.switch(debugger, True)
             auto.follow(target)
             return "Copies have the symbols of their files as soon as they are there."
-        if words == ["off"] and not called:
+        if words == ["off"]:
             if auto.switch(debugger, False) and not target.GetProcess().IsValid():
                 return "Copies to come have names."
             return symbols.remove(target)
-        if words == ["off"]:
-            return dwarf.remove(target, exe_ctx.GetFrame())
         snapshot = self.snapshot(target)
         wanted = snapshot.namespaces if words[0] == "all" else [tables.parse_interp(snapshot, words[0])]
-        pattern = words[1] if len(words) > 1 else None
-        return tables.remarks(snapshot) + (dwarf.add(target, exe_ctx.GetFrame(), wanted, pattern) if called else
-                                           symbols.add(target, wanted, pattern))
+        return tables.remarks(snapshot) + symbols.add(target, wanted, words[1] if len(words) > 1 else None)
 
     def snapshot(self, target):
         if not target.GetProcess().IsValid():

@@ -109,36 +109,6 @@ static struct jitreg_group *find_group(struct gorgon_object *object)
 	return ns->jit_group;
 }
 
-static int set_dwarf(struct gorgon_object *object, bool whole, const char **reason)
-{
-	if (object->jit)
-		return jitreg_entry_set_dwarf(object->jit, whole, reason);
-	*reason = "it is not registered with debuggers";
-	return -ENODATA;
-}
-
-// Only debuggers call this, as debug_root.h says. They may have stopped the thread anywhere, so
-// it must not wait for a lock that it may have itself.
-__attribute__((used, visibility("default"))) int
-gorgon_debug_set_dwarf(uint64_t address, bool whole, const char **reason)
-{
-	int err;
-
-	if (!gorgon_trylock()) {
-		*reason = "a thread is loading or unloading at this moment";
-		return -EBUSY;
-	}
-	if (gorgon_threads_trylock()) { // so nobody is in the middle of changing what debuggers read
-		err = set_dwarf((struct gorgon_object *)(uintptr_t)address, whole, reason);
-		gorgon_threads_unlock();
-	} else {
-		*reason = "a thread is being added or interrupted at this moment";
-		err = -EBUSY;
-	}
-	gorgon_unlock();
-	return err;
-}
-
 static void forget_symfile(struct gorgon_object *object)
 {
 	struct jitreg_entry *jit = object->jit;

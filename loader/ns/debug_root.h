@@ -215,16 +215,4 @@ static_assert(offsetof(struct gorgon_debug_object, link_map) == 128, "format");
 extern struct gorgon_debug_root gorgon_debug_root;
 extern struct gorgon_debug_request gorgon_debug_request;
 
-/*
- * The one thing that a debugger may ask for: a symfile with all DWARF inside for an object
- * (whole), or the small one again. See jitreg_entry_set_dwarf() for what that is good for and
- * what it costs. Called in a stopped process, with the address of a struct
- * gorgon_debug_object; its symfile is another one afterwards.
- *
- * Returns 0, or a negative errno value with *reason set: -EBUSY when a thread, perhaps this
- * one, is loading or registering; -ENODATA when the object has no symfile; otherwise as
- * jitreg_entry_set_dwarf().
- */
-int gorgon_debug_set_dwarf(uint64_t object, bool whole, const char **reason);
-
 #endif

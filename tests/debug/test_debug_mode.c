@@ -521,42 +521,6 @@ static void lazy_further_objects_are_packed_when_quiet_again(void **state)
 	test_ns_destroy(ns);
 }
 
-// Does what a debugger's script does with copies in the stack.
-static void set_dwarf(const struct gorgon_object *object, bool whole)
-{
-	const char *reason = "none";
-	int r = jitreg_entry_set_dwarf(object->jit, whole, &reason);
-
-	if (r)
-		fail_msg("%s: %s", strerror(-r), reason);
-}
-
-static void lazy_object_with_dwarf_is_left_alone(void **state)
-{
-	struct gorgon_ns *ns = create_top(GORGON_DEBUG_LAZY);
-	const struct gorgon_object *object;
-
-	(void)state;
-	make_quiet();
-	something_else_loads();
-	object = test_open(ns, "libbasic.so");
-	set_dwarf(object, true);
-	assert_int_equal(kind_of(object), JITREG_SYMFILE_FULL);
-	test_open(ns, "libtls.so");
-	make_quiet();
-	something_else_loads();
-	assert_int_equal(jitreg_count(), 2);
-	for (const struct gorgon_object *o = ns->first; o; o = o->next)
-		assert_int_equal(kind_of(o), o == object ? JITREG_SYMFILE_FULL : JITREG_SYMFILE_PACK);
-	set_dwarf(object, false);
-	test_open(ns, "libthrow.so"); // the namespace waits again
-	make_quiet();
-	something_else_loads();
-	assert_described(ns, TOGETHER);
-	test_ns_destroy(ns);
-	assert_int_equal(jitreg_count(), 0);
-}
-
 static void close_object_of_a_pack_leaves_the_others_packed(void **state)
 {
 	struct gorgon_ns *ns = create(GORGON_DEBUG_LAZY);
@@ -763,7 +727,6 @@ int main(void)
 		fresh_unit_test(lazy_namespace_may_end_while_it_is_packed),
 		fresh_unit_test(fork_while_somebody_packs_leaves_a_child_that_packs),
 		fresh_unit_test(lazy_further_objects_are_packed_when_quiet_again),
-		fresh_unit_test(lazy_object_with_dwarf_is_left_alone),
 		fresh_unit_test(close_object_of_a_pack_leaves_the_others_packed),
 		fresh_unit_test(auto_ninth_namespace_converts_all),
 		fresh_unit_test(auto_many_for_a_moment_is_packed_nonetheless),

@@ -7,7 +7,6 @@
  *     jitreg_host LIBRARY N wait     the same, but stay in the last copy until killed
  *     jitreg_host LIBRARY N map      only map and register; nothing is relocated
  *
- * With one word more, "dwarf", every copy gets a symfile with DWARF inside.
  *
  * Steps are marked by functions to set breakpoints on: all_registered(),
  * in_callback(), one_unregistered(), all_unregistered(). The memory of copies that
@@ -184,15 +183,6 @@ static void register_copy(struct copy *copy, const char *path, int fd)
 		errx(1, "jitreg_register: %s", strerror(-r));
 }
 
-static void add_dwarf(const struct copy *copy)
-{
-	const char *reason;
-	int r = jitreg_entry_set_dwarf(copy->entry, true, &reason);
-
-	if (r)
-		errx(1, "jitreg_entry_set_dwarf: %s: %s", strerror(-r), reason);
-}
-
 static void describe(const struct copy *copy, int number)
 {
 	static const char *const kinds[] = {"names", "build-id", "self", "link"};
@@ -225,8 +215,8 @@ int main(int argc, char **argv)
 	int count, fd, sum = 0;
 	struct stat st;
 
-	if (argc != 4 && (argc != 5 || strcmp(argv[4], "dwarf") != 0))
-		errx(2, "usage: jitreg_host LIBRARY N run|wait|map [dwarf]");
+	if (argc != 4)
+		errx(2, "usage: jitreg_host LIBRARY N run|wait|map");
 	count = atoi(argv[2]);
 	page_size = (uint64_t)getpagesize();
 	fd = open(argv[1], O_RDONLY | O_CLOEXEC);
@@ -243,8 +233,6 @@ int main(int argc, char **argv)
 		if (strcmp(argv[3], "map") != 0)
 			relocate_copy(&copies[i]);
 		register_copy(&copies[i], argv[1], fd);
-		if (argc == 5)
-			add_dwarf(&copies[i]);
 		describe(&copies[i], i + 1);
 	}
 	fflush(stdout);

@@ -31,7 +31,7 @@ static void note_listing(const struct jitreg_listing *listing)
 	const struct jitreg_template *t = listing->template;
 
 	if (t->kind != JITREG_SYMFILE_PACK) {
-		note("%s%s ", base_name(t->path), listing->with_dwarf.bytes ? ":dwarf" : "");
+		note("%s%s ", base_name(t->path), listing->with_lines.bytes ? ":lines" : "");
 		return;
 	}
 	for (size_t i = 0; i < t->member_count; i++)
@@ -91,15 +91,6 @@ void enter_at(struct jitreg_group *group, uint64_t base, uint64_t off, const cha
 {
 	assert_int_equal(try_enter(group, base, off, IMAGE_SIZE, name, flags, ret), 0);
 	assert_int_equal(ret->moves, 1);
-}
-
-void set_dwarf(const struct image *image, bool whole)
-{
-	const char *reason = "none";
-	int r = jitreg_entry_set_dwarf(image->entry, whole, &reason);
-
-	if (r)
-		fail_msg("%s: %s: %s", image->name, strerror(-r), reason);
 }
 
 const struct place layout[SIDE_BY_SIDE] = {

@@ -28,7 +28,7 @@
 
 /*
  * As text: "self.so:pack ": an image has moved into a pack. "+self.so " and "-[self.so link.so] ": debuggers are
- * told of the symfile of one image, and of a pack. "+self.so:dwarf ": of a symfile with DWARF. "( ) ": of an empty
+ * told of the symfile of one image, and of a pack. "+self.so:lines ": of a symfile with lines. "( ) ": of an empty
  * symfile that comes and goes, which makes them look at their breakpoints.
  */
 extern char events[4096];
@@ -60,9 +60,6 @@ int try_enter(struct jitreg_group *group, uint64_t base, uint64_t off, uint64_t 
 /* try_enter(), which must succeed. */
 void enter_at(struct jitreg_group *group, uint64_t base, uint64_t off, const char *name,
 	      uint32_t flags, struct image *ret);
-
-/* Describe an image with or without its DWARF; must succeed. */
-void set_dwarf(const struct image *image, bool whole);
 
 /* The first: no image is described together with another. The second: all are described together. */
 void assert_apart(const struct image *images, size_t count);

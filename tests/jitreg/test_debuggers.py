@@ -146,7 +146,7 @@ def gdb_check_dwarf(name, before, output):
     check(f"{name}: static variable of each copy", each_once(statics, output), output)
 
 
-def gdb_live(directory, kind, host="host", label="", preload=None, words=()):
+def gdb_live(directory, kind, host="host", label="", preload=None):
     """Stop three times by name; then the copies are unregistered one after the other."""
     name = f"gdb {label or kind}"
     dwarf = kind in ("self", "link", "dwarf4")
@@ -160,7 +160,7 @@ def gdb_live(directory, kind, host="host", label="", preload=None, words=()):
                  "continue", "echo --all gone--\\n", "info breakpoints 1", COUNT_COPIES,
                  "continue"]
     output = gdb(commands, os.path.join(directory, host), os.path.join(directory, kind + ".so"),
-                 str(COPIES), "run", *words)
+                 str(COPIES), "run")
     before, between, after = split(output)
     pcs = re.findall(r"^pc (0x\w+)", before, re.M)
     check(f"{name}: stops once in each copy", each_once(pcs, output), output)
@@ -309,69 +309,6 @@ def lldb_libpython(directory, library):
     check_no_trouble(name, output)
 
 
-def lldb_dwarf(directory, kind):
-    """With DWARF in the symfiles lldb shows what gdb shows without. The copies are unregistered one after the other."""
-    name = f"lldb {kind} with dwarf"
-    line = source_line(FIXTURE, "sum += value")
-    stop = ["bt", "frame variable", "print &snake_static", "continue"]
-    output = lldb([f"breakpoint set -f {os.path.basename(FIXTURE)} -l {line}",
-                   "breakpoint set -n all_unregistered", "breakpoint set -n one_unregistered",
-                   "run", "breakpoint list 1", *stop * COPIES,
-                   "script print('--first gone' + '--')", "breakpoint list 1", "continue",
-                   "script print('--all gone' + '--')", "image list", "continue"],
-                  os.path.join(directory, "host"), os.path.join(directory, kind + ".so"),
-                  str(COPIES), "run", "dwarf")
-    before, between, after = split(output)
-    places = re.findall(r"^  1\.\d+: .* address = (0x\w+), resolved", before, re.M)
-    check(f"{name}: line breakpoint has one place in each copy", each_once(places, output), output)
-    frames = re.findall(
-        rf"frame #0: (0x\w+) JIT\(0x\w+\)`snake_leaf\(number=(\d), value=10\) at \S+:{line}:\d+\n"
-        r"\s+frame #1: 0x\w+ JIT\(0x\w+\)`snake_enter\(number=\2, value=10, .*\) at .*\n"
-        r"\s+frame #2: .*`main", before)
-    check(f"{name}: lines and arguments up to main in each copy",
-          each_once([pc for pc, _ in frames], output) and
-          [number for _, number in frames] == [str(i + 1) for i in range(COPIES)], output)
-    check(f"{name}: local variables",
-          re.findall(r"^\(int\) sum = (\d+)", before, re.M) == [str(i + 1) for i in range(COPIES)], output)
-    check(f"{name}: static variable of each copy",
-          each_once(re.findall(r"^\(int \*\) (0x\w+)", before, re.M), output), output)
-    check(f"{name}: places in the other copies stay when one is unregistered",
-          f"resolved = {COPIES - 1}" in between, output)
-    check(f"{name}: no copies left after unregistering",
-          "image list" in after and "JIT(0x" not in after, output)
-    check(f"{name}: process ends normally, its memory is as it was",
-          "exited with status = 0" in after, output)
-    check_no_trouble(name, output)
-
-
-def build_dwz(directory):
-    """A library and the file that it refers to; see the sources."""
-    def at(name):
-        return os.path.join(directory, name)
-
-    link = ["gcc", "-shared", "-nostdlib", "-Wl,--build-id"]
-    for name in ("dwz", "dwz_alt"):
-        must("gcc", "-c", os.path.join(TESTS, f"jitreg_{name}.s"), "-o", at(f"{name}.o"))
-    must(*link, at("dwz_alt.o"), "-o", at("dwz_alt.so"))
-    must(*link, at("dwz.o"), f"-Wl,--just-symbols={at('dwz_alt.o')}", "-o", at("dwz.so"))
-    must("objcopy", "-O", "binary", "--only-section=.note.gnu.build-id", at("dwz_alt.so"), at("note"))
-    with open(at("note"), "rb") as note, open(at("link"), "wb") as file:
-        file.write(b"dwz_alt.so\0" + note.read()[-20:])
-    must("objcopy", "--add-section", f".gnu_debugaltlink={at('link')}", at("dwz.so"))
-
-
-def lldb_dwz(directory):
-    """The type of a variable of each copy is in the supplementary file."""
-    name = "lldb dwz with dwarf"
-    build_dwz(directory)
-    output = lldb(["breakpoint set -n all_registered", "run", "target variable datum", "kill"],
-                  os.path.join(directory, "host"), os.path.join(directory, "dwz.so"),
-                  str(COPIES), "map", "dwarf")
-    check(f"{name}: variable with its type in each copy",
-          len(re.findall(r"^\(number\) datum = 42$", output, re.M)) == COPIES, output)
-    check_no_trouble(name, output)
-
-
 class Session(unittest.TestCase):
     """A case with debuggers and the libraries and hosts of build()."""
 
@@ -402,7 +339,7 @@ def each(function, kinds, prefix, **arguments):
 
 @needs_gdb
 @each(gdb_live, ["self", "link", "names", "nosec"], "live")
-@each(gdb_live, ["self", "dwarf4"], "with_dwarf", label="{kind} with dwarf", words=["dwarf"])
+@each(gdb_live, ["dwarf4"], "live")
 class Gdb(Session):
     def test_debug_information_that_gdb_does_not_recognize(self):
         gdb_live(self.folder, "size", label="debug information that gdb does not recognize")
@@ -443,7 +380,6 @@ class GdbAttached(Session):
 
 @needs_lldb
 @each(lldb_live, ["self", "link", "names", "nosec"], "live")
-@each(lldb_dwarf, ["self", "link", "dwarf4"], "with_dwarf")
 @each(lldb_attach, ["self", "names"], "attached")
 class Lldb(Session):
     def test_libjitreg_stripped(self):
@@ -451,9 +387,6 @@ class Lldb(Session):
 
     def test_host_static_and_stripped(self):
         lldb_live(self.folder, "self", "host-static", "self, host static and stripped")
-
-    def test_with_dwarf_of_dwz(self):
-        lldb_dwz(self.folder)
 
     @unittest.skipUnless(os.path.exists(LIBPYTHON), f"{LIBPYTHON} is not installed")
     def test_libpython(self):

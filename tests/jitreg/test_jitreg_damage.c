@@ -76,28 +76,6 @@ static void register_contradicting_header_is_refused(void **state)
 	free(good);
 }
 
-/* Give the entry its DWARF, too: it is refused as damaged, or the symfile is an ELF file. */
-static void try_dwarf(struct jitreg_entry *entry)
-{
-	struct jitreg_info before, after;
-	const char *reason = NULL;
-	Elf *elf;
-	int r;
-
-	jitreg_entry_get_info(entry, &before);
-	r = jitreg_entry_set_dwarf(entry, true, &reason);
-	jitreg_entry_get_info(entry, &after);
-	if (r) {
-		assert_in_range(-r, 1, 133);
-		assert_non_null(reason);
-		assert_ptr_equal(before.symfile, after.symfile);
-		return;
-	}
-	elf = elf_memory((char *)after.symfile, after.symfile_size);
-	assert_non_null(elf);
-	elf_end(elf);
-}
-
 /* Try a damaged file; whatever the answer, nothing may stay behind. */
 static int try_damaged(const uint8_t *data, size_t size)
 {
@@ -116,7 +94,6 @@ static int try_damaged(const uint8_t *data, size_t size)
 	elf = elf_memory((char *)info.symfile, info.symfile_size);
 	assert_non_null(elf); // whatever was in it, what came out is an ELF file
 	elf_end(elf);
-	try_dwarf(entry);
 	jitreg_unregister(entry);
 	return 0;
 }
@@ -188,55 +165,6 @@ static void register_random_damage_leaves_nothing_behind(void **state)
 	flip_bytes("link.so", 4, 1000);
 }
 
-/* Damage only sections of DWARF, which registering hardly reads. */
-static void flip_dwarf(const char *name, unsigned seed, size_t rounds)
-{
-	size_t size, fds = util_fd_count(), bytes = util_symfile_bytes();
-	uint8_t *good = util_read(util_path(name), &size);
-	uint8_t *bad = malloc(size);
-	Elf64_Ehdr ehdr;
-	Elf64_Shdr shdr;
-
-	memcpy(&ehdr, good, sizeof(ehdr));
-	srand(seed);
-	for (size_t round = 0; round < rounds / test_every(); round++) {
-		memcpy(bad, good, size);
-		for (int flips = 1 + rand() % 4; flips;) {
-			size_t i = 1 + (size_t)rand() % (ehdr.e_shnum - 1u), at;
-
-			memcpy(&shdr, good + ehdr.e_shoff + i * sizeof(shdr), sizeof(shdr));
-			if (shdr.sh_flags & SHF_ALLOC || shdr.sh_type != SHT_PROGBITS)
-				continue;
-			at = shdr.sh_offset + (size_t)rand() % shdr.sh_size;
-			bad[at] = (uint8_t)(rand() % 3 ? rand() : (rand() % 2 ? 0xff : 0));
-			flips--;
-		}
-		try_damaged(bad, size);
-	}
-	assert_int_equal(util_fd_count(), fds);
-	assert_int_equal(util_symfile_bytes(), bytes);
-	assert_int_equal(jitreg_template_count(), 0);
-	free(bad);
-	free(good);
-}
-
-static void set_dwarf_random_damage_leaves_nothing_behind(void **state)
-{
-	static const char source[] = "static int sum; template <int N> int add(int n)\n"
-				     "{ for (int i = 0; i < n; i++) { int j = i * N; sum += j; } "
-				     "return sum; }\n"
-				     "int both(int n) { return add<2>(n) + add<3>(n); }\n";
-
-	(void)state;
-	util_write(util_path("sum.cc"), source, sizeof(source) - 1);
-	for (unsigned version = 4; version <= 5; version++) {
-		assert_int_equal(util_run("g++ -g -O2 -gdwarf-%u -fPIC -shared sum.cc -o sum.so",
-					  version),
-				 0);
-		flip_dwarf("sum.so", version, 3000);
-	}
-}
-
 static void register_any_call_failing_leaves_nothing_behind(void **state)
 {
 	static const char *const names[] = {"self.so", "link.so", "nosec.so"};
@@ -274,45 +202,6 @@ static void register_any_call_failing_leaves_nothing_behind(void **state)
 	}
 }
 
-static void set_dwarf_any_call_failing_leaves_nothing_behind(void **state)
-{
-	static const char *const names[] = {"self.so", "link.so"};
-
-	(void)state;
-	jitreg_trim(); // a template that was built while memory failed knows of no DWARF
-	for (size_t n = 0; n < 2; n++) {
-		struct jitreg_entry *entry;
-		struct jitreg_info before, after;
-		size_t fds, bytes;
-		int r = -1;
-
-		assert_int_equal(util_register(util_path(names[n]), BIAS, &entry), 0);
-		jitreg_entry_get_info(entry, &before);
-		fds = util_fd_count();
-		bytes = util_symfile_bytes();
-		for (long at = 1; r; at++) {
-			const char *reason = NULL;
-
-			assert_in_range(at, 1, 500);
-			call_count = 0;
-			fail_at = at;
-			r = jitreg_entry_set_dwarf(entry, true, &reason);
-			fail_at = 0;
-			assert_int_equal(util_fd_count(), fds);
-			if (!r)
-				break;
-			assert_in_range(-r, 1, 133);
-			assert_non_null(reason);
-			jitreg_entry_get_info(entry, &after);
-			assert_memory_equal(&before, &after, sizeof(before));
-			assert_int_equal(util_symfile_bytes(), bytes);
-			assert_int_equal(jitreg_count(), 1);
-		}
-		jitreg_unregister(entry);
-		assert_int_equal(jitreg_template_count(), 0);
-	}
-}
-
 static void register_repeatedly_under_low_descriptor_limit_succeeds(void **state)
 {
 	struct jitreg_entry *entry;
@@ -341,9 +230,7 @@ int main(void)
 		cmocka_unit_test(register_contradicting_header_is_refused),
 		cmocka_unit_test(register_truncated_file_leaves_nothing_behind),
 		cmocka_unit_test(register_random_damage_leaves_nothing_behind),
-		cmocka_unit_test(set_dwarf_random_damage_leaves_nothing_behind),
 		cmocka_unit_test(register_any_call_failing_leaves_nothing_behind),
-		cmocka_unit_test(set_dwarf_any_call_failing_leaves_nothing_behind),
 		cmocka_unit_test(register_repeatedly_under_low_descriptor_limit_succeeds),
 	};
 

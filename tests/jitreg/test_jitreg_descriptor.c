@@ -197,18 +197,6 @@ static void unregister_null_is_ignored(void **state)
 	assert_int_equal(jitreg_debug_root.sequence, sequence);
 }
 
-/* Changes an entry of this thread, while other threads change theirs, which are of the same file. */
-static int set_dwarf(struct jitreg_entry *entry, bool whole)
-{
-	const char *reason;
-	int r;
-
-	do
-		r = jitreg_entry_set_dwarf(entry, whole, &reason);
-	while (r == -EBUSY);
-	return r;
-}
-
 static void *hammer(void *arg)
 {
 	const char *path = arg;
@@ -220,9 +208,6 @@ static void *hammer(void *arg)
 			if (util_register(path, BIAS, &entries[i]))
 				return "registering failed";
 		}
-		if (n % 16 == 0 && strstr(path, "self.so") &&
-		    (set_dwarf(entries[0], true) || (n % 32 && set_dwarf(entries[0], false))))
-			return "its DWARF cannot be put into an entry";
 		jitreg_entry_get_info(entries[0], &info);
 		if (info.symfile == NULL)
 			return "an entry has no symfile";

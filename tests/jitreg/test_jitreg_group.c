@@ -371,105 +371,6 @@ static void pack_unwind_data_of_elsewhere_is_left_out(void **state)
 
 /* --- an image of a pack gets its DWARF ---------------------------------------------------- */
 
-static void set_dwarf_image_leaves_its_pack_and_comes_back(void **state)
-{
-	struct world w;
-
-	(void)state;
-	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, elsewhere");
-	world_pack(&w, 0);
-	util_watch(on_stop);
-	events[0] = '\0';
-	set_dwarf(&w.images[0], false); // it has no DWARF now
-	assert_events("");
-	set_dwarf(&w.images[0], true);
-	assert_events("self.so:full -[self.so names.so link.so] ( ) "
-		      "names.so:pack link.so:pack +[names.so link.so] +self.so:dwarf ");
-	assert_together(w.images + 1, 2);
-	assert_int_equal(section(&w.images[1].info, ".text")->sh_addr,
-			 BASE(0) + layout[1].off + sizeof(Elf64_Ehdr));
-	assert_in_range(section(&w.images[0].info, ".debug_info")->sh_size, 100, 100000);
-	assert_int_equal(jitreg_count(), 2);
-
-	set_dwarf(&w.images[0], true);
-	assert_int_equal(jitreg_group_pack(w.group), 0);
-	assert_events("");
-
-	set_dwarf(&w.images[0], false);
-	assert_events("self.so:pack -self.so:dwarf ( ) +[self.so] ");
-	assert_int_equal(jitreg_group_pack(w.group), 0);
-	assert_events("self.so:pack names.so:pack link.so:pack +[self.so names.so link.so] "
-		      "-[names.so link.so] -[self.so] ( ) ");
-	util_watch_end();
-	assert_together(w.images, SIDE_BY_SIDE);
-	world_leave(&w);
-	assert_nothing_left();
-}
-
-/* Images that come later are packed, and the image with DWARF is left out. */
-static void pack_image_with_dwarf_is_left_alone(void **state)
-{
-	struct image more[2];
-	struct world w;
-
-	(void)state;
-	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, elsewhere");
-	world_enter(&w, 0);
-	enter_at(w.group, BASE(0), 0x200000, "self.so", 0, &more[0]);
-	enter_at(w.group, BASE(0), 0x300000, "tls.so", JITREG_NAMES_ONLY, &more[1]);
-	util_watch(on_stop);
-	events[0] = '\0';
-	set_dwarf(&w.images[2], true); // it was in no pack before
-	assert_events("link.so:full -[link.so] ( ) +link.so:dwarf ");
-	set_dwarf(&more[0], true); // it was described in full before
-	assert_events("self.so:full -self.so ( ) +self.so:dwarf ");
-	assert_int_equal(jitreg_group_pack(w.group), 0);
-	assert_events("self.so:pack names.so:pack tls.so:pack +[self.so names.so tls.so] "
-		      "-[tls.so] -[names.so] -[self.so] ( ) ");
-	set_dwarf(&more[0], false);
-	assert_events("self.so:full -self.so:dwarf ( ) +self.so ");
-	assert_int_equal(jitreg_group_pack(w.group), 0);
-	assert_events("self.so:pack names.so:pack self.so:pack tls.so:pack "
-		      "+[self.so names.so self.so tls.so] -[self.so names.so tls.so] -self.so ( ) ");
-
-	// An image leaves by being unregistered or by losing its DWARF.
-	jitreg_unregister(w.images[2].entry);
-	assert_events("-link.so:dwarf ( ) ");
-	w.images[2].entry = NULL;
-	set_dwarf(&more[1], true);
-	assert_events("tls.so:full -[self.so names.so self.so tls.so] ( ) "
-		      "self.so:pack names.so:pack self.so:pack +[self.so names.so self.so] "
-		      "+tls.so:dwarf ");
-	jitreg_group_close(w.group);
-	assert_events("tls.so:gone self.so:gone names.so:gone self.so:gone -[self.so names.so self.so] "
-		      "-tls.so:dwarf ( ) ");
-	util_watch_end();
-	jitreg_unregister(more[0].entry);
-	jitreg_unregister(more[1].entry);
-	world_leave(&w);
-	assert_nothing_left();
-}
-
-static void set_dwarf_that_is_missing_leaves_the_pack(void **state)
-{
-	const char *reason = NULL;
-	struct world w;
-
-	(void)state;
-	world_pack(&w, 0);
-	assert_int_equal(jitreg_entry_set_dwarf(w.images[1].entry, true, &reason), -ENODATA);
-	assert_non_null(reason);
-	assert_int_equal(jitreg_count(), 1);
-	assert_together(w.images, SIDE_BY_SIDE);
-	assert_int_equal(w.images[1].moves, 2);
-
-	jitreg_group_close(w.group);
-	assert_int_equal(jitreg_entry_set_dwarf(w.images[0].entry, true, &reason), -ENODATA);
-	assert_string_equal(reason, "debuggers know nothing of the object now");
-	world_leave(&w);
-	assert_nothing_left();
-}
-
 /* --- a debugger is attached ------------------------------------------------------------------ */
 
 /* A child that traces this process until it is killed, and lets all signals through. */
@@ -737,9 +638,6 @@ int main(void)
 		cmocka_unit_test(pack_image_too_far_away_keeps_its_own),
 		cmocka_unit_test(pack_writable_unwind_data_keeps_its_own),
 		cmocka_unit_test(pack_unwind_data_of_elsewhere_is_left_out),
-		cmocka_unit_test(set_dwarf_image_leaves_its_pack_and_comes_back),
-		cmocka_unit_test(pack_image_with_dwarf_is_left_alone),
-		cmocka_unit_test(set_dwarf_that_is_missing_leaves_the_pack),
 		cmocka_unit_test(pack_many_images_have_two_symfiles),
 		cmocka_unit_test(pack_traced_keeps_the_packs_that_are_there),
 		cmocka_unit_test(pack_traced_by_nobody_who_listens_is_as_ever),

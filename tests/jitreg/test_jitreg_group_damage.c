@@ -149,84 +149,12 @@ static void unregister_any_call_failing_forgets_the_rest_at_most(void **state)
 	assert_in_range(forgotten, 5, 1000);
 }
 
-/* The image has its DWARF, or is where it was. The others are in one pack, or debuggers have lost them. */
-static void set_dwarf_any_call_failing_forgets_the_others_at_most(void **state)
-{
-	long at, refused = 0, forgotten = 0;
-	struct world w;
-
-	(void)state;
-	use_cache("nomem3");
-	for (at = 1; at < 4000; at++) {
-		size_t fds = util_fd_count();
-		const char *reason = NULL;
-		int r;
-
-		world_pack(&w, 0);
-		fail_call(at);
-		r = jitreg_entry_set_dwarf(w.images[0].entry, true, &reason);
-		fail_at = 0;
-		if (r) {
-			assert_non_null(reason);
-			assert_together(w.images, SIDE_BY_SIDE);
-			assert_int_equal(w.images[0].moves, 2);
-			assert_int_equal(jitreg_count(), 1);
-			refused++;
-		} else {
-			assert_int_equal(w.images[0].info.symfile_kind, JITREG_SYMFILE_FULL);
-			assert_ptr_equal(w.images[1].info.symfile, w.images[2].info.symfile);
-			assert_int_equal(jitreg_count(), w.images[1].info.symfile ? 2 : 1);
-			forgotten += !w.images[1].info.symfile;
-		}
-		if (was_last(&w, fds, at))
-			break;
-	}
-	assert_true(at < 4000);
-	assert_in_range(refused, 10, 4000);
-	assert_in_range(forgotten, 5, 1000);
-}
-
-/* The DWARF is taken away. Without memory for a pack the image has a lean symfile, until it is packed with others. */
-static void set_dwarf_away_any_call_failing_describes_it_still(void **state)
-{
-	long at, lean = 0;
-	struct world w;
-
-	(void)state;
-	use_cache("nomem4");
-	for (at = 1; at < 2000; at++) {
-		size_t fds = util_fd_count();
-		const char *reason = NULL;
-		int r;
-
-		world_pack(&w, 0);
-		set_dwarf(&w.images[0], true);
-		fail_call(at);
-		r = jitreg_entry_set_dwarf(w.images[0].entry, false, &reason);
-		fail_at = 0;
-		assert_int_equal(r, 0);
-		assert_non_null(w.images[0].info.symfile);
-		assert_int_equal(w.images[0].moves, 4);
-		assert_int_not_equal(w.images[0].info.symfile_kind, JITREG_SYMFILE_FULL);
-		lean += w.images[0].info.symfile_kind == JITREG_SYMFILE_NAMES_ONLY;
-		assert_together(w.images + 1, 2);
-		assert_int_equal(jitreg_count(), 2);
-		world_join(&w);
-		if (was_last(&w, fds, at))
-			break;
-	}
-	assert_true(at < 2000);
-	assert_in_range(lean, 5, 1000);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(register_lean_any_call_failing_does_with_less),
 		cmocka_unit_test(pack_any_call_failing_leaves_all_as_before),
 		cmocka_unit_test(unregister_any_call_failing_forgets_the_rest_at_most),
-		cmocka_unit_test(set_dwarf_any_call_failing_forgets_the_others_at_most),
-		cmocka_unit_test(set_dwarf_away_any_call_failing_describes_it_still),
 	};
 
 	return cmocka_run_group_tests_name("jitreg/group_damage", tests, util_setup, NULL);

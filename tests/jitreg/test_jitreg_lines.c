@@ -80,7 +80,7 @@ static void open_library(const char *path, struct jitreg_object **object, struct
 		m->text.start = s->vaddr < m->text.start ? s->vaddr : m->text.start;
 		m->text.end = s->vaddr + s->size > m->text.end ? s->vaddr + s->size : m->text.end;
 	}
-	assert_int_equal(jitreg_dwarf_read(*object, JITREG_DWARF_ALL, &m->dwarf, &reason), 0);
+	assert_int_equal(jitreg_dwarf_read(*object, (1u << JITREG_DWARF_COUNT) - 1, &m->dwarf, &reason), 0);
 }
 
 /* The lines twice, the second time as of a copy. */

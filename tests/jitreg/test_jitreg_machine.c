@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../jitreg/dwarf/dwarf.h"
 #include "../jitreg/machine/machine.h"
 #include "../jitreg/symfile.h"
 #include "jitreg_util.h"
@@ -190,48 +189,6 @@ static void create_is_an_object_of_its_machine(void **state)
 	}
 }
 
-/* When the linker links for that address, it writes the same DWARF. */
-static void write_symfile_moves_dwarf_as_the_linker_does(void **state)
-{
-	(void)state;
-	if (!jitreg_has_dwarf)
-		skip_because("a build without DWARF in symfiles");
-	for (size_t i = 0; i < OPTION_COUNT; i++) {
-		const char *reason = "none";
-		struct jitreg_dwarf *dwarf, *want;
-		struct jitreg_object *linked;
-		struct library l;
-		uint8_t *bytes;
-		size_t size;
-
-		library_open(&l, options[i]);
-		assert_int_equal(util_run(COMPILE "%s aarch64.c -Wl,-Ttext-segment=" BIAS_TEXT " -o want.so", options[i]), 0);
-		assert_int_equal(jitreg_object_open(util_path("want.so"), -1, &linked), 0);
-		assert_int_equal(jitreg_dwarf_read(linked, JITREG_DWARF_ALL, &want, &reason), 0);
-		assert_int_equal(jitreg_dwarf_read_all(l.object, &dwarf, &reason), 0);
-		assert_int_equal(jitreg_dwarf_write_symfile(l.template->bytes, dwarf, BIAS, NULL, &size), 0);
-		bytes = malloc(size);
-		assert_int_equal(jitreg_dwarf_write_symfile(l.template->bytes, dwarf, BIAS, bytes, &size), 0);
-		elf_end(l.symfile);
-		l.symfile = elf_memory((char *)bytes, size);
-		for (size_t s = 0; s < JITREG_DWARF_COUNT; s++) {
-			GElf_Shdr shdr;
-
-			if (!want->sections[s].bytes)
-				continue;
-			find_section(&l, jitreg_dwarf_section_name(s), &shdr);
-			assert_int_equal(shdr.sh_size, want->sections[s].size);
-			assert_memory_equal(bytes + shdr.sh_offset, want->sections[s].bytes, shdr.sh_size);
-		}
-		assert_true(dwarf->sections[JITREG_DWARF_INFO].site_count);
-		library_close(&l);
-		free(bytes);
-		jitreg_dwarf_destroy(dwarf);
-		jitreg_dwarf_destroy(want);
-		jitreg_object_close(linked);
-	}
-}
-
 static void register_library_of_another_machine_is_refused(void **state)
 {
 	struct jitreg_entry *entry;
@@ -287,7 +244,6 @@ int main(void)
 		cmocka_unit_test(create_names_the_linkage_table),
 		cmocka_unit_test(create_says_where_data_is_amid_code),
 		cmocka_unit_test(create_is_an_object_of_its_machine),
-		cmocka_unit_test(write_symfile_moves_dwarf_as_the_linker_does),
 		cmocka_unit_test(register_library_of_another_machine_is_refused),
 		cmocka_unit_test(read_plt_odd_code_has_no_slot),
 	};

@@ -430,7 +430,6 @@ static void check_named(void)
 {
 	struct image image, other;
 	struct jitreg_group *group;
-	const char *reason;
 	uint64_t address;
 	unsigned binding;
 	uint8_t *bytes;
@@ -447,9 +446,6 @@ static void check_named(void)
 	assert_true(find_name(bytes, false, "snake_leaf", &binding, &address));
 	assert_int_equal(address, 0x10000 + vaddr_of("self.so", "snake_leaf"));
 	free(bytes);
-	// Its DWARF may be refused, because a section has a name of DWARF.
-	if (!jitreg_entry_set_dwarf(image.entry, true, &reason))
-		set_dwarf(&image, false);
 	jitreg_group_close(group);
 	jitreg_unregister(image.entry);
 	jitreg_unregister(other.entry);

@@ -119,7 +119,7 @@ class Names(session.Case):
         for word in ("list", "modules", "whose", "symbols", "break", "tbreak", "print", "tls", "bt", "apply", "check",
                      "label"):
             self.assertRegex(self.start["help gorgon"], rf"\n\s+{word}\s+-- \w+")
-        self.assertIn("Usage: gorgon symbols [--dwarf] N|all [LIB]", self.start["help gorgon symbols"])
+        self.assertIn("Usage: gorgon symbols N|all [LIB]", self.start["help gorgon symbols"])
 
 
 @harness.needs_lldb
