@@ -68,6 +68,8 @@ kept = []  # what the last result refers to, until whoever gets it has reference
 
 
 def begin(number, paths):
+    import __main__
+    vars(__main__).pop("__annotations__", None)  # of CPython before 3.14; code that has annotations makes it
     _strict.number = number
     _crossing.take_paths(paths)
 

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""CPython 3.14's own tests of concurrent.interpreters, on gorgon.interpreters and this machine's CPython.
+
+Usage: interpreters.py [WORD]...       (only tests with such a word)
+
+The tests are those of Debian sid's package, which is fetched, not installed. They also use modules of CPython's own:
+programs/interpreters/ has what stands in for these."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import harness  # noqa: E402
+from report import Report  # noqa: E402
+from root import mirror  # noqa: E402
+
+PACKAGE, KEYRING = "libpython3.14-testsuite", "/usr/share/keyrings/debian-archive-keyring.gpg"
+FOLDER = os.path.join(harness.ROOT, "build", "tests-3.14")
+STAND_INS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "interpreters")
+SKIPPED = "CPython skips it everywhere"
+C_API = "interpreters that C code has made, and that run scripts beside the module"
+CONFIG = "configurations of CPython's subinterpreters, which decide whether they share a GIL and memory"
+COUNTS = "functions of a private module, which count references of queues"
+
+# {test: what it assumes}
+ASSUMES = {
+    "test_api.LowLevelTests.test_create": CONFIG,
+    "test_api.LowLevelTests.test_destroy": C_API,
+    "test_api.LowLevelTests.test_exec": C_API,
+    "test_api.LowLevelTests.test_get_config": CONFIG,
+    "test_api.LowLevelTests.test_is_running": C_API,
+    "test_api.LowLevelTests.test_list_all": "an interpreter stays when the executor whose call has made it ends",
+    "test_api.LowLevelTests.test_new_config": CONFIG,
+    "test_api.LowLevelTests.test_set___main___attrs": C_API,
+    "test_api.LowLevelTests.test_whence": C_API,
+    "test_api.TestInterpreterClose.test_created_with_capi": C_API,
+    "test_api.TestInterpreterClose.test_remaining_daemon_threads": CONFIG,
+    "test_api.TestInterpreterClose.test_still_running": SKIPPED,
+    "test_api.TestInterpreterExec.test_already_running": SKIPPED,
+    "test_api.TestInterpreterExec.test_created_with_capi": C_API,
+    "test_api.TestInterpreterExec.test_display_preserved_exception": "the module's name, and marks in tracebacks that 3.13 began",
+    "test_api.TestInterpreterExec.test_fork": "os.fork() is refused inside: here it works",
+    "test_api.TestInterpreterIsRunning.test_created_with_capi": C_API,
+    "test_api.TestInterpreterIsRunning.test_subinterpreter": SKIPPED,
+    "test_api.TestInterpreterPrepareMain.test_created_with_capi": C_API,
+    "test_queues.LowLevelTests.test_bind_release": COUNTS,
+    "test_queues.LowLevelTests.test_create_destroy": COUNTS,
+    "test_stress.StressTests.test_create_interpreter_no_memory": "a function that makes CPython's allocations fail",
+}
+
+
+def fetch():
+    """The tests' folder; None and why there are none."""
+    tests = f"{FOLDER}/usr/lib/python3.14/test"
+    if os.path.exists(f"{tests}/test_interpreters"):
+        return tests, None
+    with tempfile.TemporaryDirectory(prefix="gorgon-apt-") as folder:
+        for name in "lists/partial", "cache/archives/partial":
+            os.makedirs(f"{folder}/{name}")
+        with open(f"{folder}/sid.list", "w") as file:
+            file.write(f"deb [signed-by={KEYRING}] {(mirror() or ['http://deb.debian.org/debian'])[0]} sid main\n")
+        options = [f"-o{name}={value}" for name, value in {
+            "Dir::Etc::SourceList": f"{folder}/sid.list", "Dir::Etc::SourceParts": "/dev/null", "Dir::State::Lists": f"{folder}/lists",
+            "Dir::Cache": f"{folder}/cache", "Acquire::Check-Valid-Until": "false"}.items()]
+        for command in (["apt-get", "-qq", *options, "update"], ["apt-get", "-qq", *options, "download", PACKAGE]):
+            result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+            if result.returncode:
+                return None, f"{PACKAGE} of sid: {result.stderr.strip()[-300:]}"
+        package = next(name for name in os.listdir(folder) if name.endswith(".deb"))
+        subprocess.run(["dpkg-deb", "-x", f"{folder}/{package}", FOLDER], check=True)
+    return tests, None
+
+
+def main(words):
+    report = Report("CPython's tests of interpreters")
+    tests, reason = fetch()
+    if not tests:
+        report.skip("the tests", reason)
+        return report.finish()
+    with tempfile.TemporaryDirectory() as site:
+        harness.install_package(site)
+        result = harness.run(harness.PYTHON3, f"{STAND_INS}/suite.py", *words, cwd=site, timeout=3600,
+                             env={"PYTHONPATH": f"{STAND_INS}:{site}", "TESTS": tests})
+    if not report.check("the tests end", result.returncode == 0, "status 0", f"status {result.returncode}", result.stderr[-3000:]):
+        return report.finish()
+    outcomes = json.loads(result.stdout.splitlines()[-1])
+    passed = sum(outcome == "passed" for outcome, _ in outcomes.values())
+    if not words:
+        report.check("tests that pass", passed >= 115, f"115 or more of {len(outcomes)}", passed)
+    for name, (outcome, text) in outcomes.items():
+        if outcome != "passed" or name in ASSUMES:
+            report.check(name, outcome != "passed" and name in ASSUMES, f"does not pass: {ASSUMES[name]}" if name in ASSUMES else "passes",
+                         outcome, text)
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
