@@ -266,6 +266,14 @@ class Interpreters(Package):
                 print(queue.get())
             """, "[2, 3, 42]", "3 C-API True", "from a worker")
 
+    def test_one_that_calls_exit_has_ended(self):
+        self.check("""
+            interp = interpreters.create()
+            print(fails(interp.exec, "import ctypes; ctypes.CDLL(None).exit(3)"), interpreters.list_all())
+            print(fails(interp.exec, "1"))
+            """, "InterpreterError: interpreter 0: its code has called exit(3) [Interpreter(0)]",
+            "InterpreterNotFoundError: unrecognized interpreter ID 1")
+
     def test_the_end_of_the_program_ends_them_and_says_so(self):
         result = self.run_file(BEGIN + textwrap.dedent("""
             interp, spinning = interpreters.create(), interpreters.create()
