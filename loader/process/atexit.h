@@ -18,7 +18,7 @@ void gorgon_atexit_run(struct gorgon_atexit *exits);
 void gorgon_atexit_discard(struct gorgon_atexit *exits);
 /* Make the C library forget the functions that have been called or discarded. The lock is as above. */
 void gorgon_atexit_forget(struct gorgon_atexit *exits);
-/* gorgon_atexit_run() at the end of a process, with its status and without the lock. */
+/* gorgon_atexit_run() at the end of a process, or of a program, with its status and without the lock. */
 void gorgon_atexit_run_at_end(struct gorgon_atexit *exits, int status);
 
 #endif

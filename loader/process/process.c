@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "atexit.h"
 #include "environment.h"
+#include "files.h"
 #include "fork.h"
 #include "base/lock.h"
 #include "ns/ns.h"
@@ -48,6 +49,20 @@ void gorgon_process_leave(struct gorgon_ns *ns, int status)
 	// Not fflush(NULL): other programs' streams are open in other tables of descriptors.
 	gorgon_streams_flush(gorgon_parts_state(ns->parts, &gorgon_streams_part));
 	_exit(status);
+}
+
+// What is given back at a program's end, its descriptors and its directory above all, is still there for these
+// functions in a process, so they run before it goes. Destructors of objects run when the objects are unloaded.
+void gorgon_process_end(struct gorgon_ns *ns, int status)
+{
+	const struct gorgon_own_files *files = gorgon_parts_state(ns->parts, &gorgon_files_part);
+
+	if (!__atomic_load_n(&files->own, __ATOMIC_RELAXED))
+		return;
+	gorgon_lock();
+	gorgon_thread_run_dtors(ns);
+	gorgon_unlock();
+	gorgon_atexit_run_at_end(gorgon_parts_state(ns->parts, &gorgon_atexit_part), status);
 }
 
 // An interpreter that a KeyboardInterrupt has ended restores SIGINT's default and kills

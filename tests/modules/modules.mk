@@ -352,6 +352,10 @@ $(MOD)/libinit_user.so: $(MOD_SRC)/order.c $(MOD)/dep/libnested_init.so $(MOD)/l
 	$(MOD_ORDER) -DORDER_NAME=init_user -L$(MOD) -linit -lnested_init $(ORIGIN):$$ORIGIN/dep'
 
 # What libraries leave for the end.
+MODULES += $(MOD)/libat_end.so
+$(MOD)/libat_end.so: $(MOD_SRC)/at_end.cc
+	$(MOD_CXX) $<
+
 MODULES += $(MOD)/libends_a.so $(MOD)/libends_b.so
 $(MOD)/libends_a.so: $(MOD_SRC)/ends.cc $(MOD_SRC)/note.h $(MOD)/libbasic.so
 	$(MOD_CXX) $< -DNAME='"a"' $(ORIGIN)' -Wl,--enable-new-dtags

@@ -157,7 +157,9 @@ static void fork_from_python(const struct way *way, int fd)
 // The host forks: all handlers are there to run in the child.
 static void fork_from_host(const struct way *way, int fd)
 {
-	struct gorgon_interp *interp = test_interp_create(NULL);
+	// With descriptors of its own the program would have called them at its end.
+	const struct gorgon_interp_opts opts = {.size = sizeof(opts), .files = GORGON_FILES_SHARED};
+	struct gorgon_interp *interp = test_interp_create(&opts);
 	int status;
 	pid_t pid;
 
@@ -178,7 +180,9 @@ static void exit_of_an_interpreters_child_runs_what_is_its_own(void **state)
 {
 	(void)state;
 	assert_string_equal(notes_of(fork_from_python, NULL),
-			    "-a.failed -a.late -a.global -a.failed -a.late -a.global ");
+			    "-b.late -b.global -a.global " // the program of the other interpreter ends
+			    "-a.failed -a.late -a.global -a.failed -a.late -a.global "
+			    "-a.ended -a.late -a.global "); // the program that has forked
 }
 
 // Children of the host end as without interpreters.

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// What libraries do at the end of a process, with a file that they have opened before: tests/run/test_endings.py.
+
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <unistd.h>
+
+static int fd = -1;
+static const char *name;
+
+static void note(const char *who)
+{
+	int again = open(name, O_WRONLY | O_APPEND);
+
+	dprintf(fd, "%s: the descriptor works, the name %s\n", who, again >= 0 ? "too" : "does not");
+	if (again >= 0)
+		close(again);
+}
+
+struct at_end {
+	~at_end()
+	{
+		if (fd >= 0)
+			note("static object");
+	}
+};
+
+static at_end object;
+
+static void at_exit()
+{
+	note("atexit");
+}
+
+// The file is named relative to the current directory. The stream stays open.
+extern "C" void at_end_begin(const char *file)
+{
+	FILE *stream = std::fopen("stream", "w");
+
+	name = file;
+	fd = open(file, O_WRONLY | O_CREAT | O_APPEND, 0600);
+	std::fputs("written", stream);
+	std::atexit(at_exit);
+}

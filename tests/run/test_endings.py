@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""What libraries do at the end of a process - functions of atexit(), destructors of C++'s static objects, streams that are
+open - works in each mode with the descriptors and the directory that the program had."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import textwrap
+import unittest
+
+from harness import GORGON, MODULES, PYTHON3, SANITIZED, install_package, run
+
+LATE = os.path.join(MODULES, "libat_end.so")
+PROGRAM = f"""
+import ctypes, os
+
+def begin(folder):
+    os.makedirs(folder)
+    os.chdir(folder)
+    ctypes.CDLL({LATE!r}).at_end_begin(b"notes")
+"""
+
+@unittest.skipIf(SANITIZED, "installs what users get")
+class Endings(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.site = tempfile.mkdtemp(prefix="gorgon-site-")
+        cls.addClassCleanup(shutil.rmtree, cls.site)
+        install_package(cls.site)
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(subprocess.run, ["rm", "-rf", self.folder], check=True)
+
+    def left(self, code, *command, count=1):
+        """What programs have written that call begin(folder + "/0") and so on."""
+        path = os.path.join(self.folder, "program.py")
+        with open(path, "w") as file:
+            file.write(f"{PROGRAM}\nfolder = {self.folder!r}\n{textwrap.dedent(code)}")
+        result = run(*command, path, cwd=self.folder, env={"PYTHONPATH": self.site})
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
+        found = []
+        for number in range(count):
+            with open(f"{self.folder}/{number}/notes") as notes, open(f"{self.folder}/{number}/stream") as stream:
+                found.append(notes.read() + stream.read())
+        shutil.rmtree(f"{self.folder}/0")
+        return found
+
+    def test_each_mode_ends_as_a_process_does(self):
+        process = self.left('begin(f"{folder}/0")', PYTHON3)
+        self.assertEqual(process[0].splitlines()[:2], ["atexit: the descriptor works, the name too",
+                                                       "static object: the descriptor works, the name too"])
+        executor = """
+            from gorgon import InterpreterPoolExecutor as Pool
+
+            if __name__ == "__main__":
+                with Pool(1{options}) as pool:
+                    pool.submit(begin, f"{{folder}}/0").result()
+                    {then}
+            """
+        own = 'import gorgon; begin(f"{folder}/{gorgon.interpreter}")'
+        modes = [
+            (2, own, GORGON, "run", "-n", "2"),
+            (1, own + "; import sys; sys.exit(0)", GORGON, "run"),
+            (1, executor.format(options="", then=""), PYTHON3),
+            (1, executor.format(options=", max_tasks_per_child=1", then="pool.submit(int).result()"), PYTHON3),
+            (1, own + "; import os\nif not os.fork(): os._exit(0)\nos.wait()", GORGON, "run"),
+        ]
+        for count, code, *command in modes:
+            with self.subTest(code=code, command=command):
+                self.assertEqual(self.left(code, *command, count=count), process * count)
+        for isolation in "copy", "dlmopen":  # docs/isolation.md: objects are closed when the program's descriptors are
+            with self.subTest(isolation=isolation):
+                self.assertNotIn("works", self.left(own, GORGON, "run", "--isolate", isolation)[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
