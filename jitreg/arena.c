@@ -57,12 +57,13 @@ static void *map_reserved(void *at, size_t size)
 }
 
 /*
- * Make room for as many runs as there can be with one more block: each block may become a run of its
- * own. Freeing from the middle of a run makes two runs of it and must not fail.
+ * Make room for as many runs as there can be with one more block: each block may become a run of
+ * its own. Freeing from the middle of a run makes two runs of it and must not fail.
  */
 static int reserve_runs(struct region *region)
 {
-	struct run *grown = jitreg_grow(region->runs, region->block_count, &region->run_capacity, sizeof(*grown));
+	struct run *grown = jitreg_grow(region->runs, region->block_count, &region->run_capacity,
+					sizeof(*grown));
 
 	if (!grown)
 		return -ENOMEM;
@@ -161,7 +162,8 @@ static void give_back(char *block, size_t size)
 	}
 	if (!--region->block_count)
 		destroy_region(region);
-	else if (!map_reserved(block, size)) // fails at the limit of mappings: a gap makes two mappings of one
+	// fails at the limit of mappings: a gap makes two mappings of one
+	else if (!map_reserved(block, size))
 		madvise(block, size, MADV_DONTNEED);
 }
 

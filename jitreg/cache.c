@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
  * Files that debuggers read, made once and kept: in gorgon/ below $XDG_CACHE_HOME or ~/.cache,
- * where cores of this process still find them. The folder must be the user's, and nobody else may be able
- * to write to it or to replace it, since debuggers trust it. A file is found by its key, which it has in a section;
- * its name is the checksum of the key. When there are more than 256 files or more than 512 MiB, the oldest files
- * are removed, except files in use: whoever uses a file holds a shared lock (flock) on it.
+ * where cores of this process still find them. The folder must be the user's, and nobody else may
+ * be able to write to it or to replace it, since debuggers trust it. A file is found by its key,
+ * which it has in a section; its name is the checksum of the key. When there are more than 256
+ * files or more than 512 MiB, the oldest files are removed, except files in use: whoever uses a
+ * file holds a shared lock (flock) on it.
  *
- * Such a lock belongs to the open file and not to a descriptor, and a mapping keeps the file open. So a page of
- * the file is mapped, without access, and no descriptor is kept: another thread could close it (a daemon does so
- * when it starts), and a thread may have a table of descriptors of its own. While a descriptor is open, its file is
- * compared before and after each use with the file that was opened.
+ * Such a lock belongs to the open file and not to a descriptor, and a mapping keeps the file open.
+ * So a page of the file is mapped, without access, and no descriptor is kept: another thread could
+ * close it (a daemon does so when it starts), and a thread may have a table of descriptors of its
+ * own. While a descriptor is open, its file is compared before and after each use with the file
+ * that was opened.
  */
 #define _GNU_SOURCE 1
 #include "cache.h"
@@ -84,7 +86,8 @@ static void close_file(struct open_file *file)
 	file->fd = -1;
 }
 
-/* Keep the open file, and its lock, without a descriptor. NULL: another thread has closed the descriptor. */
+/* Keep the open file, and its lock, without a descriptor. NULL: another thread has closed the
+ * descriptor. */
 static void *hold_file(const struct open_file *file)
 {
 	void *page = mmap(NULL, 1, PROT_NONE, MAP_PRIVATE, file->fd, 0);
@@ -104,8 +107,9 @@ static void release_file(void *page)
 }
 
 /*
- * Whoever may rename files of the parent may put another folder in the place of the cache at any moment. The user's own
- * group may do so: where groups can write to homes, each user has a group of his own.
+ * Whoever may rename files of the parent may put another folder in the place of the cache at any
+ * moment. The user's own group may do so: where groups can write to homes, each user has a group of
+ * his own.
  */
 static bool is_safe_parent(const char *path)
 {
@@ -150,8 +154,9 @@ static int open_folder(char **path, struct open_file *ret)
 }
 
 /*
- * Its age counts from its last use. That is the time of its last access: when its time of modification is another than before,
- * gdb reads the file again at each `attach` or `run`, and gdb 13 then loses what it knows of the copies.
+ * Its age counts from its last use. That is the time of its last access: when its time of
+ * modification is another than before, gdb reads the file again at each `attach` or `run`, and gdb
+ * 13 then loses what it knows of the copies.
  */
 static void note_use(const struct open_file *file)
 {
@@ -161,7 +166,8 @@ static void note_use(const struct open_file *file)
 }
 
 /*
- * Hold the file at @path, if it still is the file with this identity and size. NULL: it is another file, or gone.
+ * Hold the file at @path, if it still is the file with this identity and size. NULL: it is another
+ * file, or gone.
  */
 static void *hold_path(const char *path, dev_t dev, ino_t ino, off_t size)
 {
@@ -210,20 +216,24 @@ static bool has_key(const struct search *c, const char *path)
 	GElf_Shdr shdr;
 
 	return !jitreg_object_open(path, c->open.fd, &object) &&
-	       jitreg_object_find_section(object, JITREG_CACHE_KEY, &shdr) && shdr.sh_size == c->key_size &&
+	       jitreg_object_find_section(object, JITREG_CACHE_KEY, &shdr) &&
+	       shdr.sh_size == c->key_size &&
 	       jitreg_range_ok(shdr.sh_offset, shdr.sh_size, c->size) &&
 	       !memcmp(c->bytes + shdr.sh_offset, c->key, c->key_size);
 }
 
-/* Open, lock and read what has this name. All of it is read: a debugger would believe a damaged file. */
+/* Open, lock and read what has this name. All of it is read: a debugger would believe a damaged
+ * file. */
 static enum found read_file(struct search *c, const char *path)
 {
 	enum found found;
 
 	if (!note_file(&c->open, open(path, OPEN_FLAGS)))
-		return errno == ENOENT ? FOUND_NOTHING : errno == EACCES ? FOUND_DAMAGED : FOUND_OTHER;
-	if (!S_ISREG(c->open.st.st_mode) || flock(c->open.fd, LOCK_SH | LOCK_NB) || !(c->hold = hold_file(&c->open)) ||
-	    fstat(c->open.fd, &c->open.st))
+		return errno == ENOENT   ? FOUND_NOTHING
+		       : errno == EACCES ? FOUND_DAMAGED
+					 : FOUND_OTHER;
+	if (!S_ISREG(c->open.st.st_mode) || flock(c->open.fd, LOCK_SH | LOCK_NB) ||
+	    !(c->hold = hold_file(&c->open)) || fstat(c->open.fd, &c->open.st))
 		return FOUND_OTHER;
 	if (!c->open.st.st_nlink) // somebody removed it before we had the lock
 		return FOUND_NOTHING;
@@ -260,7 +270,8 @@ static int write_all(const struct open_file *file, const uint8_t *bytes, size_t 
 	while (!r && size) {
 		ssize_t n;
 
-		if (!is_ours(file)) // another thread has closed it, and opened another file under its number
+		// another thread has closed it, and opened another file under its number
+		if (!is_ours(file))
 			return -EBADF;
 		n = write(file->fd, bytes, size);
 		if (n < 0 && errno == EINTR)
@@ -274,8 +285,9 @@ static int write_all(const struct open_file *file, const uint8_t *bytes, size_t 
 }
 
 /*
- * Under a temporary name first, so that nobody ever reads half a file. -EEXIST: another
- * process has written the same file in the meantime; its file may be in use and stays. A damaged file is replaced.
+ * Under a temporary name first, so that nobody ever reads half a file. -EEXIST: another process has
+ * written the same file in the meantime; its file may be in use and stays. A damaged file is
+ * replaced.
  */
 static int write_file(struct search *c, const char *folder_path, const char *path, bool replace)
 {
@@ -291,8 +303,10 @@ static int write_file(struct search *c, const char *folder_path, const char *pat
 		r = write_all(&c->open, c->bytes, c->size);
 	if (!r && (replace ? rename(temporary, path) : link(temporary, path)))
 		r = -errno;
-	// Opened again by its final name: a mapping, and so each core, has the name by which its file was opened.
-	if (!r && !(c->hold = hold_path(path, c->open.st.st_dev, c->open.st.st_ino, (off_t)c->size)))
+	// Opened again by its final name: a mapping, and so each core, has the name by which its
+	// file was opened.
+	if (!r &&
+	    !(c->hold = hold_path(path, c->open.st.st_dev, c->open.st.st_ino, (off_t)c->size)))
 		r = -EBADF;
 	if (fd >= 0)
 		unlink(temporary);
@@ -313,7 +327,8 @@ static bool is_kept_here(const char *name)
 	size_t size = strlen(name);
 
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++)
-		if (size > strlen(suffixes[i]) && !strcmp(name + size - strlen(suffixes[i]), suffixes[i]))
+		if (size > strlen(suffixes[i]) &&
+		    !strcmp(name + size - strlen(suffixes[i]), suffixes[i]))
 			return true;
 	return false;
 }
@@ -325,8 +340,9 @@ static bool remove_unused(int folder, const char *name)
 	struct stat st;
 	bool unused = note_file(&file, openat(folder, name, OPEN_FLAGS)) &&
 		      !flock(file.fd, LOCK_EX | LOCK_NB) && is_ours(&file) &&
-		      !fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) && st.st_dev == file.st.st_dev &&
-		      st.st_ino == file.st.st_ino && !unlinkat(folder, name, 0);
+		      !fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) &&
+		      st.st_dev == file.st.st_dev && st.st_ino == file.st.st_ino &&
+		      !unlinkat(folder, name, 0);
 
 	close_file(&file);
 	return unused;
@@ -342,7 +358,8 @@ static int by_age(const void *a, const void *b)
 	return x->tv_nsec < y->tv_nsec ? -1 : x->tv_nsec > y->tv_nsec;
 }
 
-/* Make room for one more file. If the folder cannot be read, the next file that is made tries again. */
+/* Make room for one more file. If the folder cannot be read, the next file that is made tries
+ * again. */
 static void remove_oldest(int folder)
 {
 	int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -362,7 +379,8 @@ static void remove_oldest(int folder)
 		return;
 	}
 	while (count < 2 * FILES_MAX && (entry = readdir(dir))) {
-		if (!is_kept_here(entry->d_name) || fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW))
+		if (!is_kept_here(entry->d_name) ||
+		    fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW))
 			continue;
 		files[count].when = st.st_atim;
 		files[count].size = (uint64_t)st.st_size;
@@ -371,7 +389,8 @@ static void remove_oldest(int folder)
 	}
 	closedir(dir);
 	qsort(files, count, sizeof(*files), by_age);
-	for (size_t i = 0, left = count; i < count && (left >= FILES_MAX || bytes > BYTES_MAX); i++) {
+	for (size_t i = 0, left = count; i < count && (left >= FILES_MAX || bytes > BYTES_MAX);
+	     i++) {
 		if (!remove_unused(folder, files[i].name))
 			continue;
 		left--;
@@ -394,8 +413,10 @@ static int add_checksum(struct search *c)
 	return 0;
 }
 
-/* Make the file: no file has that name, though another process may be about to write it, or a damaged one has it. */
-static int make_file(struct search *c, int folder, const char *folder_path, const char *path, bool replace)
+/* Make the file: no file has that name, though another process may be about to write it, or a
+ * damaged one has it. */
+static int make_file(struct search *c, int folder, const char *folder_path, const char *path,
+		     bool replace)
 {
 	int r = c->build(c->ctx, &c->bytes, &c->size);
 
@@ -412,7 +433,8 @@ static int make_file(struct search *c, int folder, const char *folder_path, cons
 }
 
 /* malloc()ed name of the file number @number with this key; NULL: no memory. */
-static char *format_path(const struct search *c, const char *folder_path, uint32_t checksum, unsigned number)
+static char *format_path(const struct search *c, const char *folder_path, uint32_t checksum,
+			 unsigned number)
 {
 	char *path;
 	int r;
@@ -420,7 +442,8 @@ static char *format_path(const struct search *c, const char *folder_path, uint32
 	if (c->name)
 		r = asprintf(&path, "%s/%s%s", folder_path, c->name, c->suffix);
 	else
-		r = asprintf(&path, "%s/%08" PRIx32 "-%u%s", folder_path, checksum, number, c->suffix);
+		r = asprintf(&path, "%s/%08" PRIx32 "-%u%s", folder_path, checksum, number,
+			     c->suffix);
 	return r < 0 ? NULL : path;
 }
 
@@ -477,8 +500,10 @@ int jitreg_cache_find(const char *key, size_t key_size, const char *name, const 
 		return r;
 	r = find_in(&c, folder.fd, folder_path, &path);
 	if (!r) {
-		*ret = (struct jitreg_cached){{path, c.open.st.st_dev, c.open.st.st_ino, (off_t)c.size, c.hold},
-					      c.bytes, c.size};
+		*ret = (struct jitreg_cached){
+			{path, c.open.st.st_dev, c.open.st.st_ino, (off_t)c.size, c.hold},
+			c.bytes,
+			c.size};
 		c.bytes = NULL;
 		c.hold = NULL;
 	}
@@ -513,7 +538,8 @@ bool jitreg_companion_hold(struct jitreg_companion *companion)
 {
 	if (!companion->path)
 		return true;
-	companion->hold = hold_path(companion->path, companion->dev, companion->ino, companion->size);
+	companion->hold =
+		hold_path(companion->path, companion->dev, companion->ino, companion->size);
 	return companion->hold;
 }
 

@@ -12,8 +12,8 @@
 #define JITREG_CACHE_DEBUG ".debug"
 #define JITREG_CACHE_LINES ".lines"
 
-/** The checksum (CRC-32) of each file, whatever is in it: a file ends with the checksum of what is before. So a file that is found
- * need not be read to refer GDB to it. */
+/** The checksum (CRC-32) of each file, whatever is in it: a file ends with the checksum of what is
+ * before. So a file that is found need not be read to refer GDB to it. */
 #define JITREG_CACHE_CRC 0x2144df1cu
 
 struct jitreg_cached {
@@ -29,10 +29,11 @@ typedef int jitreg_cache_build_fn(void *ctx, uint8_t **bytes, size_t *size);
  * Find or make a file.
  *
  * @param      key    Everything that the contents depend on.
- * @param      name   The name of the file, without the suffix, if readers look for it by name. NULL: the checksum
- *                    of the key.
+ * @param      name   The name of the file, without the suffix, if readers look for it by name.
+ *                    NULL: the checksum of the key.
  * @param      read   Whether the contents are wanted.
- * @param[out] ret    To be released after success only. As long as it is held nobody removes the file.
+ * @param[out] ret    To be released after success only. As long as it is held nobody removes the
+ *                    file.
  *
  * @retval -ENOTDIR  there is no folder for it that is the user's alone
  * @retval -EEXIST   another file has the name

@@ -9,16 +9,17 @@
  *     .debug_info ...       functions and lines of all objects
  *     .gorgon.key           which objects, at which distances
  *
- * GDB opens a debug file once, however many object files refer to it, and keeps its names
- * and unwind data once. There are only functions in it: with variables GDB would take a variable of any
- * copy from the first copy. (Unwind data is in .debug_frame because GDB ignores .eh_frame in a debug
- * file.)
+ * GDB opens a debug file once, however many object files refer to it, and keeps its names and
+ * unwind data once. There are only functions in it: with variables GDB would take a variable of any
+ * copy from the first copy. (Unwind data is in .debug_frame because GDB ignores .eh_frame in a
+ * debug file.)
  *
- * The lines are what lines.c makes of each library, so that breakpoints by file and line, static functions and
- * steps work in any number of copies without a script. Where a script adds the whole DWARF to a copy, the lines
- * would be in the way, since GDB prefers the debug information that it has read first. Therefore there is a second
- * companion without lines. GDB finds that file by build-id, which it tries before the link by name, once a script
- * has told GDB where to look. The build-id is JITREG_COMPANION_ID, followed by the number that is the file's name.
+ * The lines are what lines.c makes of each library, so that breakpoints by file and line, static
+ * functions and steps work in any number of copies without a script. Where a script adds the whole
+ * DWARF to a copy, the lines would be in the way, since GDB prefers the debug information that it
+ * has read first. Therefore there is a second companion without lines. GDB finds that file by
+ * build-id, which it tries before the link by name, once a script has told GDB where to look. The
+ * build-id is JITREG_COMPANION_ID, followed by the number that is the file's name.
  *
  * The files are made once and stay (cache.c).
  */
@@ -56,8 +57,9 @@ static bool is_function(unsigned type)
 }
 
 /*
- * Whether a name is that of code which the compiler has moved away from a C++ function: _Z1fi.cold. GDB takes f for its name,
- * so that "break f" would stop there, too. Where there are lines, this code has a name in them.
+ * Whether a name is that of code which the compiler has moved away from a C++ function: _Z1fi.cold.
+ * GDB takes f for its name, so that "break f" would stop there, too. Where there are lines, this
+ * code has a name in them.
  */
 static bool is_moved_part(const char *text, size_t text_size)
 {
@@ -71,9 +73,9 @@ static int add_name(void *ctx, const struct jitreg_name *name)
 
 	if (!is_function(type) || (c->has_lines && is_moved_part(name->text, name->text_size)))
 		return 0;
-	return jitreg_members_add_name(&c->symtab, c->texts, c->member_count, name->text, name->text_size,
-				       name->vaddr + c->current->delta, false, name->size,
-				       ELF64_ST_INFO(STB_GLOBAL, type));
+	return jitreg_members_add_name(&c->symtab, c->texts, c->member_count, name->text,
+				       name->text_size, name->vaddr + c->current->delta, false,
+				       name->size, ELF64_ST_INFO(STB_GLOBAL, type));
 }
 
 /* Find out whether a member has lines. A companion with lines gets them. */
@@ -111,7 +113,8 @@ static int add_frames(struct companion *c)
 	if (r)
 		return r;
 	shdr.sh_size = c->frames.size;
-	// Small, since GDB computes the checksum of the whole file when it attaches; inflated when GDB unwinds.
+	// Small, since GDB computes the checksum of the whole file when it attaches; inflated when
+	// GDB unwinds.
 	return jitreg_writer_add_compressed(&c->file, ".debug_frame", &shdr, c->frames.data, 1);
 }
 
@@ -119,13 +122,16 @@ static int add_key(struct companion *c)
 {
 	GElf_Shdr shdr = {.sh_type = SHT_PROGBITS, .sh_addralign = 1, .sh_size = c->key_size};
 
-	return jitreg_writer_add(&c->file, JITREG_CACHE_KEY, &shdr, c->key, ELF_T_BYTE) ? 0 : -ENOMEM;
+	return jitreg_writer_add(&c->file, JITREG_CACHE_KEY, &shdr, c->key, ELF_T_BYTE) ? 0
+											: -ENOMEM;
 }
 
 static int add_lines(struct companion *c)
 {
 	// Small, since GDB computes the checksum of the whole file.
-	return c->lines.sections[JITREG_LINES_INFO].size ? jitreg_lines_write(&c->file, &c->lines, 1) : 0;
+	return c->lines.sections[JITREG_LINES_INFO].size
+		       ? jitreg_lines_write(&c->file, &c->lines, 1)
+		       : 0;
 }
 
 static int companion_build(void *ctx, uint8_t **bytes, size_t *size)
@@ -136,8 +142,8 @@ static int companion_build(void *ctx, uint8_t **bytes, size_t *size)
 	int r;
 
 	if ((r = jitreg_writer_begin(&c->file, ET_DYN, like)) ||
-	    (r = jitreg_members_add_ranges(&c->file, c->texts, c->member_count, 0)) || (r = add_names(c)) ||
-	    (r = add_frames(c)) || (r = add_lines(c)) || (r = add_key(c)))
+	    (r = jitreg_members_add_ranges(&c->file, c->texts, c->member_count, 0)) ||
+	    (r = add_names(c)) || (r = add_frames(c)) || (r = add_lines(c)) || (r = add_key(c)))
 		return r;
 	r = c->id ? jitreg_writer_add_build_id(&c->file, c->id, JITREG_COMPANION_ID_SIZE) : 0;
 	return r ? r : jitreg_writer_finish(&c->file, NULL, &private_size, bytes, size);
@@ -165,8 +171,8 @@ static int make_key(struct companion *c)
 	return fclose(out) ? -ENOMEM : 0;
 }
 
-/* Make the build-id by which GDB finds the file without lines: two hashes of the key. If two keys have the same
- * hashes, the second key gets no such file. */
+/* Make the build-id by which GDB finds the file without lines: two hashes of the key. If two keys
+ * have the same hashes, the second key gets no such file. */
 static void make_id(const struct companion *c, uint8_t id[JITREG_COMPANION_ID_SIZE])
 {
 	uint64_t hash[2] = {UINT64_C(0xcbf29ce484222325), UINT64_C(0x9e3779b97f4a7c15)};
@@ -178,7 +184,8 @@ static void make_id(const struct companion *c, uint8_t id[JITREG_COMPANION_ID_SI
 	memcpy(id + 1, hash, sizeof(hash));
 }
 
-static int find_file(struct companion *c, struct jitreg_cached *ret, uint8_t id[JITREG_COMPANION_ID_SIZE])
+static int find_file(struct companion *c, struct jitreg_cached *ret,
+		     uint8_t id[JITREG_COMPANION_ID_SIZE])
 {
 	char name[2 * JITREG_COMPANION_ID_SIZE];
 	int r = make_key(c);
@@ -216,8 +223,9 @@ static int find_companion(const struct jitreg_member *members, size_t count, boo
 	return r;
 }
 
-int jitreg_companion_find(const struct jitreg_member *members, size_t count, struct jitreg_companion *ret,
-			  uint32_t *crc, struct jitreg_companion *bare, uint8_t id[JITREG_COMPANION_ID_SIZE])
+int jitreg_companion_find(const struct jitreg_member *members, size_t count,
+			  struct jitreg_companion *ret, uint32_t *crc,
+			  struct jitreg_companion *bare, uint8_t id[JITREG_COMPANION_ID_SIZE])
 {
 	struct jitreg_cached file;
 	int r = find_companion(members, count, true, &file, NULL);
@@ -229,8 +237,8 @@ int jitreg_companion_find(const struct jitreg_member *members, size_t count, str
 	has_lines = jitreg_file_section(file.bytes, jitreg_lines_section_name(JITREG_LINES_INFO));
 	*crc = JITREG_CACHE_CRC;
 	jitreg_cached_take(&file, ret);
-	// The companion is good without this file, too; but then a script gets the lines, and GDB prefers them to the
-	// DWARF that the script adds.
+	// The companion is good without this file, too; but then a script gets the lines, and GDB
+	// prefers them to the DWARF that the script adds.
 	if (has_lines && !find_companion(members, count, false, &file, id))
 		jitreg_cached_take(&file, bare);
 	return 0;

@@ -6,7 +6,8 @@
 #include "cache.h"
 #include "pack.h"
 
-/** The first byte of the build-id of a companion; the others are the name of its file in the cache. */
+/** The first byte of the build-id of a companion; the others are the name of its file in the cache.
+ */
 #define JITREG_COMPANION_ID      0x67
 #define JITREG_COMPANION_ID_SIZE 17
 
@@ -19,7 +20,8 @@
  *
  * @retval -errno  as for jitreg_cache_find()
  */
-int jitreg_companion_find(const struct jitreg_member *members, size_t count, struct jitreg_companion *ret,
-			  uint32_t *crc, struct jitreg_companion *bare, uint8_t id[JITREG_COMPANION_ID_SIZE]);
+int jitreg_companion_find(const struct jitreg_member *members, size_t count,
+			  struct jitreg_companion *ret, uint32_t *crc,
+			  struct jitreg_companion *bare, uint8_t id[JITREG_COMPANION_ID_SIZE]);
 
 #endif

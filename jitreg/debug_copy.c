@@ -2,15 +2,18 @@
 /*
  * This file makes copies of debug files in which the names of the GDB JIT interface are missing.
  *
- * A library may define `__jit_debug_register_code` and `__jit_debug_descriptor` itself: libpython does from CPython 3.15.2
- * on. If GDB was referred to the debug file of such a library, it would look for both at the wrong addresses
- * (file/debuginfo.c). GDB takes the two names from `.symtab` only. So Gorgon refers GDB to a copy of the file, in which
- * the two symbols have no name. The process that needs the copy first makes it; later processes find it in the cache (cache.c). It has:
+ * A library may define `__jit_debug_register_code` and `__jit_debug_descriptor` itself: libpython
+ * does from CPython 3.15.2 on. If GDB was referred to the debug file of such a library, it would
+ * look for both at the wrong addresses (file/debuginfo.c). GDB takes the two names from `.symtab`
+ * only. So Gorgon refers GDB to a copy of the file, in which the two symbols have no name. The
+ * process that needs the copy first makes it; later processes find it in the cache (cache.c). It
+ * has:
  *
  *     .symtab          as in the file, but for the two names
  *     .gorgon.key      which state of which file this is a copy of
  *     other sections   as in the file: with the same numbers, which other sections refer to, and compressed if they are
- *                      compressed in the file. Sections with the contents of a program or library have no contents here.
+ *                      compressed in the file. Sections with the contents of a program or library
+ *                      have no contents here.
  *     segments         PT_LOAD as in the file, without contents: libdw compares their addresses with those of the library
  *
  * GDB reads the copy in place of the file.
@@ -39,7 +42,8 @@ struct copy {
 	size_t key_size;
 };
 
-/* Copy the table of symbols to c->symbols, and remove the names of the two symbols of the interface there. */
+/* Copy the table of symbols to c->symbols, and remove the names of the two symbols of the interface
+ * there. */
 static int copy_symbols(struct copy *c, const GElf_Shdr *shdr, const Elf_Data *data)
 {
 	size_t count = data->d_size / sizeof(*c->symbols);
@@ -59,17 +63,19 @@ static int copy_symbols(struct copy *c, const GElf_Shdr *shdr, const Elf_Data *d
 	return 0;
 }
 
-/* A file with its own debug information has the contents of the program, too, which debuggers do not need here. Notes
- * have the build-id. */
+/* A file with its own debug information has the contents of the program, too, which debuggers do
+ * not need here. Notes have the build-id. */
 static bool has_contents(const GElf_Shdr *shdr)
 {
-	return shdr->sh_type != SHT_NOBITS && shdr->sh_size && (!(shdr->sh_flags & SHF_ALLOC) || shdr->sh_type == SHT_NOTE);
+	return shdr->sh_type != SHT_NOBITS && shdr->sh_size &&
+	       (!(shdr->sh_flags & SHF_ALLOC) || shdr->sh_type == SHT_NOTE);
 }
 
 /* The name is looked for from the folder of the file on, which is not that of the copy. */
 static bool is_relative_link(const char *name, const Elf_Data *data)
 {
-	return !strcmp(name, ".gnu_debugaltlink") && (!data->d_size || *(const char *)data->d_buf != '/');
+	return !strcmp(name, ".gnu_debugaltlink") &&
+	       (!data->d_size || *(const char *)data->d_buf != '/');
 }
 
 static int copy_section(struct copy *c, Elf_Scn *scn)
@@ -80,7 +86,8 @@ static int copy_section(struct copy *c, Elf_Scn *scn)
 	GElf_Shdr shdr;
 	int r;
 
-	if (!gelf_getshdr(scn, &shdr) || !(name = elf_strptr(c->from->elf, c->from->shstrndx, shdr.sh_name)) ||
+	if (!gelf_getshdr(scn, &shdr) ||
+	    !(name = elf_strptr(c->from->elf, c->from->shstrndx, shdr.sh_name)) ||
 	    shdr.sh_addralign & (shdr.sh_addralign - 1))
 		return -ENOEXEC;
 	shdr.sh_addralign = shdr.sh_addralign ?: 1;
@@ -88,7 +95,8 @@ static int copy_section(struct copy *c, Elf_Scn *scn)
 		data = elf_rawdata(scn, NULL);
 		if (!data || data->d_size != shdr.sh_size || shdr.sh_addralign > JITREG_MAX_ALIGN ||
 		    (c->copied += shdr.sh_size) > (uint64_t)c->from->st.st_size)
-			return -ENOEXEC; // sections that overlap, for instance, would make a copy of any size
+			// sections that overlap, for instance, would make a copy of any size
+			return -ENOEXEC;
 		if (is_relative_link(name, data))
 			return -EOPNOTSUPP;
 		bytes = data->d_buf;
@@ -155,8 +163,8 @@ static int make_key(struct copy *c)
 
 	if (!out)
 		return -ENOMEM;
-	fprintf(out, "copy 3\n%jd %jd.%09ld %s\n", (intmax_t)st->st_size, (intmax_t)st->st_mtim.tv_sec,
-		st->st_mtim.tv_nsec, c->from->path);
+	fprintf(out, "copy 3\n%jd %jd.%09ld %s\n", (intmax_t)st->st_size,
+		(intmax_t)st->st_mtim.tv_sec, st->st_mtim.tv_nsec, c->from->path);
 	return fclose(out) ? -ENOMEM : 0;
 }
 
@@ -166,7 +174,8 @@ static int find_file(struct copy *c, struct jitreg_companion *ret, uint32_t *crc
 	int r = make_key(c);
 
 	if (!r)
-		r = jitreg_cache_find(c->key, c->key_size, NULL, JITREG_CACHE_DEBUG, copy_build, c, false, &file);
+		r = jitreg_cache_find(c->key, c->key_size, NULL, JITREG_CACHE_DEBUG, copy_build, c,
+				      false, &file);
 	if (r)
 		return r;
 	*crc = JITREG_CACHE_CRC;
@@ -174,7 +183,8 @@ static int find_file(struct copy *c, struct jitreg_companion *ret, uint32_t *crc
 	return 0;
 }
 
-int jitreg_debug_copy_find(const struct jitreg_object *from, struct jitreg_companion *ret, uint32_t *crc)
+int jitreg_debug_copy_find(const struct jitreg_object *from, struct jitreg_companion *ret,
+			   uint32_t *crc)
 {
 	struct copy c = {.from = from};
 	int r = from->st.st_size > SIZE_MAX_COPIED ? -EFBIG : find_file(&c, ret, crc);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Who traces this process: /proc/self/status has the tracer's number, and /proc/NUMBER/comm its name. LLDB traces
- * through lldb-server, also the LLDB of an editor.
+ * Who traces this process: /proc/self/status has the tracer's number, and /proc/NUMBER/comm its
+ * name. LLDB traces through lldb-server, also the LLDB of an editor.
  *
- * The kernel takes 8 us to write the status. So it is read only when a debugger listens, which is when it has a breakpoint
- * on __jit_debug_register_code (descriptor.c); strace, say, has none. The answer holds for this moment only: debuggers
- * come and go.
+ * The kernel takes 8 us to write the status. So it is read only when a debugger listens, which is
+ * when it has a breakpoint on __jit_debug_register_code (descriptor.c); strace, say, has none. The
+ * answer holds for this moment only: debuggers come and go.
  */
 #define _GNU_SOURCE 1
 #include "debugger.h"
@@ -38,8 +38,9 @@ static enum jitreg_debugger find_by_number(long number)
 	char path[48], name[32];
 
 	snprintf(path, sizeof(path), "/proc/%ld/comm", number);
-	return read_text(path, name, sizeof(name)) && !strncmp(name, "lldb", 4) ? JITREG_DEBUGGER_LLDB :
-									      JITREG_DEBUGGER_OTHER;
+	return read_text(path, name, sizeof(name)) && !strncmp(name, "lldb", 4)
+		       ? JITREG_DEBUGGER_LLDB
+		       : JITREG_DEBUGGER_OTHER;
 }
 
 enum jitreg_debugger jitreg_debugger_find(void)

@@ -6,7 +6,8 @@
 enum jitreg_debugger {
 	JITREG_DEBUGGER_NONE,
 	JITREG_DEBUGGER_LLDB,
-	JITREG_DEBUGGER_OTHER, /**< Another debugger, or it cannot be told whether there is a debugger. */
+	/** Another debugger, or it cannot be told whether there is a debugger. */
+	JITREG_DEBUGGER_OTHER,
 };
 
 enum jitreg_debugger jitreg_debugger_find(void);

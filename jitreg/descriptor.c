@@ -147,7 +147,8 @@ void jitreg_after_fork(void)
 }
 
 static bool fork_by_caller; /* atomic */
-static __thread bool held_for_fork __attribute__((tls_model("initial-exec"))); /* by the handlers below */
+/* by the handlers below */
+static __thread bool held_for_fork __attribute__((tls_model("initial-exec")));
 
 void jitreg_fork_by_caller(void)
 {

@@ -111,7 +111,8 @@ void jitreg_unlock(void);
 /** Take the lock unless a thread holds it: true when it was taken. */
 bool jitreg_trylock(void);
 
-/** Whether a debugger has its breakpoint on __jit_debug_register_code now; true where that cannot be told. */
+/** Whether a debugger has its breakpoint on __jit_debug_register_code now; true where that cannot
+ * be told. */
 bool jitreg_descriptor_is_watched(void);
 
 /** Append a filled-in entry to the list and tell an attached debugger. The lock is held. */

@@ -74,7 +74,8 @@ static bool is_good_section(const struct file *file, const Elf64_Shdr *shdr, uin
 					       is_strings(file, shdr->sh_link, &size));
 }
 
-/* Check the file, and find the range of its sections' addresses; 0 and 0 when no section has any. */
+/* Check the file, and find the range of its sections' addresses; 0 and 0 when no section has any.
+ */
 static bool read_sections(const struct file *file, uint64_t *start, uint64_t *end)
 {
 	uint64_t names_size;

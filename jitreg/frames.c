@@ -5,20 +5,20 @@
  *     CIE   length, id, version, augmentation, alignment factors, return address, rules
  *     FDE   length, CIE, first address, size of the range, rules
  *
- * The rules are copied, and addresses are rewritten. Personality routines and tables of
- * handlers are for exceptions and left out, and so is aarch64's 'G' (the stack has tags). Three letters
- * of the augmentation remain: 'S' (a signal frame) and aarch64's 'B' (return addresses are signed with
- * the second key), which debuggers understand in a .debug_frame, too; and 'R' (the form of addresses)
- * in an .eh_frame. On aarch64 rules say which return addresses are signed: DW_CFA_AARCH64_negate_ra_state
- * has the number of DW_CFA_GNU_window_save.
+ * The rules are copied, and addresses are rewritten. Personality routines and tables of handlers
+ * are for exceptions and left out, and so is aarch64's 'G' (the stack has tags). Three letters of
+ * the augmentation remain: 'S' (a signal frame) and aarch64's 'B' (return addresses are signed with
+ * the second key), which debuggers understand in a .debug_frame, too; and 'R' (the form of
+ * addresses) in an .eh_frame. On aarch64 rules say which return addresses are signed:
+ * DW_CFA_AARCH64_negate_ra_state has the number of DW_CFA_GNU_window_save.
  *
  * DW_CFA_set_loc in the rules would have an address in the form of the augmentation. No
  * compiler writes it (compilers advance from the first address), and data with it is refused.
  * So are entries with lengths of 64 bits: no compiler writes them, and readers do not agree
  * what they mean.
  *
- * Specifications: DWARF 5 section 6.4; Linux Standard Base, "Exception Frames"; DWARF for the Arm 64-bit Architecture,
- * "Call frame instructions" and "Augmentation".
+ * Specifications: DWARF 5 section 6.4; Linux Standard Base, "Exception Frames"; DWARF for the Arm
+ * 64-bit Architecture, "Call frame instructions" and "Augmentation".
  */
 #include "frames.h"
 
@@ -140,8 +140,8 @@ static void frames_put(struct head *head, uint64_t value, size_t size)
 }
 
 /* Append length, contents and padding; *off becomes the offset of the length. */
-static int append_entry(const struct move *m, const struct head *head, const struct jitreg_cursor *rules,
-			uint32_t *off)
+static int append_entry(const struct move *m, const struct head *head,
+			const struct jitreg_cursor *rules, uint32_t *off)
 {
 	static const uint8_t padding[8];
 	size_t align = m->form == JITREG_FRAMES_EH ? 4 : 8;
@@ -230,7 +230,8 @@ static int move_fde(struct move *m, size_t cie_off, struct jitreg_cursor c)
 
 	if (!cie)
 		return -ENOEXEC;
-	start = jitreg_eh_frame_address(&c, cie->parts.encoding, m->from->vaddr - (uintptr_t)m->from->data) +
+	start = jitreg_eh_frame_address(&c, cie->parts.encoding,
+					m->from->vaddr - (uintptr_t)m->from->data) +
 		m->from->delta;
 	size = jitreg_cursor_number(&c, (unsigned)jitreg_eh_frame_size(cie->parts.encoding));
 	if (cie->parts.has_size)

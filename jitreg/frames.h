@@ -8,7 +8,8 @@
 /** What kind of section is made. */
 enum jitreg_frames_form {
 	JITREG_FRAMES_DEBUG, /**< `.debug_frame`, with absolute addresses */
-	JITREG_FRAMES_EH,    /**< `.eh_frame`, with addresses relative to their place: equal in every copy */
+	/** `.eh_frame`, with addresses relative to their place: equal in every copy */
+	JITREG_FRAMES_EH,
 };
 
 /** The `.eh_frame` of an object, and where the object will be. */
@@ -17,7 +18,8 @@ struct jitreg_frames {
 	size_t size;
 	uint64_t vaddr;      /**< Its address in the file. */
 	uint64_t delta;      /**< What is added to addresses. */
-	uint64_t start, end; /**< Entries are left out whose functions, with @c delta added, are outside of this range. */
+	/** Entries are left out whose functions, with @c delta added, are outside of this range. */
+	uint64_t start, end;
 };
 
 /**
@@ -26,7 +28,8 @@ struct jitreg_frames {
  * @param to     The section that is made; it will be at @p to_vaddr.
  * @param form   What kind of section @p to is.
  *
- * @retval -ENOEXEC  @p from contradicts itself, or has rules that cannot be moved; a part of it is in @p to
+ * @retval -ENOEXEC  @p from contradicts itself, or has rules that cannot be moved; a part of it is
+ *                   in @p to
  * @retval -ENOMEM
  */
 int jitreg_frames_append(struct jitreg_bytes *to, uint64_t to_vaddr,
@@ -64,11 +67,12 @@ int jitreg_frames_merge(struct jitreg_bytes *frames, uint64_t vaddr,
 typedef int (*jitreg_function_fn)(void *ctx, uint64_t start, uint64_t size);
 
 /** Call @p fn for each entry of what jitreg_frames_merge() has made, in the order of addresses. */
-int jitreg_frames_for_each(const struct jitreg_bytes *frames, uint64_t vaddr, jitreg_function_fn fn, void *ctx);
+int jitreg_frames_for_each(const struct jitreg_bytes *frames, uint64_t vaddr, jitreg_function_fn fn,
+			   void *ctx);
 
 /**
- * Turn what jitreg_frames_merge() has made into the contents of a `.debug_frame`; addresses stay relative to their
- * place.
+ * Turn what jitreg_frames_merge() has made into the contents of a `.debug_frame`; addresses stay
+ * relative to their place.
  */
 void jitreg_frames_make_debug(struct jitreg_bytes *frames);
 

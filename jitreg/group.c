@@ -6,21 +6,23 @@
  *     listing    what debuggers have: a symfile for one image, or for several
  *     group      images that lie at the same distances in other groups; has a pack, or two
  *
- * jitreg_group_pack() replaces the listings of a group's images by one listing, or by two (group_split()). While
- * a debugger is attached the new listing comes before the old listings go, so that no breakpoint is missing
- * for a moment; until then two listings describe the same addresses, which debuggers do not mind.
- * Packs that are there already stay as they are in that case: LLDB forgets the addresses
- * of a section when another section that begins at the same address goes. (Packs of one image and packs of
- * several begin at different addresses; see members.c.)
+ * jitreg_group_pack() replaces the listings of a group's images by one listing, or by two
+ * (group_split()). While a debugger is attached the new listing comes before the old listings go,
+ * so that no breakpoint is missing for a moment; until then two listings describe the same
+ * addresses, which debuggers do not mind. Packs that are there already stay as they are in that
+ * case: LLDB forgets the addresses of a section when another section that begins at the same
+ * address goes. (Packs of one image and packs of several begin at different addresses; see
+ * members.c.)
  *
  * The caller sees to it that functions for one group do not run at the same time; the lock
  * is taken around changes of the list only, because building a symfile reads files.
  *
- * To pack takes three steps, so that a caller can give up a lock of its own in the second step, which takes long:
+ * To pack takes three steps, so that a caller can give up a lock of its own in the second step,
+ * which takes long:
  *   1. what the packs are to have is noted, and the templates are held;
  *   2. the packs are built from these notes alone;
- *   3. the packs are listed if the group is still as it was in step 1. Each change of a group gives the group a
- *      number that no group has had.
+ *   3. the packs are listed if the group is still as it was in step 1. Each change of a group gives
+ *      the group a number that no group has had.
  */
 #define _GNU_SOURCE 1
 #include "group.h"
@@ -39,7 +41,8 @@
 /* From this number of images on a group has two packs, and below it one: see group_split(). */
 #define SPLIT_MIN 16
 
-/* While a debugger is attached each change costs the debugger time: fewer images without DWARF are not worth a pack. */
+/* While a debugger is attached each change costs the debugger time: fewer images without DWARF are
+ * not worth a pack. */
 #define TRACED_MIN 8
 
 struct jitreg_group {
@@ -141,9 +144,10 @@ static void request_deinit(struct pack_request *request)
 	*request = (struct pack_request){0};
 }
 
-/* The addresses in a pack of one object count from the object, so the pack is the same wherever the object lies. */
-static int request_pack(uint64_t base, const struct selection *selection, enum jitreg_debugger debugger,
-			struct pack_request *ret)
+/* The addresses in a pack of one object count from the object, so the pack is the same wherever the
+ * object lies. */
+static int request_pack(uint64_t base, const struct selection *selection,
+			enum jitreg_debugger debugger, struct pack_request *ret)
 {
 	struct jitreg_entry *const *entries = selection->entries;
 	size_t count = selection->count;
@@ -176,7 +180,8 @@ static int request_pack(uint64_t base, const struct selection *selection, enum j
 static int build_pack(const struct pack_request *request, struct jitreg_listing **ret)
 {
 	struct jitreg_template *template;
-	int r = jitreg_pack_acquire(request->members, request->count, request->with_lines, &template);
+	int r = jitreg_pack_acquire(request->members, request->count, request->with_lines,
+				    &template);
 
 	if (r)
 		return r;
@@ -186,7 +191,8 @@ static int build_pack(const struct pack_request *request, struct jitreg_listing 
 	return r || !request->with_lines ? r : jitreg_listing_add_lines(*ret);
 }
 
-static int create_pack(uint64_t base, const struct selection *selection, struct jitreg_listing **ret)
+static int create_pack(uint64_t base, const struct selection *selection,
+		       struct jitreg_listing **ret)
 {
 	struct pack_request request;
 	int r = request_pack(base, selection, jitreg_debugger_find(), &request);
@@ -205,7 +211,8 @@ int jitreg_group_create_single(struct jitreg_entry *entry)
 		       create_pack(entry->group->base, &selection, &entry->listing) : -ENOTSUP;
 }
 
-/* Give entries a new listing, or none. Old listings that no entry has any more are put into @empty. */
+/* Give entries a new listing, or none. Old listings that no entry has any more are put into @empty.
+ */
 static void hand_over(const struct selection *selection, struct jitreg_listing *to,
 		      struct jitreg_listing **empty)
 {
@@ -224,7 +231,8 @@ static void hand_over(const struct selection *selection, struct jitreg_listing *
 	}
 }
 
-/* Take their listings from the chosen entries. What @choose says of an entry must not depend on other entries. */
+/* Take their listings from the chosen entries. What @choose says of an entry must not depend on
+ * other entries. */
 static void group_forget(const struct jitreg_group *group, choose_fn *choose, const void *ctx,
 			 struct jitreg_listing **empty)
 {
@@ -259,8 +267,8 @@ static bool is_full(const struct jitreg_entry *entry)
 	return entry->listing->template->kind == JITREG_SYMFILE_FULL;
 }
 
-/* Whether a pack would save debuggers something: the images do not have exactly one pack for themselves, or refer to
- * DWARF, which costs debuggers most. */
+/* Whether a pack would save debuggers something: the images do not have exactly one pack for
+ * themselves, or refer to DWARF, which costs debuggers most. */
 static bool is_worth_packing(const struct selection *selection, bool traced)
 {
 	bool apart = false, full = false;
@@ -268,7 +276,8 @@ static bool is_worth_packing(const struct selection *selection, bool traced)
 	for (size_t i = 0; i < selection->count; i++) {
 		const struct jitreg_listing *listing = selection->entries[i]->listing;
 
-		apart |= listing != selection->entries[0]->listing || listing->image_count != selection->count ||
+		apart |= listing != selection->entries[0]->listing ||
+			 listing->image_count != selection->count ||
 			 listing->template->kind != JITREG_SYMFILE_PACK;
 		full |= is_full(selection->entries[i]);
 	}
@@ -306,10 +315,10 @@ static int split_singly(const struct selection *all, struct jitreg_packing *pack
 }
 
 /*
- * A large group is split into the image that was registered first (a libpython, say) and the others:
- * LLDB unwinds the first image in nearly every stack, and reads unwind data of the others only when a stack
- * gets there (pack.c). While a debugger is attached the group is not split, since each object file costs the
- * debugger time.
+ * A large group is split into the image that was registered first (a libpython, say) and the
+ * others: LLDB unwinds the first image in nearly every stack, and reads unwind data of the others
+ * only when a stack gets there (pack.c). While a debugger is attached the group is not split, since
+ * each object file costs the debugger time.
  */
 static int group_split(const struct selection *all, bool traced, struct jitreg_packing *packing)
 {
@@ -365,7 +374,8 @@ static void list_waiting(const struct selection *selection, struct jitreg_listin
 	jitreg_unlock();
 }
 
-/* An image that cannot be described must not keep debuggers from hearing of the others, now or the next time. */
+/* An image that cannot be described must not keep debuggers from hearing of the others, now or the
+ * next time. */
 static void list_one_by_one(const struct jitreg_group *group, const struct selection *selection)
 {
 	for (size_t i = 0; i < selection->count; i++) {
@@ -403,7 +413,8 @@ static bool can_pack_now(const struct jitreg_entry *entry, const void *ctx)
 	       (!*traced || has_own_symfile(entry));
 }
 
-static int plan_packs(const struct jitreg_group *group, bool singly, struct jitreg_packing *packing, bool *any)
+static int plan_packs(const struct jitreg_group *group, bool singly, struct jitreg_packing *packing,
+		      bool *any)
 {
 	bool traced = packing->debugger != JITREG_DEBUGGER_NONE;
 	struct selection all;
@@ -492,7 +503,8 @@ int jitreg_group_pack(struct jitreg_group *group)
 		if (!r && packing)
 			r = jitreg_packing_build(packing);
 		if (!r && packing)
-			again = jitreg_packing_end(packing, group) == -EAGAIN; // a debugger has come or gone
+			// a debugger has come or gone
+			again = jitreg_packing_end(packing, group) == -EAGAIN;
 		jitreg_packing_destroy(packing);
 	} while (again);
 	return r;

@@ -62,8 +62,8 @@ enum jitreg_debug_kind {
 	JITREG_DEBUG_BUILD_ID = 1,
 	/** DWARF in the object itself, reached through an absolute `.gnu_debuglink`. */
 	JITREG_DEBUG_SELF = 2,
-	/** DWARF in the detached file that the object's own `.gnu_debuglink` names; or in a copy of the object's debug file, in
-	 * the cache, without the names of the GDB JIT interface. */
+	/** DWARF in the detached file that the object's own `.gnu_debuglink` names; or in a copy of
+	 * the object's debug file, in the cache, without the names of the GDB JIT interface. */
 	JITREG_DEBUG_LINK = 3,
 };
 
@@ -74,8 +74,9 @@ enum jitreg_debug_kind {
 enum {
 	/** Names and unwind data only, without a reference to the DWARF: cheap for debuggers. */
 	JITREG_NAMES_ONLY = 1,
-	/** With JITREG_NAMES_ONLY and a group: debuggers are told of the image by jitreg_group_list(), or
-	 * at once if the image cannot be packed. Without JITREG_NAMES_ONLY and a group the flag has no effect. */
+	/** With JITREG_NAMES_ONLY and a group: debuggers are told of the image by
+	 * jitreg_group_list(), or at once if the image cannot be packed. Without JITREG_NAMES_ONLY
+	 * and a group the flag has no effect. */
 	JITREG_DEFER = 2,
 };
 
@@ -83,7 +84,8 @@ enum {
 struct jitreg_image {
 	size_t size;      /**< sizeof(struct jitreg_image) */
 	const char *path; /**< Absolute name of the file that was mapped. */
-	int fd;           /**< The file, open for reading at any offset, or -1: @c path is opened. Borrowed. */
+	/** The file, open for reading at any offset, or -1: @c path is opened. Borrowed. */
+	int fd;
 	uint32_t flags;   /**< JITREG_NAMES_ONLY, JITREG_DEFER */
 	uint64_t bias;    /**< Load bias: run-time address minus link-time address. */
 	uint64_t start;   /**< First mapped address. */
@@ -92,8 +94,8 @@ struct jitreg_image {
 	struct jitreg_group *group;
 	/**
 	 * Called whenever the image gets another symfile, before debuggers are told; the first time
-	 * when debuggers are first told of the image. @c info lives during the call. The function must
-	 * not call functions of this library. NULL: nothing is called.
+	 * when debuggers are first told of the image. @c info lives during the call. The function
+	 * must not call functions of this library. NULL: nothing is called.
 	 */
 	void (*symfile_changed)(void *ctx, const struct jitreg_info *info);
 	void *ctx; /**< passed to the functions */
@@ -112,17 +114,19 @@ enum jitreg_symfile_kind {
 
 /** What was registered; see jitreg_entry_get_info(). */
 struct jitreg_info {
-	/** The in-memory ELF object, of this image or of several images of its group. Lives until the
-	 * image is unregistered or gets another symfile. NULL while debuggers know nothing of the
-	 * image: before jitreg_group_list() with JITREG_DEFER, after jitreg_group_close(). */
+	/** The in-memory ELF object, of this image or of several images of its group. Lives until
+	 * the image is unregistered or gets another symfile. NULL while debuggers know nothing of
+	 * the image: before jitreg_group_list() with JITREG_DEFER, after jitreg_group_close(). */
 	const void *symfile;
 	uint64_t symfile_size;    /**< Its size in bytes. */
 	enum jitreg_debug_kind debug_kind; /**< where the DWARF is */
 	const char *debug_path;   /**< File with the DWARF, or NULL. Lives until unregistered. */
-	const uint8_t *build_id;  /**< NULL when the object has no build-id. Lives until unregistered. */
+	/** NULL when the object has no build-id. Lives until unregistered. */
+	const uint8_t *build_id;
 	size_t build_id_size;     /**< Bytes in @c build_id. */
 	uint64_t start;           /**< First address of the image, */
-	uint64_t end;             /**< and one past the last; both are 0 when the symfile has no addresses. */
+	/** and one past the last; both are 0 when the symfile has no addresses. */
+	uint64_t end;
 	enum jitreg_symfile_kind symfile_kind; /**< what the symfile describes */
 };
 
@@ -132,10 +136,12 @@ struct jitreg_debug {
 	char *path;               /**< malloc()ed file with the DWARF, or NULL. */
 	uint8_t build_id[JITREG_BUILD_ID_MAX]; /**< of the object, not of the file */
 	size_t build_id_size;     /**< 0 when there is no build-id. */
-	/** Why there is no DWARF when @c kind is JITREG_DEBUG_NAMES: one static line; otherwise NULL. */
+	/** Why there is no DWARF when @c kind is JITREG_DEBUG_NAMES: one static line; otherwise
+	 * NULL. */
 	const char *reason;
-	/** malloc()ed file with DWARF that GDB cannot be referred to, because the file has names of the GDB JIT interface: a detached
-	 * file, or the object's own. jitreg_register() refers GDB to a copy of it. NULL: there is no such file. */
+	/** malloc()ed file with DWARF that GDB cannot be referred to, because the file has names of
+	 * the GDB JIT interface: a detached file, or the object's own. jitreg_register() refers GDB
+	 * to a copy of it. NULL: there is no such file. */
 	char *names_path;
 };
 
@@ -163,14 +169,14 @@ JITREG_API int jitreg_register(const struct jitreg_image *image, struct jitreg_e
 	__attribute__((warn_unused_result, nonnull));
 
 /**
- * Do the slow part of registering a file beforehand: reading it, and for a library whose lines no process
- * has made yet, up to 0.3 s of making them. A caller that holds a lock of its own while it registers calls
- * this function without that lock.
+ * Do the slow part of registering a file beforehand: reading it, and for a library whose lines no
+ * process has made yet, up to 0.3 s of making them. A caller that holds a lock of its own while it
+ * registers calls this function without that lock.
  *
  * @param      path   The path of the image that is to be registered.
  * @param      flags  0 or JITREG_NAMES_ONLY, as that image will have it.
- * @param[out] ret    Set on success only. To be given to jitreg_prepared_destroy() once the image is
- *                    registered.
+ * @param[out] ret    Set on success only. To be given to jitreg_prepared_destroy() once the image
+ *                    is registered.
  *
  * @retval 0
  * @retval -ENOEXEC, -ENOMEM, -errno  as for jitreg_register(), which would fail in the same way
@@ -181,14 +187,16 @@ JITREG_API int jitreg_prepare(const char *path, uint32_t flags, struct jitreg_pr
 /** Free what jitreg_prepare() has returned. Registered images stay. NULL is ignored. */
 JITREG_API void jitreg_prepared_destroy(struct jitreg_prepared *prepared);
 
-/** Do the slow part of jitreg_group_pack() beforehand, for all files that are registered at this moment. */
+/** Do the slow part of jitreg_group_pack() beforehand, for all files that are registered at this
+ * moment. */
 JITREG_API void jitreg_prepare_registered(void);
 
 /**
- * Around fork() the library takes its locks by itself, with pthread_atfork(). A caller that registers while it holds a
- * lock of its own has to take that lock before these. It calls this once, before it registers anything, and from then on
- * jitreg_before_fork() as the last thing before each fork(), and jitreg_after_fork() as the first thing after it, in
- * the parent and in the child. Any thread.
+ * Around fork() the library takes its locks by itself, with pthread_atfork(). A caller that
+ * registers while it holds a lock of its own has to take that lock before these. It calls this
+ * once, before it registers anything, and from then on jitreg_before_fork() as the last thing
+ * before each fork(), and jitreg_after_fork() as the first thing after it, in the parent and in the
+ * child. Any thread.
  */
 JITREG_API void jitreg_fork_by_caller(void);
 
@@ -258,11 +266,12 @@ JITREG_API int jitreg_group_list(struct jitreg_group *group)
 	__attribute__((warn_unused_result, nonnull));
 
 /**
- * Replace the symfiles of the group's images by one symfile, a pack, which has names and unwind data
- * and does not refer to the images' DWARF. It refers to a file with more names, unwind data and lines
- * for GDB, which all groups with the same images share; the file is kept in gorgon/ below
- * `$XDG_CACHE_HOME` or `~/.cache`. When it cannot be written there, the pack has the names itself, those of static
- * functions included: GDB has no lines of the images, and takes longer to read many packs. A damaged file is made anew.
+ * Replace the symfiles of the group's images by one symfile, a pack, which has names and unwind
+ * data and does not refer to the images' DWARF. It refers to a file with more names, unwind data
+ * and lines for GDB, which all groups with the same images share; the file is kept in gorgon/ below
+ * `$XDG_CACHE_HOME` or `~/.cache`. When it cannot be written there, the pack has the names itself,
+ * those of static functions included: GDB has no lines of the images, and takes longer to read many
+ * packs. A damaged file is made anew.
  *
  * A group of sixteen images or more gets two packs, one of the image that was registered first and
  * one of the others: LLDB reads the unwind data of the second when a stack gets there. While a
@@ -277,22 +286,24 @@ JITREG_API int jitreg_group_pack(struct jitreg_group *group)
 	__attribute__((warn_unused_result, nonnull));
 
 /**
- * jitreg_group_pack() in steps, for callers whose calls about a group are ordered by a lock that others wait for: to
- * build can take tens of milliseconds.
+ * jitreg_group_pack() in steps, for callers whose calls about a group are ordered by a lock that
+ * others wait for: to build can take tens of milliseconds.
  *
  *	jitreg_packing_begin()   with the lock: notes what there is
  *	jitreg_packing_build()   without it: calls about this group may come meanwhile, or its end
  *	jitreg_packing_end()     with the lock, if the caller still has the group: debuggers are told
  *	jitreg_packing_destroy() in any case, with the lock or without
  *
- * @param singly    Only images that refer to DWARF get another symfile, each a pack of its own: for a group that is
- *                  about to have more images. Such a pack is made once for each file, and not once for each set of
- *                  images that the group has in between. Without effect while a debugger is attached, because every
- *                  further symfile costs the debugger time.
+ * @param singly    Only images that refer to DWARF get another symfile, each a pack of its own: for
+ *                  a group that is about to have more images. Such a pack is made once for each
+ *                  file, and not once for each set of images that the group has in between. Without
+ *                  effect while a debugger is attached, because every further symfile costs the
+ *                  debugger time.
  * @param[out] ret  NULL when there is nothing to pack, and after a failure.
  * @retval 0 or as jitreg_group_pack()
  */
-JITREG_API int jitreg_packing_begin(struct jitreg_group *group, bool singly, struct jitreg_packing **ret)
+JITREG_API int jitreg_packing_begin(struct jitreg_group *group, bool singly,
+				    struct jitreg_packing **ret)
 	__attribute__((warn_unused_result, nonnull));
 /** The second step.
  * @retval 0 or as jitreg_group_pack()
@@ -301,9 +312,11 @@ JITREG_API int jitreg_packing_build(struct jitreg_packing *packing)
 	__attribute__((warn_unused_result, nonnull));
 
 /**
- * @param group  The group that the packing was begun for, or a group that may have come in its place.
+ * @param group  The group that the packing was begun for, or a group that may have come in its
+ *               place.
  * @retval 0
- * @retval -EAGAIN  nothing was done: the group has changed since the beginning, or a debugger has come or gone
+ * @retval -EAGAIN  nothing was done: the group has changed since the beginning, or a debugger has
+ *                  come or gone
  */
 JITREG_API int jitreg_packing_end(struct jitreg_packing *packing, struct jitreg_group *group)
 	__attribute__((warn_unused_result, nonnull));
@@ -340,14 +353,14 @@ JITREG_API void jitreg_debug_deinit(struct jitreg_debug *debug) __attribute__((n
 #define JITREG_KEEP_SECONDS UINT64_C(300) /**< and for how long, in seconds */
 
 /**
- * Limit what is kept of files and packs that no image needs any more, so that the next image of a file is registered as
- * fast as a second copy. What was used last is kept. A file that has changed is read again. No descriptor is kept.
- * The limits hold at once.
+ * Limit what is kept of files and packs that no image needs any more, so that the next image of a
+ * file is registered as fast as a second copy. What was used last is kept. A file that has changed
+ * is read again. No descriptor is kept. The limits hold at once.
  *
- * @param bytes    Bytes of memory, at most. A file or pack that takes more than a quarter of that is not kept. 0: nothing
- *                 is kept.
- * @param seconds  How long something is kept after its last use. What is older is freed by the next call that registers,
- *                 unregisters or prepares.
+ * @param bytes    Bytes of memory, at most. A file or pack that takes more than a quarter of that
+ *                 is not kept. 0: nothing is kept.
+ * @param seconds  How long something is kept after its last use. What is older is freed by the next
+ *                 call that registers, unregisters or prepares.
  */
 JITREG_API void jitreg_keep(uint64_t bytes, uint64_t seconds);
 

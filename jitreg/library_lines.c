@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The lines of a library, made once and kept in a file (cache.c) for all packs that contain the library,
- * because making them means to inflate and read some tens of megabytes of debug information.
+ * The lines of a library, made once and kept in a file (cache.c) for all packs that contain the
+ * library, because making them means to inflate and read some tens of megabytes of debug
+ * information.
  *
  *     .debug_info, .debug_line, .debug_aranges ...   as lines.c makes them
  *     .gorgon.sites                                  places in these sections that are different in each copy
@@ -9,8 +10,8 @@
  *
  * For a library without lines the file has the key alone, so that no process tries again.
  *
- * Debug information that is damaged gives no lines, nor does debug information of more than DWARF_MAX bytes:
- * reading it would take too long, and too much memory.
+ * Debug information that is damaged gives no lines, nor does debug information of more than
+ * DWARF_MAX bytes: reading it would take too long, and too much memory.
  */
 #define _GNU_SOURCE 1
 #include "library_lines.h"
@@ -29,10 +30,10 @@
 #define SITES     ".gorgon.sites"
 
 /* The sections of DWARF that functions and lines are read from. */
-#define WANTED                                                                                                        \
-	(1u << JITREG_DWARF_INFO | 1u << JITREG_DWARF_ABBREV | 1u << JITREG_DWARF_LINE | 1u << JITREG_DWARF_LINE_STR | \
-	 1u << JITREG_DWARF_STR | 1u << JITREG_DWARF_STR_OFFSETS | 1u << JITREG_DWARF_ADDR |                           \
-	 1u << JITREG_DWARF_RANGES | 1u << JITREG_DWARF_RNGLISTS)
+#define WANTED                                                                                   \
+	(1u << JITREG_DWARF_INFO | 1u << JITREG_DWARF_ABBREV | 1u << JITREG_DWARF_LINE |         \
+	 1u << JITREG_DWARF_LINE_STR | 1u << JITREG_DWARF_STR | 1u << JITREG_DWARF_STR_OFFSETS | \
+	 1u << JITREG_DWARF_ADDR | 1u << JITREG_DWARF_RANGES | 1u << JITREG_DWARF_RNGLISTS)
 
 struct maker {
 	const struct jitreg_template *template;
@@ -116,7 +117,8 @@ static struct jitreg_part find_text(const struct jitreg_template *t)
 	for (size_t i = 1; i < ehdr->e_shnum; i++) {
 		const Elf64_Shdr *shdr = &shdrs[i];
 
-		if ((shdr->sh_flags & (SHF_ALLOC | SHF_EXECINSTR | SHF_TLS)) != (SHF_ALLOC | SHF_EXECINSTR))
+		if ((shdr->sh_flags & (SHF_ALLOC | SHF_EXECINSTR | SHF_TLS)) !=
+		    (SHF_ALLOC | SHF_EXECINSTR))
 			continue;
 		if (shdr->sh_addr < text.start)
 			text.start = shdr->sh_addr;
@@ -149,8 +151,9 @@ static int library_make(struct maker *m, struct jitreg_lines *ret)
 {
 	struct jitreg_part text = find_text(m->template);
 	const char *reason;
-	int r = dwarf_size(m->object) > DWARF_MAX ? -EOPNOTSUPP :
-						    jitreg_dwarf_read(m->object, WANTED, &m->dwarf, &reason);
+	int r = dwarf_size(m->object) > DWARF_MAX
+			? -EOPNOTSUPP
+			: jitreg_dwarf_read(m->object, WANTED, &m->dwarf, &reason);
 
 	if (!r)
 		r = read_supplement(m);
@@ -169,14 +172,17 @@ static int library_make(struct maker *m, struct jitreg_lines *ret)
 
 static int write_lines(struct jitreg_writer *w, const struct jitreg_lines *lines)
 {
-	GElf_Shdr shdr = {.sh_type = SHT_PROGBITS, .sh_addralign = _Alignof(struct jitreg_lines_site),
+	GElf_Shdr shdr = {.sh_type = SHT_PROGBITS,
+			  .sh_addralign = _Alignof(struct jitreg_lines_site),
 			  .sh_size = lines->sites.size};
 	int r;
 
 	if (!lines->sites.size)
 		return 0;
 	r = jitreg_lines_write(w, lines, 0);
-	return r ? r : jitreg_writer_add(w, SITES, &shdr, lines->sites.data, ELF_T_BYTE) ? 0 : -ENOMEM;
+	return r                                                                   ? r
+	       : jitreg_writer_add(w, SITES, &shdr, lines->sites.data, ELF_T_BYTE) ? 0
+										   : -ENOMEM;
 }
 
 static int library_build(void *ctx, uint8_t **bytes, size_t *size)
@@ -203,7 +209,8 @@ static int library_build(void *ctx, uint8_t **bytes, size_t *size)
 
 static void print_file(FILE *out, const struct stat *st, const char *path)
 {
-	fprintf(out, "%jd %jd.%09ld %s\n", (intmax_t)st->st_size, (intmax_t)st->st_mtim.tv_sec, st->st_mtim.tv_nsec, path);
+	fprintf(out, "%jd %jd.%09ld %s\n", (intmax_t)st->st_size, (intmax_t)st->st_mtim.tv_sec,
+		st->st_mtim.tv_nsec, path);
 }
 
 static int make_key(struct maker *m)
@@ -223,13 +230,16 @@ static int make_key(struct maker *m)
 }
 
 /* The file of the cache has its checksum, so it is as this library has written it. */
-static int read_section(const struct jitreg_cached *file, const char *name, struct jitreg_bytes *ret)
+static int read_section(const struct jitreg_cached *file, const char *name,
+			struct jitreg_bytes *ret)
 {
 	const Elf64_Shdr *shdr = jitreg_file_section(file->bytes, name);
 
 	if (!shdr || !jitreg_range_ok(shdr->sh_offset, shdr->sh_size, file->size))
 		return 0;
-	return jitreg_bytes_append(ret, file->bytes + shdr->sh_offset, shdr->sh_size) == UINT32_MAX ? -ENOMEM : 0;
+	return jitreg_bytes_append(ret, file->bytes + shdr->sh_offset, shdr->sh_size) == UINT32_MAX
+		       ? -ENOMEM
+		       : 0;
 }
 
 static int read_lines(const struct jitreg_cached *file, struct jitreg_lines *ret)
@@ -247,7 +257,8 @@ static int read_lines(const struct jitreg_cached *file, struct jitreg_lines *ret
 static int find_lines(struct maker *m, bool only_keep, struct jitreg_lines *ret)
 {
 	struct jitreg_cached file;
-	int r = jitreg_cache_find(m->key, m->key_size, NULL, JITREG_CACHE_LINES, library_build, m, true, &file);
+	int r = jitreg_cache_find(m->key, m->key_size, NULL, JITREG_CACHE_LINES, library_build, m,
+				  true, &file);
 
 	if (m->is_made) {
 		*ret = m->lines;
@@ -262,7 +273,8 @@ static int find_lines(struct maker *m, bool only_keep, struct jitreg_lines *ret)
 	return r;
 }
 
-static int lines_find(const struct jitreg_template *template, bool only_keep, struct jitreg_lines *ret)
+static int lines_find(const struct jitreg_template *template, bool only_keep,
+		      struct jitreg_lines *ret)
 {
 	struct maker m = {.template = template};
 	int r;

@@ -7,8 +7,8 @@
 #include "symfile.h"
 
 /**
- * Find or make the lines of a library. A library has no lines if it has no debug information, or debug information
- * that is not understood.
+ * Find or make the lines of a library. A library has no lines if it has no debug information, or
+ * debug information that is not understood.
  *
  * @param[out] ret  To be released in any case.
  * @retval -ENOMEM

@@ -11,8 +11,8 @@
  *     function     name, declaration, one stretch of addresses
  *     module       in Rust a function is in its modules (rust_path.c); each function has module entries of its own
  *     its type     is not known, like the type of a function without debug information: so GDB refuses a call without
- *                  a cast instead of assuming that the function returns nothing. GDB looks types of this kind up by
- *                  name, and finds no type with this name
+ *                  a cast instead of assuming that the function returns nothing. GDB looks types of
+ *                  this kind up by name, and finds no type with this name
  *     X.cold       code that the compiler has moved away from X is a function of its own, without
  *                  which LLDB does not unwind it
  *     line table   rows that say something new; neither columns nor views
@@ -43,7 +43,8 @@
 #define FUNCTIONS_MAX 32
 /* A unit has functions of a single source file if it gets at least this many. */
 #define FUNCTIONS_MIN 8
-/* How many rows at a function's start are kept in any case: the second row says where the arguments are in place. */
+/* How many rows at a function's start are kept in any case: the second row says where the arguments
+ * are in place. */
 #define FIRST_ROWS 3
 /* A gap of at most this many bytes between functions is padding. */
 #define GAP_MAX 32
@@ -116,8 +117,9 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 
 static size_t find_bucket(const struct builder *b, const struct file *file)
 {
-	uint64_t hash = hash_text(hash_text(hash_text(UINT64_C(0xcbf29ce484222325), file->unit_folder), file->folder),
-				  file->name);
+	uint64_t hash = hash_text(
+		hash_text(hash_text(UINT64_C(0xcbf29ce484222325), file->unit_folder), file->folder),
+		file->name);
 	size_t i = hash % b->bucket_count;
 
 	for (; b->buckets[i]; i = (i + 1) % b->bucket_count) {
@@ -171,15 +173,16 @@ fail:
 	return NO_SOURCE;
 }
 
-static uint32_t intern_source(struct builder *b, const char *folder, const struct jitreg_line_table *table,
-			      uint64_t source)
+static uint32_t intern_source(struct builder *b, const char *folder,
+			      const struct jitreg_line_table *table, uint64_t source)
 {
 	if (source >= table->source_count || !*table->sources[source].name)
 		return NO_SOURCE;
 	return lines_intern(b, folder, table->sources[source].folder, table->sources[source].name);
 }
 
-/* The file that a function is declared in. NO_SOURCE: b->error is set, or a damaged table has no such file. */
+/* The file that a function is declared in. NO_SOURCE: b->error is set, or a damaged table has no
+ * such file. */
 static uint32_t find_declaration(struct builder *b, const struct jitreg_function *function)
 {
 	const struct jitreg_cu *unit = function->declared;
@@ -251,8 +254,9 @@ static int find_pieces(struct builder *b)
 		const struct jitreg_function *f = &e->functions[i];
 
 		for (unsigned j = 0; j < f->part_count && f->unit->lines != UINT64_MAX; j++)
-			b->pieces[b->piece_count++] =
-				(struct piece){f, f->parts[j].start, f->parts[j].end, NO_SOURCE, j > 0, false, 0, 0};
+			b->pieces[b->piece_count++] = (struct piece){
+				f, f->parts[j].start, f->parts[j].end, NO_SOURCE, j > 0, false, 0,
+				0};
 	}
 	qsort(b->pieces, b->piece_count, sizeof(*b->pieces), by_address);
 	drop_overlaps(b);
@@ -272,7 +276,8 @@ static int add_row(struct builder *b, const struct row *row)
 	return 0;
 }
 
-/* The table whose rows are looked up. @files has an index into b->files for each of its source files. */
+/* The table whose rows are looked up. @files has an index into b->files for each of its source
+ * files. */
 struct lookup {
 	const struct jitreg_cu *unit;
 	struct jitreg_line_table table;
@@ -289,8 +294,8 @@ static uint32_t find_file(struct builder *b, const struct lookup *l, uint32_t so
 }
 
 /* Whether a row tells a debugger something. */
-static bool is_wanted(const struct builder *b, const struct piece *piece, const struct jitreg_line_row *row,
-		      const struct row *new)
+static bool is_wanted(const struct builder *b, const struct piece *piece,
+		      const struct jitreg_line_row *row, const struct row *new)
 {
 	const struct row *last;
 	size_t before = b->row_count - piece->first_row;
@@ -302,7 +307,8 @@ static bool is_wanted(const struct builder *b, const struct piece *piece, const 
 	if (before < FIRST_ROWS)
 		return true;
 	last = &b->rows[b->row_count - 1];
-	return last->file != new->file || last->line != new->line || (new->is_statement && !last->is_statement);
+	return last->file != new->file || last->line != new->line ||
+	       (new->is_statement && !last->is_statement);
 }
 
 /* The row that covers the start of a piece, or else the first row behind it. */
@@ -329,7 +335,8 @@ static int add_rows_from(struct builder *b, struct piece *piece, const struct lo
 
 	for (size_t i = find_first_row(rows, sequence->count, piece->start);
 	     !r && !rows[i].is_end && rows[i].address < piece->end; i++) {
-		struct row new = {rows[i].address, find_file(b, l, rows[i].source), rows[i].line, rows[i].is_statement};
+		struct row new = {rows[i].address, find_file(b, l, rows[i].source), rows[i].line,
+				  rows[i].is_statement};
 
 		if (new.address < piece->start)
 			new.address = piece->start;
@@ -368,7 +375,8 @@ static int add_rows(struct builder *b, struct piece *piece, const struct lookup 
 
 		if (table->rows[s->first].address >= piece->end)
 			break;
-		// The last row is the sequence's end. A sequence that ends before this code is passed over.
+		// The last row is the sequence's end. A sequence that ends before this code is
+		// passed over.
 		if (table->rows[s->first + s->count - 1].address > piece->start &&
 		    (b->row_count == piece->first_row ||
 		     table->rows[s->first].address >= b->rows[b->row_count - 1].address))
@@ -473,7 +481,8 @@ static void put_sleb(struct builder *b, struct jitreg_bytes *to, int64_t number)
 	put(b, to, bytes, jitreg_put_sleb(bytes, number));
 }
 
-static void put_site(struct builder *b, enum jitreg_lines_index section, unsigned kind, uint64_t value)
+static void put_site(struct builder *b, enum jitreg_lines_index section, unsigned kind,
+		     uint64_t value)
 {
 	struct jitreg_bytes *to = &b->ret->sections[section];
 	struct jitreg_lines_site site = {(uint16_t)section, (uint16_t)kind, (uint32_t)to->size};
@@ -517,7 +526,8 @@ static uint64_t add_folder(struct builder *b, const char *unit_folder, const str
 			b->error = -ENOMEM;
 			return 0;
 		}
-		stpcpy(stpcpy(stpcpy(path, file->unit_folder), *file->folder ? "/" : ""), file->folder);
+		stpcpy(stpcpy(stpcpy(path, file->unit_folder), *file->folder ? "/" : ""),
+		       file->folder);
 	}
 	for (; at < end && strcmp(at, path ? path : file->folder) != 0; at += strlen(at) + 1)
 		number++;
@@ -563,7 +573,8 @@ static void use_own_file(struct builder *b, const struct piece *first)
 			return;
 		}
 		put_text(b, &b->names, name);
-		put_uleb(b, &b->names, add_folder(b, folder, &(struct file){folder, own, name, 0, 0}));
+		put_uleb(b, &b->names,
+			 add_folder(b, folder, &(struct file){folder, own, name, 0, 0}));
 		free(own);
 		b->name_count = 1;
 	} else {
@@ -633,7 +644,8 @@ static void end_sequence(struct builder *b, struct program *p)
  * Begin a sequence. The place of its address in the section is known only when the header has been
  * written; until then its place in the program is kept in @places.
  */
-static void begin_sequence(struct builder *b, struct program *p, uint64_t address, struct jitreg_bytes *places)
+static void begin_sequence(struct builder *b, struct program *p, uint64_t address,
+			   struct jitreg_bytes *places)
 {
 	uint32_t place;
 
@@ -641,11 +653,12 @@ static void begin_sequence(struct builder *b, struct program *p, uint64_t addres
 	place = (uint32_t)b->program.size;
 	put(b, places, &place, sizeof(place));
 	put_number(b, &b->program, address, 8);
-	*p = (struct program){.address = address, .line = 1, .file = 1, .is_statement = true, .is_open = true};
+	*p = (struct program){
+		.address = address, .line = 1, .file = 1, .is_statement = true, .is_open = true};
 }
 
-static void put_program(struct builder *b, const char *folder, const struct piece *pieces, size_t count,
-			struct jitreg_bytes *places)
+static void put_program(struct builder *b, const char *folder, const struct piece *pieces,
+			size_t count, struct jitreg_bytes *places)
 {
 	struct program p = {0};
 
@@ -666,7 +679,8 @@ static void put_program(struct builder *b, const char *folder, const struct piec
 }
 
 /* Write a unit's line table. The files that its functions refer to must have numbers by then. */
-static void put_line_table(struct builder *b, const char *folder, const struct piece *pieces, size_t count)
+static void put_line_table(struct builder *b, const char *folder, const struct piece *pieces,
+			   size_t count)
 {
 	static const uint8_t numbers[] = {1, 1, 1, (uint8_t)LINE_BASE, LINE_RANGE, OPCODE_BASE,
 					  0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1};
@@ -684,13 +698,17 @@ static void put_line_table(struct builder *b, const char *folder, const struct p
 	put_uleb(b, to, b->folder_count + 1);
 	put_text(b, to, folder);
 	put(b, to, b->folders.data, b->folders.size);
-	put(b, to, (const uint8_t[]){2, DW_LNCT_path, DW_FORM_string, DW_LNCT_directory_index, DW_FORM_udata}, 5);
+	put(b, to,
+	    (const uint8_t[]){2, DW_LNCT_path, DW_FORM_string, DW_LNCT_directory_index,
+			      DW_FORM_udata},
+	    5);
 	put_uleb(b, to, b->name_count);
 	put(b, to, b->names.data, b->names.size);
 	set_length(to, head);
 	for (size_t i = 0; i < places.size / sizeof(uint32_t); i++) {
 		struct jitreg_lines_site site = {JITREG_LINES_LINE, JITREG_LINES_ADDRESS,
-						 (uint32_t)to->size + ((const uint32_t *)places.data)[i]};
+						 (uint32_t)to->size +
+							 ((const uint32_t *)places.data)[i]};
 
 		put(b, &b->ret->sites, &site, sizeof(site));
 	}
@@ -699,7 +717,8 @@ static void put_line_table(struct builder *b, const char *folder, const struct p
 	jitreg_bytes_deinit(&places);
 }
 
-/* Write the compiler's name without its options, which can be many. GDB looks at name and version only. */
+/* Write the compiler's name without its options, which can be many. GDB looks at name and version
+ * only. */
 static void put_producer(struct builder *b, struct jitreg_bytes *to, const char *producer)
 {
 	const char *options = strstr(producer, " -");
@@ -729,7 +748,8 @@ static int by_vaddr(const void *key, const void *item)
  * external functions only. For static functions the name is taken from the symbol table, without
  * the suffix that the compiler adds for copies (.isra.0).
  */
-static const char *find_linkage_name(const struct builder *b, const struct piece *piece, size_t *size)
+static const char *find_linkage_name(const struct builder *b, const struct piece *piece,
+				     size_t *size)
 {
 	const char *text = piece->function->linkage_name, *end;
 	const struct jitreg_name *name;
@@ -737,7 +757,8 @@ static const char *find_linkage_name(const struct builder *b, const struct piece
 	*size = text ? strlen(text) : 0;
 	if (text || !b->symbols || !is_cplusplus(source_unit(piece)->language))
 		return text;
-	name = bsearch(&piece->start, b->symbols->items, b->symbols->count, sizeof(*name), by_vaddr);
+	name = bsearch(&piece->start, b->symbols->items, b->symbols->count, sizeof(*name),
+		       by_vaddr);
 	if (!name)
 		return NULL;
 	end = memchr(name->text, '.', name->text_size);
@@ -746,8 +767,9 @@ static const char *find_linkage_name(const struct builder *b, const struct piece
 }
 
 /*
- * Begin the entries of a Rust function's modules. The function returns how many modules there are, and sets @name to the Rust function's own name. (In C++ a debugger learns of
- * namespaces and classes from the linkage name.)
+ * Begin the entries of a Rust function's modules. The function returns how many modules there are,
+ * and sets @name to the Rust function's own name. (In C++ a debugger learns of namespaces and
+ * classes from the linkage name.)
  */
 static size_t begin_modules(struct builder *b, const struct piece *piece,
 			    char path[static JITREG_RUST_PATH_MAX], const char **name)
@@ -781,7 +803,8 @@ static void put_function(struct builder *b, const char *folder, const struct pie
 		   *name;
 	size_t module_count = begin_modules(b, piece, path, &name);
 
-	put_byte(b, to, linkage_name ? JITREG_LINES_ABBREV_LINKED_FUNCTION : JITREG_LINES_ABBREV_FUNCTION);
+	put_byte(b, to,
+		 linkage_name ? JITREG_LINES_ABBREV_LINKED_FUNCTION : JITREG_LINES_ABBREV_FUNCTION);
 	if (linkage_name) {
 		put(b, to, linkage_name, linkage_size);
 		put_byte(b, to, 0);
@@ -855,8 +878,9 @@ static bool belong_together(const struct piece *first, const struct piece *piece
 {
 	const struct jitreg_cu *x = source_unit(first), *y = source_unit(piece);
 
-	return (count < FUNCTIONS_MAX || piece->is_alias) &&
-	       x->language == y->language && !strcmp(or_empty(first->function->unit->folder), or_empty(piece->function->unit->folder)) &&
+	return (count < FUNCTIONS_MAX || piece->is_alias) && x->language == y->language &&
+	       !strcmp(or_empty(first->function->unit->folder),
+		       or_empty(piece->function->unit->folder)) &&
 	       first->function->unit->has_lists == piece->function->unit->has_lists &&
 	       (count < FUNCTIONS_MIN || !strcmp(or_empty(x->name), or_empty(y->name)));
 }
@@ -892,7 +916,8 @@ static void lines_deinit(struct builder *b)
 }
 
 int jitreg_lines_make(const struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *supplement,
-		      const struct jitreg_names *names, const struct jitreg_part *text, struct jitreg_lines *ret)
+		      const struct jitreg_names *names, const struct jitreg_part *text,
+		      struct jitreg_lines *ret)
 {
 	struct builder b = {.ret = ret, .symbols = names};
 	int r;

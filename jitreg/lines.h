@@ -9,7 +9,8 @@
 #include "file/entries.h"
 #include "writer.h"
 
-/** Part of the keys of all files of the cache with this DWARF: to be changed with what lines.c writes. */
+/** Part of the keys of all files of the cache with this DWARF: to be changed with what lines.c
+ * writes. */
 #define JITREG_LINES_VERSION "7"
 
 /** The sections that are different in each library. */
@@ -26,7 +27,9 @@ enum jitreg_lines_index {
 /** A place in a section whose value depends on where the sections or the library are. */
 struct jitreg_lines_site {
 	uint16_t section; /**< enum jitreg_lines_index */
-	uint16_t kind;    /**< enum jitreg_lines_index of the section that an offset leads to, or JITREG_LINES_ADDRESS. */
+	/** enum jitreg_lines_index of the section that an offset leads to, or JITREG_LINES_ADDRESS.
+	 */
+	uint16_t kind;
 	uint32_t off;
 };
 
@@ -53,8 +56,8 @@ struct jitreg_lines {
  *
  * @param      dwarf       All that jitreg_entries_find() and the line tables need.
  * @param      supplement  What dwz has moved to another file, or NULL.
- * @param      names       The file's symbols, sorted by address, or NULL: DWARF of C++ does not tell what a static
- *                         function of a namespace is called by the linker.
+ * @param      names       The file's symbols, sorted by address, or NULL: DWARF of C++ does not
+ *                         tell what a static function of a namespace is called by the linker.
  * @param      text        Where the code of the library is, in its file.
  * @param[out] ret         To be released in any case. Empty when there are no functions with lines.
  *
@@ -62,16 +65,18 @@ struct jitreg_lines {
  * @retval -ENOMEM
  */
 int jitreg_lines_make(const struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *supplement,
-		      const struct jitreg_names *names, const struct jitreg_part *text, struct jitreg_lines *ret);
+		      const struct jitreg_names *names, const struct jitreg_part *text,
+		      struct jitreg_lines *ret);
 
-/** Add the lines, and the sites, of a library whose addresses are @p delta higher than in its file. 0 or -ENOMEM. */
+/** Add the lines, and the sites, of a library whose addresses are @p delta higher than in its file.
+ * 0 or -ENOMEM. */
 int jitreg_lines_append(struct jitreg_lines *to, const struct jitreg_lines *from, uint64_t delta);
 
 /** Whether each site lies within its section. */
 bool jitreg_lines_are_sound(const struct jitreg_lines *lines);
 
-/** Add the sections to a file, with the sections that are the same for all libraries. @p level is zlib's
- * (jitreg_writer_add_compressed()); 0: they are not compressed. */
+/** Add the sections to a file, with the sections that are the same for all libraries. @p level is
+ * zlib's (jitreg_writer_add_compressed()); 0: they are not compressed. */
 int jitreg_lines_write(struct jitreg_writer *w, const struct jitreg_lines *lines, int level);
 
 /**

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The sections of lines.c: put behind each other for several libraries, written to files, and moved.
+ * The sections of lines.c: put behind each other for several libraries, written to files, and
+ * moved.
  *
- * What differs from place to place is addresses, and offsets between these sections; the sites say where both
- * are. The table of abbreviations is the same for all libraries.
+ * What differs from place to place is addresses, and offsets between these sections; the sites say
+ * where both are. The table of abbreviations is the same for all libraries.
  *
  * Specification: DWARF 5 sections 7.5.3, 7.29.
  */
@@ -43,7 +44,8 @@ static const uint8_t abbreviations[] = {
 	DW_FORM_sec_offset,
 	0,
 	0,
-	// A declaration is not in GDB's index. If this type were, GDB would read each unit of each copy to find its definition.
+	// A declaration is not in GDB's index. If this type were, GDB would read each unit of each
+	// copy to find its definition.
 	JITREG_LINES_ABBREV_UNKNOWN_TYPE,
 	DW_TAG_unspecified_type,
 	DW_CHILDREN_no,
@@ -125,7 +127,8 @@ bool jitreg_lines_are_sound(const struct jitreg_lines *lines)
 	for (size_t i = 0; i < count_sites(lines); i++) {
 		unsigned size = sites[i].kind == JITREG_LINES_ADDRESS ? 8 : 4;
 
-		if (sites[i].section >= JITREG_LINES_COUNT || sites[i].kind > JITREG_LINES_ADDRESS ||
+		if (sites[i].section >= JITREG_LINES_COUNT ||
+		    sites[i].kind > JITREG_LINES_ADDRESS ||
 		    lines->sections[sites[i].section].size < size ||
 		    sites[i].off > lines->sections[sites[i].section].size - size)
 			return false;
@@ -133,8 +136,8 @@ bool jitreg_lines_are_sound(const struct jitreg_lines *lines)
 	return lines->sites.size % sizeof(*sites) == 0;
 }
 
-static void move_site(struct jitreg_lines *to, const size_t *before, const struct jitreg_lines_site *site,
-		      uint64_t delta)
+static void move_site(struct jitreg_lines *to, const size_t *before,
+		      const struct jitreg_lines_site *site, uint64_t delta)
 {
 	uint8_t *at = to->sections[site->section].data + before[site->section] + site->off;
 	bool is_address = site->kind == JITREG_LINES_ADDRESS;
@@ -152,7 +155,8 @@ int jitreg_lines_append(struct jitreg_lines *to, const struct jitreg_lines *from
 
 	for (size_t i = 0; i < JITREG_LINES_COUNT; i++) {
 		before[i] = to->sections[i].size;
-		if (jitreg_bytes_append(&to->sections[i], from->sections[i].data, from->sections[i].size) == UINT32_MAX)
+		if (jitreg_bytes_append(&to->sections[i], from->sections[i].data,
+					from->sections[i].size) == UINT32_MAX)
 			return -ENOMEM;
 	}
 	for (size_t i = 0; i < count_sites(from); i++) {
@@ -177,7 +181,8 @@ static int copy_section(struct jitreg_dwarf_section *to, const void *bytes, size
 }
 
 /* Note the places of addresses. Offsets stay as they are. */
-static int copy_sites(const struct jitreg_lines *lines, enum jitreg_lines_index index, struct jitreg_dwarf_section *to)
+static int copy_sites(const struct jitreg_lines *lines, enum jitreg_lines_index index,
+		      struct jitreg_dwarf_section *to)
 {
 	const struct jitreg_lines_site *sites = (const struct jitreg_lines_site *)lines->sites.data;
 
@@ -192,7 +197,8 @@ static int copy_sites(const struct jitreg_lines *lines, enum jitreg_lines_index 
 
 int jitreg_lines_make_dwarf(struct jitreg_lines *lines, struct jitreg_dwarf **ret)
 {
-	static const enum jitreg_dwarf_index indexes[] = {JITREG_DWARF_INFO, JITREG_DWARF_LINE, JITREG_DWARF_ARANGES};
+	static const enum jitreg_dwarf_index indexes[] = {JITREG_DWARF_INFO, JITREG_DWARF_LINE,
+							  JITREG_DWARF_ARANGES};
 	struct jitreg_dwarf *dwarf;
 	int r = 0;
 
@@ -210,9 +216,11 @@ int jitreg_lines_make_dwarf(struct jitreg_lines *lines, struct jitreg_dwarf **re
 		r = copy_sites(lines, i, to);
 	}
 	if (!r)
-		r = copy_section(&dwarf->sections[JITREG_DWARF_ABBREV], abbreviations, sizeof(abbreviations));
+		r = copy_section(&dwarf->sections[JITREG_DWARF_ABBREV], abbreviations,
+				 sizeof(abbreviations));
 	if (!r)
-		r = copy_section(&dwarf->sections[JITREG_DWARF_LOCLISTS], locations, sizeof(locations));
+		r = copy_section(&dwarf->sections[JITREG_DWARF_LOCLISTS], locations,
+				 sizeof(locations));
 	if (r)
 		jitreg_dwarf_destroy(dwarf);
 	else
@@ -220,7 +228,8 @@ int jitreg_lines_make_dwarf(struct jitreg_lines *lines, struct jitreg_dwarf **re
 	return r;
 }
 
-static int write_section(struct jitreg_writer *w, const char *name, const void *bytes, size_t size, int level)
+static int write_section(struct jitreg_writer *w, const char *name, const void *bytes, size_t size,
+			 int level)
 {
 	GElf_Shdr shdr = {.sh_type = SHT_PROGBITS, .sh_addralign = 1, .sh_size = size};
 
@@ -234,8 +243,8 @@ int jitreg_lines_write(struct jitreg_writer *w, const struct jitreg_lines *lines
 	int r = 0;
 
 	for (size_t i = 0; !r && i < JITREG_LINES_COUNT; i++)
-		r = write_section(w, jitreg_lines_section_name(i), lines->sections[i].data, lines->sections[i].size,
-				  level);
+		r = write_section(w, jitreg_lines_section_name(i), lines->sections[i].data,
+				  lines->sections[i].size, level);
 	if (!r)
 		r = write_section(w, ".debug_abbrev", abbreviations, sizeof(abbreviations), 0);
 	return r ? r : write_section(w, ".debug_loclists", locations, sizeof(locations), 0);

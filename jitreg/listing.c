@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The entries of the debuggers' list: a symfile of one image, or of several, and the template that the
- * symfile was made from.
+ * The entries of the debuggers' list: a symfile of one image, or of several, and the template that
+ * the symfile was made from.
  */
 #include "listing.h"
 
@@ -40,8 +40,8 @@ int jitreg_listing_add_lines(struct jitreg_listing *listing)
 {
 	int r;
 
-	r = jitreg_relocated_lines_create(listing->template, listing->symfile.bytes, listing->debug.bias,
-					  &listing->with_lines);
+	r = jitreg_relocated_lines_create(listing->template, listing->symfile.bytes,
+					  listing->debug.bias, &listing->with_lines);
 	if (!r) {
 		listing->debug.base.symfile_addr = listing->with_lines.bytes;
 		listing->debug.base.symfile_size = listing->with_lines.size;

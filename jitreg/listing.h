@@ -13,18 +13,22 @@ struct jitreg_listing {
 	struct jitreg_debug_entry debug; // first: debuggers know the entry by this address
 	struct jitreg_template *template; // NULL: this library has not made the symfile
 	struct jitreg_symfile symfile; // made from the template
-	struct jitreg_relocated with_lines; // what debuggers read instead of `symfile`, if it has bytes
+	// what debuggers read instead of `symfile`, if it has bytes
+	struct jitreg_relocated with_lines;
 	size_t image_count;
-	struct jitreg_listing *next_empty; // in the list of listings that no image has any more, and that go next
+	// in the list of listings that no image has any more, and that go next
+	struct jitreg_listing *next_empty;
 };
 
-_Static_assert(offsetof(struct jitreg_listing, debug) == 0, "a listing and its entry have one address");
+_Static_assert(offsetof(struct jitreg_listing, debug) == 0,
+	       "a listing and its entry have one address");
 
 /** A registered image. */
 struct jitreg_entry {
 	struct jitreg_listing *listing; // NULL: debuggers are not told yet, or not any more
 	bool waiting; // for jitreg_group_list()
-	struct jitreg_template *template; // of this image alone; NULL with jitreg_register_symfile()
+	// of this image alone; NULL with jitreg_register_symfile()
+	struct jitreg_template *template;
 	uint64_t bias, start, end;
 	struct jitreg_group *group;
 	struct jitreg_entry *next; // in the group
@@ -36,7 +40,8 @@ struct jitreg_entry {
 int jitreg_listing_create(struct jitreg_template *template, const struct jitreg_image *image,
 			  struct jitreg_listing **ret);
 
-/** Give a listing that is in no list yet functions and lines, for LLDB. After -ENOMEM the listing is destroyed. */
+/** Give a listing that is in no list yet functions and lines, for LLDB. After -ENOMEM the listing
+ * is destroyed. */
 int jitreg_listing_add_lines(struct jitreg_listing *listing);
 
 /** Free a listing that is in no list, and release its template. NULL is ignored. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The objects in a pack: their code, names and unwind data at the distances that they have in memory, for the
- * writers of packs (pack.c) and of the files that packs refer to (companion.c).
+ * The objects in a pack: their code, names and unwind data at the distances that they have in
+ * memory, for the writers of packs (pack.c) and of the files that packs refer to (companion.c).
  */
 #define _GNU_SOURCE 1
 #include "members.h"
@@ -14,10 +14,12 @@
 #include <string.h>
 #include <unistd.h>
 
-size_t jitreg_members_find_ranges(const struct jitreg_member *members, size_t count, struct jitreg_range *ranges)
+size_t jitreg_members_find_ranges(const struct jitreg_member *members, size_t count,
+				  struct jitreg_range *ranges)
 {
 	size_t margin = count > 1;
-	// A gap that another object fits into has a page for the object and a page in between at least.
+	// A gap that another object fits into has a page for the object and a page in between at
+	// least.
 	uint64_t gap = 2 * (uint64_t)getpagesize();
 	size_t n = 0;
 
@@ -27,9 +29,9 @@ size_t jitreg_members_find_ranges(const struct jitreg_member *members, size_t co
 		else
 			ranges[n++] = (struct jitreg_range){members[i].start, members[i].end};
 	}
-	// LLDB forgets the section of an address when another section that begins there goes, as packs of
-	// one image do after the pack of several has come. So a pack of several begins behind the ELF header, which
-	// is no code.
+	// LLDB forgets the section of an address when another section that begins there goes, as
+	// packs of one image do after the pack of several has come. So a pack of several begins
+	// behind the ELF header, which is no code.
 	for (size_t i = 0; i < n; i++)
 		ranges[i].start += margin * sizeof(Elf64_Ehdr);
 	return n;
@@ -37,7 +39,8 @@ size_t jitreg_members_find_ranges(const struct jitreg_member *members, size_t co
 
 static bool is_code(const Elf64_Shdr *shdr, const char *name)
 {
-	return (shdr->sh_flags & (SHF_ALLOC | SHF_EXECINSTR | SHF_TLS)) == (SHF_ALLOC | SHF_EXECINSTR) &&
+	return (shdr->sh_flags & (SHF_ALLOC | SHF_EXECINSTR | SHF_TLS)) ==
+		       (SHF_ALLOC | SHF_EXECINSTR) &&
 	       strncmp(name, ".plt", 4) != 0;
 }
 
@@ -66,8 +69,8 @@ void jitreg_members_find_texts(const struct jitreg_member *members, size_t count
 		texts[i] = find_text(&members[i]);
 }
 
-int jitreg_members_add_ranges(struct jitreg_writer *w, const struct jitreg_range *ranges, size_t count,
-			 uint64_t flags)
+int jitreg_members_add_ranges(struct jitreg_writer *w, const struct jitreg_range *ranges,
+			      size_t count, uint64_t flags)
 {
 	for (size_t i = 0; i < count; i++) {
 		GElf_Shdr shdr = {
@@ -95,14 +98,15 @@ static int by_range(const void *key, const void *item)
 	return *address < range->start ? -1 : *address >= range->end;
 }
 
-const struct jitreg_range *jitreg_range_find(const struct jitreg_range *ranges, size_t count, uint64_t address)
+const struct jitreg_range *jitreg_range_find(const struct jitreg_range *ranges, size_t count,
+					     uint64_t address)
 {
 	return bsearch(&address, ranges, count, sizeof(*ranges), by_range);
 }
 
-int jitreg_members_add_name(struct jitreg_symtab *table, const struct jitreg_range *ranges, size_t count,
-			 const char *text, size_t text_size, uint64_t address, bool relative,
-			 uint64_t size, uint8_t info)
+int jitreg_members_add_name(struct jitreg_symtab *table, const struct jitreg_range *ranges,
+			    size_t count, const char *text, size_t text_size, uint64_t address,
+			    bool relative, uint64_t size, uint8_t info)
 {
 	const struct jitreg_range *range = jitreg_range_find(ranges, count, address);
 	Elf64_Sym sym = {.st_info = info, .st_size = size};
@@ -119,18 +123,20 @@ size_t jitreg_members_count_symbols(const struct jitreg_symtab *table)
 	return table->syms.size ? table->syms.size / sizeof(Elf64_Sym) : 1;
 }
 
-int jitreg_members_for_each_name(const struct jitreg_template *template, jitreg_name_fn fn, void *ctx)
+int jitreg_members_for_each_name(const struct jitreg_template *template, jitreg_name_fn fn,
+				 void *ctx)
 {
 	const uint8_t *bytes = template->bytes;
 	const Elf64_Shdr *symtab = jitreg_file_symtab(bytes);
-	const Elf64_Shdr *shdrs = (const Elf64_Shdr *)(bytes + ((const Elf64_Ehdr *)bytes)->e_shoff);
+	const Elf64_Shdr *shdrs =
+		(const Elf64_Shdr *)(bytes + ((const Elf64_Ehdr *)bytes)->e_shoff);
 	const char *strtab = (const char *)bytes + shdrs[symtab->sh_link].sh_offset;
 	const Elf64_Sym *syms = (const Elf64_Sym *)(bytes + symtab->sh_offset);
 	int r = 0;
 
 	for (size_t i = 1; !r && i < symtab->sh_size / sizeof(*syms); i++)
-		r = fn(ctx, strtab + syms[i].st_name, shdrs[syms[i].st_shndx].sh_addr + syms[i].st_value,
-		       &syms[i]);
+		r = fn(ctx, strtab + syms[i].st_name,
+		       shdrs[syms[i].st_shndx].sh_addr + syms[i].st_value, &syms[i]);
 	return r;
 }
 
@@ -149,7 +155,8 @@ static int by_vaddr(const void *a, const void *b)
 }
 
 /* If the file cannot be read, that is no error: the library's own names are there. */
-static struct jitreg_object *read_detached_functions(const struct jitreg_template *template, struct jitreg_names *ret)
+static struct jitreg_object *read_detached_functions(const struct jitreg_template *template,
+						     struct jitreg_names *ret)
 {
 	struct jitreg_object *object = jitreg_debuginfo_open_detached(&template->debug);
 	size_t count = 0;
@@ -187,7 +194,8 @@ static bool is_known(const struct jitreg_names *names, const char *text, uint64_
 			high = middle;
 	}
 	for (; low < names->count && names->items[low].vaddr == vaddr; low++)
-		if (names->items[low].text_size == size && !memcmp(names->items[low].text, text, size))
+		if (names->items[low].text_size == size &&
+		    !memcmp(names->items[low].text, text, size))
 			return true;
 	return false;
 }
@@ -207,7 +215,8 @@ static int pass_own_name(void *ctx, const char *text, uint64_t vaddr, const Elf6
 	return is_known(&known->detached, text, vaddr) ? 0 : known->fn(known->ctx, &name);
 }
 
-int jitreg_members_for_each_known_name(const struct jitreg_member *member, jitreg_known_name_fn fn, void *ctx)
+int jitreg_members_for_each_known_name(const struct jitreg_member *member, jitreg_known_name_fn fn,
+				       void *ctx)
 {
 	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;
 	struct known_names known = {.fn = fn, .ctx = ctx};

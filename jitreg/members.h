@@ -15,7 +15,8 @@ struct jitreg_member {
 	struct jitreg_template *template;
 	uint64_t delta;      /**< What is added to addresses in the file; wraps around. */
 	uint64_t start, end; /**< Its mapped range. */
-	bool primary;        /**< It was registered first in its group: as a rule the others were loaded for it. */
+	/** It was registered first in its group: as a rule the others were loaded for it. */
+	bool primary;
 };
 
 /** A stretch of addresses without a gap that another object could be put into. */
@@ -23,16 +24,19 @@ struct jitreg_range {
 	uint64_t start, end;
 };
 
-/** The stretches that members take, sorted by address; returns their number. @p ranges has room for @p count. */
-size_t jitreg_members_find_ranges(const struct jitreg_member *members, size_t count, struct jitreg_range *ranges);
+/** The stretches that members take, sorted by address; returns their number. @p ranges has room for
+ * @p count. */
+size_t jitreg_members_find_ranges(const struct jitreg_member *members, size_t count,
+				  struct jitreg_range *ranges);
 
 /** Which of the sorted stretches has the address; NULL: none. */
-const struct jitreg_range *jitreg_range_find(const struct jitreg_range *ranges, size_t count, uint64_t address);
+const struct jitreg_range *jitreg_range_find(const struct jitreg_range *ranges, size_t count,
+					     uint64_t address);
 
 /**
- * The code of each member, for GDB: from .text on, without .plt. Of the sections that contain an address GDB
- * takes the lowest. To step from one library into another, GDB must find .plt in the object file that a
- * script adds later. @p texts has room for @p count.
+ * The code of each member, for GDB: from .text on, without .plt. Of the sections that contain an
+ * address GDB takes the lowest. To step from one library into another, GDB must find .plt in the
+ * object file that a script adds later. @p texts has room for @p count.
  */
 void jitreg_members_find_texts(const struct jitreg_member *members, size_t count,
 			    struct jitreg_range *texts);
@@ -43,35 +47,39 @@ void jitreg_members_find_texts(const struct jitreg_member *members, size_t count
  * @param address   Counted from the start of the group.
  * @param relative  Whether the value is to count from the start of the stretch, as in ET_REL.
  */
-int jitreg_members_add_name(struct jitreg_symtab *table, const struct jitreg_range *ranges, size_t count,
-			 const char *text, size_t text_size, uint64_t address, bool relative,
-			 uint64_t size, uint8_t info);
+int jitreg_members_add_name(struct jitreg_symtab *table, const struct jitreg_range *ranges,
+			    size_t count, const char *text, size_t text_size, uint64_t address,
+			    bool relative, uint64_t size, uint8_t info);
 
 /** The number of symbols, the null symbol included. */
 size_t jitreg_members_count_symbols(const struct jitreg_symtab *table);
 
-/** Called for each name of a template, until it returns something other than 0; @p vaddr is in the file. */
+/** Called for each name of a template, until it returns something other than 0; @p vaddr is in the
+ * file. */
 typedef int (*jitreg_name_fn)(void *ctx, const char *text, uint64_t vaddr, const Elf64_Sym *sym);
 
-int jitreg_members_for_each_name(const struct jitreg_template *template, jitreg_name_fn fn, void *ctx);
+int jitreg_members_for_each_name(const struct jitreg_template *template, jitreg_name_fn fn,
+				 void *ctx);
 
 /** @p name->vaddr is in the file; @p name->section is of no use here. */
 typedef int (*jitreg_known_name_fn)(void *ctx, const struct jitreg_name *name);
 
 /**
- * Each name of a member once: the functions of its detached file, static functions among them, of which a library is
- * stripped, and what else its own file names. Goes on until @p fn returns something other than 0.
+ * Each name of a member once: the functions of its detached file, static functions among them, of
+ * which a library is stripped, and what else its own file names. Goes on until @p fn returns
+ * something other than 0.
  *
  * @retval -EAGAIN  the detached file has become another one while it was read
  */
-int jitreg_members_for_each_known_name(const struct jitreg_member *member, jitreg_known_name_fn fn, void *ctx);
+int jitreg_members_for_each_known_name(const struct jitreg_member *member, jitreg_known_name_fn fn,
+				       void *ctx);
 
 /** Append the unwind data of all members to a section that is placed at @p vaddr. */
 int jitreg_members_move_frames(const struct jitreg_member *members, size_t count, uint64_t vaddr,
 			    enum jitreg_frames_form form, struct jitreg_bytes *ret);
 
 /** Add the sections of the stretches: `.text`, `.text.1` and so on, with @p flags besides. */
-int jitreg_members_add_ranges(struct jitreg_writer *w, const struct jitreg_range *ranges, size_t count,
-			 uint64_t flags);
+int jitreg_members_add_ranges(struct jitreg_writer *w, const struct jitreg_range *ranges,
+			      size_t count, uint64_t flags);
 
 #endif

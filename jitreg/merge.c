@@ -35,7 +35,8 @@
 
 struct cie {
 	uint32_t from, to; // offsets in the input and in the output
-	uint8_t unit;	   // of distances in rules: the shortest instruction; 0: no functions are merged
+	// of distances in rules: the shortest instruction; 0: no functions are merged
+	uint8_t unit;
 };
 
 struct function {
@@ -93,14 +94,16 @@ static int append_u64(struct merge *m, uint64_t value)
  */
 static int add_cie(struct merge *m, uint32_t off, size_t size)
 {
-	const uint8_t *cie = m->from + off, *code_align = cie + 9 + strlen((const char *)cie + 9) + 1;
+	const uint8_t *cie = m->from + off,
+		      *code_align = cie + 9 + strlen((const char *)cie + 9) + 1;
 	struct cie *new = &m->cies[m->cie_count++];
 
 	*new = (struct cie){.from = off};
 	if (*code_align <= UNIT_MAX && !strchr((const char *)cie + 9, 'S'))
 		new->unit = *code_align;
 	for (const struct cie *old = m->cies; old < new; old++) {
-		if (read_u32(m->from + old->from) + 4 == size && !memcmp(m->from + old->from, cie, size)) {
+		if (read_u32(m->from + old->from) + 4 == size &&
+		    !memcmp(m->from + old->from, cie, size)) {
 			new->to = old->to;
 			return 0;
 		}
@@ -175,7 +178,8 @@ static bool has_name(const struct jitreg_addresses *names, uint64_t start, uint6
 }
 
 /* How many functions from here on become one entry. */
-static size_t count_row(const struct merge *m, const struct function *first, struct jitreg_rules *rules)
+static size_t count_row(const struct merge *m, const struct function *first,
+			struct jitreg_rules *rules)
 {
 	size_t left = m->function_count - (size_t)(first - m->functions), n = 0;
 	uint64_t end = first->start;
@@ -183,7 +187,8 @@ static size_t count_row(const struct merge *m, const struct function *first, str
 	while (n < left && n < FUNCTIONS_MAX) {
 		const struct function *f = &first[n];
 
-		if (n && (f->cie->to != first->cie->to || f->start < end || f->start - end > GAP_MAX))
+		if (n &&
+		    (f->cie->to != first->cie->to || f->start < end || f->start - end > GAP_MAX))
 			break;
 		if (!f->cie->unit || (f->start - first->start) % f->cie->unit ||
 		    has_name(m->names, first->start, f->start + f->size) ||
@@ -203,7 +208,9 @@ static size_t count_row(const struct merge *m, const struct function *first, str
 static int append_advance(struct merge *m, uint64_t distance)
 {
 	size_t size = distance <= UINT8_MAX ? 1 : distance <= UINT16_MAX ? 2 : 4;
-	uint8_t op = size == 1 ? DW_CFA_advance_loc1 : size == 2 ? DW_CFA_advance_loc2 : DW_CFA_advance_loc4;
+	uint8_t op = size == 1   ? DW_CFA_advance_loc1
+		     : size == 2 ? DW_CFA_advance_loc2
+				 : DW_CFA_advance_loc4;
 
 	if (distance <= ADVANCE_MAX) {
 		op = DW_CFA_advance_loc | (uint8_t)distance;
@@ -246,7 +253,8 @@ static int append_row(struct merge *m, const struct function *first, size_t coun
 		r = merge_append(m, &remember, 1);
 	for (size_t i = 0; !r && count > 1 && i < count; i++) {
 		if (i)
-			r = append_next(m, &rules[i - 1], (first[i].start - first[i - 1].start) / first->cie->unit);
+			r = append_next(m, &rules[i - 1],
+					(first[i].start - first[i - 1].start) / first->cie->unit);
 		if (!r)
 			r = merge_append(m, first[i].rules, rules[i].size);
 	}
@@ -258,9 +266,11 @@ static int append_row(struct merge *m, const struct function *first, size_t coun
 	return r;
 }
 
-int jitreg_frames_merge(struct jitreg_bytes *frames, uint64_t vaddr, const struct jitreg_addresses *names)
+int jitreg_frames_merge(struct jitreg_bytes *frames, uint64_t vaddr,
+			const struct jitreg_addresses *names)
 {
-	struct merge m = {.from = frames->data, .size = frames->size, .vaddr = vaddr, .names = names};
+	struct merge m = {
+		.from = frames->data, .size = frames->size, .vaddr = vaddr, .names = names};
 	struct jitreg_rules rules[FUNCTIONS_MAX];
 	int r = read_all(&m);
 
@@ -281,7 +291,8 @@ int jitreg_frames_merge(struct jitreg_bytes *frames, uint64_t vaddr, const struc
 	return 0;
 }
 
-int jitreg_frames_for_each(const struct jitreg_bytes *frames, uint64_t vaddr, jitreg_function_fn fn, void *ctx)
+int jitreg_frames_for_each(const struct jitreg_bytes *frames, uint64_t vaddr, jitreg_function_fn fn,
+			   void *ctx)
 {
 	int r = 0;
 
@@ -298,7 +309,8 @@ void jitreg_frames_make_debug(struct jitreg_bytes *frames)
 {
 	for (size_t off = 0; off < frames->size; off += read_u32(frames->data + off) + 4) {
 		uint32_t back = read_u32(frames->data + off + 4);
-		uint32_t id = back ? (uint32_t)off + 4 - back : UINT32_MAX; // where the CIE is; UINT32_MAX: this is a CIE
+		// where the CIE is; UINT32_MAX: this is a CIE
+		uint32_t id = back ? (uint32_t)off + 4 - back : UINT32_MAX;
 
 		memcpy(frames->data + off + 4, &id, sizeof(id));
 	}

@@ -39,11 +39,12 @@
  *     segments     stand for the addresses in LLDB. Its names count from a .text of type
  *                  SHT_NULL.
  *
- * Without a companion (no folder to write it to) all names that the companion would have are in the pack, with the
- * usual bindings, and .eh_frame has its usual type. So GDB misses no function, and has no lines; it reads
- * the names for each group, which takes longer with hundreds of groups.
+ * Without a companion (no folder to write it to) all names that the companion would have are in the
+ * pack, with the usual bindings, and .eh_frame has its usual type. So GDB misses no function, and
+ * has no lines; it reads the names for each group, which takes longer with hundreds of groups.
  *
- * There is no reference to the libraries' own DWARF: a debugger's script adds that to the copies that matter.
+ * There is no reference to the libraries' own DWARF: a debugger's script adds that to the copies
+ * that matter.
  */
 #define _GNU_SOURCE 1
 #include "pack.h"
@@ -60,9 +61,9 @@
 
 #define STB_FOR_LLDB STB_LOPROC
 
-/* How many names for LLDB there may be in a pack of several libraries: of a group's first library, and of all others
- * together. GDB keeps 100 bytes for each name, even for those that it passes over: with a thousand interpreters that was
- * half of GDB's memory. */
+/* How many names for LLDB there may be in a pack of several libraries: of a group's first library,
+ * and of all others together. GDB keeps 100 bytes for each name, even for those that it passes
+ * over: with a thousand interpreters that was half of GDB's memory. */
 #define FIRST_NAMES_MAX 4096
 #define OTHER_NAMES_MAX 512
 
@@ -91,7 +92,8 @@ struct pack {
 	struct jitreg_addresses names; // of symbols
 	struct label *labels; // as many as members
 	size_t label_count;
-	bool late_frames; // unwind data is in .debug_frame, see above: LLDB does not need it at once
+	// unwind data is in .debug_frame, see above: LLDB does not need it at once
+	bool late_frames;
 };
 
 static bool has_companion(const struct pack *p)
@@ -109,7 +111,8 @@ static bool is_for_lldb(const Elf64_Sym *sym)
 	return ELF64_ST_BIND(sym->st_info) != STB_LOCAL;
 }
 
-static int pack_add_name(struct pack *p, const char *text, size_t text_size, uint64_t vaddr, uint64_t size, uint8_t info)
+static int pack_add_name(struct pack *p, const char *text, size_t text_size, uint64_t vaddr,
+			 uint64_t size, uint8_t info)
 {
 	return jitreg_members_add_name(&p->symtab, p->ranges, p->range_count, text, text_size,
 				       vaddr + p->current->delta, true, size, info);
@@ -153,8 +156,8 @@ static int by_rank(const void *a, const void *b)
 }
 
 /*
- * Which names there is room for: a group's first library comes first (an interpreter without libpython's names
- * shows nothing), then the libraries with the fewest names.
+ * Which names there is room for: a group's first library comes first (an interpreter without
+ * libpython's names shows nothing), then the libraries with the fewest names.
  */
 static int add_names_for_lldb(struct pack *p)
 {
@@ -166,7 +169,8 @@ static int add_names_for_lldb(struct pack *p)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->member_count; i++) {
 		shares[i].member = &p->members[i];
-		jitreg_members_for_each_name(shares[i].member->template, count_name, &shares[i].count);
+		jitreg_members_for_each_name(shares[i].member->template, count_name,
+					     &shares[i].count);
 	}
 	qsort(shares, p->member_count, sizeof(*shares), by_rank);
 	for (size_t i = 0; !r && i < p->member_count; i++) {
@@ -234,7 +238,8 @@ static const struct label *find_label(const struct pack *p, const struct jitreg_
 }
 
 /* The first symbol that is called by its library: [libm.so.6]. */
-static int add_first_label(struct pack *p, const struct jitreg_template *template, const Elf64_Sym *sym)
+static int add_first_label(struct pack *p, const struct jitreg_template *template,
+			   const Elf64_Sym *sym)
 {
 	const char *slash = strrchr(template->path, '/');
 	char text[NAME_MAX + sizeof("[]")];
@@ -244,7 +249,8 @@ static int add_first_label(struct pack *p, const struct jitreg_template *templat
 	if (!r)
 		p->labels[p->label_count++] = (struct label){
 			.template = template,
-			.name = ((const Elf64_Sym *)(p->symtab.syms.data + p->symtab.syms.size))[-1].st_name,
+			.name = ((const Elf64_Sym *)(p->symtab.syms.data + p->symtab.syms.size))[-1]
+					.st_name,
 		};
 	return r;
 }
@@ -259,7 +265,8 @@ static int add_label_at(void *ctx, uint64_t start, uint64_t size)
 	Elf64_Sym sym = {.st_info = ELF64_ST_INFO(STB_FOR_LLDB, STT_FUNC), .st_size = size};
 	const struct label *label;
 
-	if (!range || !member || bsearch(&start, p->names.items, p->names.count, sizeof(*p->names.items), by_value))
+	if (!range || !member ||
+	    bsearch(&start, p->names.items, p->names.count, sizeof(*p->names.items), by_value))
 		return 0;
 	sym.st_shndx = (Elf64_Section)(range - p->ranges + 1);
 	sym.st_value = start - range->start;
@@ -271,8 +278,8 @@ static int add_label_at(void *ctx, uint64_t start, uint64_t size)
 }
 
 /*
- * The section is not allocated: it must not stand for memory. It has an address all the same, because
- * the offsets in it count from there.
+ * The section is not allocated: it must not stand for memory. It has an address all the same,
+ * because the offsets in it count from there.
  */
 static int add_frames(struct pack *p)
 {
@@ -292,8 +299,11 @@ static int add_frames(struct pack *p)
 		return r;
 	shdr.sh_size = p->frames.size;
 	if (has_companion(p))
-		return jitreg_writer_add_compressed(&p->file, frames_name(p), &shdr, p->frames.data, 1);
-	return jitreg_writer_add(&p->file, frames_name(p), &shdr, p->frames.data, ELF_T_BYTE) ? 0 : -ENOMEM;
+		return jitreg_writer_add_compressed(&p->file, frames_name(p), &shdr, p->frames.data,
+						    1);
+	return jitreg_writer_add(&p->file, frames_name(p), &shdr, p->frames.data, ELF_T_BYTE)
+		       ? 0
+		       : -ENOMEM;
 }
 
 /* For LLDB, see above. */
@@ -329,8 +339,9 @@ static int add_sections(struct pack *p)
 }
 
 /*
- * Give the sections for LLDB the types that GDB passes over, see above. This comes last, because libelf would
- * not write the contents of sections with such types. A .text without contents must still lie within the file.
+ * Give the sections for LLDB the types that GDB passes over, see above. This comes last, because
+ * libelf would not write the contents of sections with such types. A .text without contents must
+ * still lie within the file.
  */
 static void hide_from_gdb(const struct pack *p)
 {
@@ -383,7 +394,8 @@ static int write_file(struct pack *p)
 	return 0;
 }
 
-static int copy_members(struct jitreg_template *t, const struct jitreg_member *members, size_t count)
+static int copy_members(struct jitreg_template *t, const struct jitreg_member *members,
+			size_t count)
 {
 	t->members = calloc(count, sizeof(*t->members));
 	if (!t->members)
@@ -419,7 +431,8 @@ int jitreg_pack_create(const struct jitreg_member *members, size_t count, bool w
 	if (!r) {
 		p.template->with_lines = with_lines;
 		p.range_count = jitreg_members_find_ranges(members, count, p.ranges);
-		jitreg_companion_find(members, count, &p.template->companion, &p.crc, &p.template->bare, p.id);
+		jitreg_companion_find(members, count, &p.template->companion, &p.crc,
+				      &p.template->bare, p.id);
 		p.late_frames = has_companion(&p) && !has_primary(members, count);
 		r = write_file(&p);
 	}

@@ -44,7 +44,8 @@ static struct jitreg_template *find_locked(const struct wanted *wanted)
 }
 
 /* Returns a pack in use; or *@ret_kept is a kept pack whose files are still there. */
-static struct jitreg_template *packs_find(const struct wanted *wanted, struct jitreg_template **ret_kept)
+static struct jitreg_template *packs_find(const struct wanted *wanted,
+					  struct jitreg_template **ret_kept)
 {
 	struct jitreg_template *found;
 

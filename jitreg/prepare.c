@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * The slow part of registering a file, done beforehand: a loader registers with its lock held, and every thread that
- * wants to load, look up or unwind waits for that lock.
+ * The slow part of registering a file, done beforehand: a loader registers with its lock held, and
+ * every thread that wants to load, look up or unwind waits for that lock.
  *
- * Slow are: reading the file's symbols and unwind data, the checksum of a file that is referred to by name (which
- * reads all of it), and making the lines of a library that no process of this user has made yet (0.3 s for
- * libpython). The results stay with the template of the file, or in the cache on disk.
+ * Slow are: reading the file's symbols and unwind data, the checksum of a file that is referred to
+ * by name (which reads all of it), and making the lines of a library that no process of this user
+ * has made yet (0.3 s for libpython). The results stay with the template of the file, or in the
+ * cache on disk.
  *
- * One thread at a time makes lines: a thread that waits meanwhile finds the lines if it needs the same.
+ * One thread at a time makes lines: a thread that waits meanwhile finds the lines if it needs the
+ * same.
  */
 #define _GNU_SOURCE 1
 #include "jitreg.h"
@@ -66,8 +68,9 @@ int jitreg_prepare(const char *path, uint32_t flags, struct jitreg_prepared **re
 	int r = prepared ? 0 : -ENOMEM;
 
 	if (!r)
-		r = jitreg_template_acquire(path, -1, names_only ? JITREG_SYMFILE_NAMES_ONLY : JITREG_SYMFILE_FULL,
-					    &prepared->template);
+		r = jitreg_template_acquire(
+			path, -1, names_only ? JITREG_SYMFILE_NAMES_ONLY : JITREG_SYMFILE_FULL,
+			&prepared->template);
 	if (r) {
 		free(prepared);
 		return r;

@@ -29,8 +29,9 @@ static void list_entry(struct jitreg_entry *entry)
 
 static bool is_valid(const struct jitreg_image *image)
 {
-	return image->size == sizeof(*image) && !(image->flags & ~(uint32_t)(JITREG_NAMES_ONLY | JITREG_DEFER)) &&
-	       image->path && image->path[0] == '/' && image->start < image->end;
+	return image->size == sizeof(*image) &&
+	       !(image->flags & ~(uint32_t)(JITREG_NAMES_ONLY | JITREG_DEFER)) && image->path &&
+	       image->path[0] == '/' && image->start < image->end;
 }
 
 static enum jitreg_symfile_kind wanted_kind(const struct jitreg_image *image)
@@ -49,7 +50,9 @@ static int create_first_listing(struct jitreg_entry *entry, const struct jitreg_
 	r = jitreg_listing_create(entry->template, image, &entry->listing);
 	if (r)
 		jitreg_template_release(entry->template);
-	return r || jitreg_debugger_find() != JITREG_DEBUGGER_LLDB ? r : jitreg_listing_add_lines(entry->listing);
+	return r || jitreg_debugger_find() != JITREG_DEBUGGER_LLDB
+		       ? r
+		       : jitreg_listing_add_lines(entry->listing);
 }
 
 int jitreg_register(const struct jitreg_image *image, struct jitreg_entry **ret)
@@ -70,7 +73,8 @@ int jitreg_register(const struct jitreg_image *image, struct jitreg_entry **ret)
 	entry->ctx = image->ctx;
 	r = jitreg_template_acquire(image->path, image->fd, wanted_kind(image), &entry->template);
 	if (!r)
-		entry->waiting = image->flags & JITREG_DEFER && image->group && jitreg_group_can_pack(entry);
+		entry->waiting =
+			image->flags & JITREG_DEFER && image->group && jitreg_group_can_pack(entry);
 	if (!r && !entry->waiting)
 		r = create_first_listing(entry, image);
 	if (r) {

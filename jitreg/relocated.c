@@ -2,15 +2,18 @@
 /*
  * A symfile with DWARF inside, written from the symfile without.
  *
- * LLDB does not move the DWARF of another file to where a copy is. It does take DWARF from the symfile when every
- * address in it is final. So each copy that LLDB is told of has its lines inside (relocated_lines.c):
+ * LLDB does not move the DWARF of another file to where a copy is. It does take DWARF from the
+ * symfile when every address in it is final. So each copy that LLDB is told of has its lines inside
+ * (relocated_lines.c):
  *
- *     ELF header | section headers | program headers | contents of the small symfile | DWARF | names
+ *     ELF header | section headers | program headers | contents of the small symfile | DWARF |
+ *     names
  *
- * The sections of the small symfile keep their numbers, to which symbols refer. Its dummy .debug_info becomes the real
- * .debug_info; the headers of the other sections of DWARF follow behind the last header, and the table of section names
- * moves to the end, because it grows. Writing takes a memcpy() and an addition for each address: lines_sections.c has
- * noted where addresses are.
+ * The sections of the small symfile keep their numbers, to which symbols refer. Its dummy
+ * .debug_info becomes the real .debug_info; the headers of the other sections of DWARF follow
+ * behind the last header, and the table of section names moves to the end, because it grows.
+ * Writing takes a memcpy() and an addition for each address: lines_sections.c has noted where
+ * addresses are.
  */
 #include "relocated.h"
 
@@ -73,7 +76,8 @@ static void dwarf_align(struct writer *w, uint64_t alignment)
 		w->at = (w->at + alignment - 1) & -alignment;
 }
 
-/* Append the contents of the small symfile's sections, except the two sections that are replaced. */
+/* Append the contents of the small symfile's sections, except the two sections that are replaced.
+ */
 static void append_old_sections(struct writer *w)
 {
 	for (size_t i = 1; i < w->old_count; i++) {
@@ -166,8 +170,8 @@ static int write_symfile(struct writer *w)
 	return 0;
 }
 
-static int relocated_write(const void *symfile, const struct jitreg_dwarf *dwarf, uint64_t bias, void *to,
-			   size_t *size)
+static int relocated_write(const void *symfile, const struct jitreg_dwarf *dwarf, uint64_t bias,
+			   void *to, size_t *size)
 {
 	struct writer w = {.from = symfile, .dwarf = dwarf, .bias = bias, .to = to};
 	int r = write_symfile(&w);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Symfiles with functions and lines inside: what plain LLDB needs for breakpoints by file and line, for static functions
- * and for steps.
+ * Symfiles with functions and lines inside: what plain LLDB needs for breakpoints by file and line,
+ * for static functions and for steps.
  *
- * GDB finds the lines of a pack in its companion, and the lines of a single library in the library's DWARF. LLDB uses
- * neither: it wants final addresses. So each symfile that is made while LLDB traces this process has the lines of
- * lines.c inside, some 2 MB for a copy of libpython. Processes that LLDB does not trace have no such cost.
+ * GDB finds the lines of a pack in its companion, and the lines of a single library in the
+ * library's DWARF. LLDB uses neither: it wants final addresses. So each symfile that is made while
+ * LLDB traces this process has the lines of lines.c inside, some 2 MB for a copy of libpython.
+ * Processes that LLDB does not trace have no such cost.
  *
- * Objects that were registered before LLDB attached have names only. The scripts add the files of chosen copies.
+ * Objects that were registered before LLDB attached have names only. The scripts add the files of
+ * chosen copies.
  */
 #include "relocated_lines.h"
 
@@ -19,7 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int add_library(struct jitreg_lines *lines, const struct jitreg_template *library, uint64_t delta)
+static int add_library(struct jitreg_lines *lines, const struct jitreg_template *library,
+		       uint64_t delta)
 {
 	struct jitreg_lines more;
 	int r = jitreg_library_lines_find(library, &more);
@@ -43,8 +46,8 @@ static int read_lines(const struct jitreg_template *template, struct jitreg_dwar
 	return r;
 }
 
-/* Look what the template has. When two threads have made the same DWARF outside the lock, what the first thread has made
- * stays, and the other is destroyed. */
+/* Look what the template has. When two threads have made the same DWARF outside the lock, what the
+ * first thread has made stays, and the other is destroyed. */
 static const struct jitreg_dwarf *share(struct jitreg_dwarf **slot, struct jitreg_dwarf *dwarf)
 {
 	const struct jitreg_dwarf *ret;
@@ -74,8 +77,8 @@ static int find_lines(struct jitreg_template *template, const struct jitreg_dwar
 	return r;
 }
 
-int jitreg_relocated_lines_create(struct jitreg_template *template, const void *symfile, uint64_t bias,
-				  struct jitreg_relocated *ret)
+int jitreg_relocated_lines_create(struct jitreg_template *template, const void *symfile,
+				  uint64_t bias, struct jitreg_relocated *ret)
 {
 	const struct jitreg_dwarf *lines;
 	int r = find_lines(template, &lines);

@@ -12,7 +12,7 @@
  * @retval -ENODATA  no library in it has debug information
  * @retval -ENOMEM
  */
-int jitreg_relocated_lines_create(struct jitreg_template *template, const void *symfile, uint64_t bias,
-				  struct jitreg_relocated *ret);
+int jitreg_relocated_lines_create(struct jitreg_template *template, const void *symfile,
+				  uint64_t bias, struct jitreg_relocated *ret);
 
 #endif

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
 /*
- * Symfiles of one library's copies, side by side, with the part that is equal in all copies at the end.
+ * Symfiles of one library's copies, side by side, with the part that is equal in all copies at the
+ * end.
  *
  *     block                                                      block + size
  *     | slot 0 | slot 1 | ... | slot n-1 |  common part          |
  *              ^ symfile of slot 1 ............................. ^
  *
- * A slot has the ELF header and the section headers, which differ (template.c puts them first).
- * The common part is unwind data and names. Each symfile reaches from its slot to the end of the row: the offsets
- * in its section headers lead over the slots in between.
+ * A slot has the ELF header and the section headers, which differ (template.c puts them first). The
+ * common part is unwind data and names. Each symfile reaches from its slot to the end of the row:
+ * the offsets in its section headers lead over the slots in between.
  *
  * LLDB reads a symfile as a whole, so the slots nearest to the common part are used
  * first, and a row has only so many slots that each object's share of the common part is small.
  *
- * An alternative would be a shared mapping of one file behind each slot. But GDB then warns about every
- * core ("Can't open file /memfd:... (deleted)"; also for /dev/zero), and each slot takes
+ * An alternative would be a shared mapping of one file behind each slot. But GDB then warns about
+ * every core ("Can't open file /memfd:... (deleted)"; also for /dev/zero), and each slot takes
  * mappings, of which a process has few.
  */
 #include "rows.h"
@@ -136,7 +137,8 @@ int jitreg_slot_seal(const struct jitreg_template *template, struct jitreg_slot 
 	int r;
 
 	if (row->is_sealed)
-		return jitreg_arena_protect(jitreg_slot_bytes(template, slot), template->private_size, PROT_READ);
+		return jitreg_arena_protect(jitreg_slot_bytes(template, slot),
+					    template->private_size, PROT_READ);
 	r = jitreg_arena_protect(row->block, row->size, PROT_READ);
 	row->is_sealed = !r;
 	return r;

@@ -2,8 +2,8 @@
 /*
  * The names of Rust's functions with their modules.
  *
- * In Rust's DWARF a function is below the entries of its modules. entries.c reads functions only, so lines.c learns of the modules from the
- * linkage name, of which rustc has two kinds:
+ * In Rust's DWARF a function is below the entries of its modules. entries.c reads functions only,
+ * so lines.c learns of the modules from the linkage name, of which rustc has two kinds:
  *
  *     legacy   _ZN 5crate 6module 4name 17h0123456789abcdef E
  *     v0       _R Nv Nt Cs1234_5crate 6module 4name, each N with the namespace of what follows: t for a module, v for a function
@@ -25,7 +25,8 @@ struct writer {
 	size_t size, count; // of the path: bytes, names
 };
 
-/* Read a name, in front of which its length is written. In v0 a _ separates a name that begins with a digit or _ from its length. */
+/* Read a name, in front of which its length is written. In v0 a _ separates a name that begins with
+ * a digit or _ from its length. */
 static bool read_name(struct writer *w, bool is_v0, const char **name, size_t *size)
 {
 	*size = 0;
@@ -55,7 +56,8 @@ static bool put_name(struct writer *w, const char *name, size_t size)
 
 static bool is_hash(const char *name, size_t size)
 {
-	return size == HASH_SIZE && name[0] == 'h' && strspn(name + 1, "0123456789abcdef") >= HASH_SIZE - 1;
+	return size == HASH_SIZE && name[0] == 'h' &&
+	       strspn(name + 1, "0123456789abcdef") >= HASH_SIZE - 1;
 }
 
 static bool read_legacy(struct writer *w)
@@ -72,7 +74,8 @@ static bool read_legacy(struct writer *w)
 	return false;
 }
 
-/* Pass over what tells two crates or functions of the same name apart: s, a number in base 62, _. */
+/* Pass over what tells two crates or functions of the same name apart: s, a number in base 62, _.
+ */
 static bool skip_disambiguator(struct writer *w)
 {
 	if (*w->at != 's')
@@ -95,7 +98,8 @@ static bool read_v0(struct writer *w)
 {
 	unsigned depth = 0;
 
-	for (; *w->at == 'N' && depth < DEPTH_MAX && (w->at[1] == 't' || w->at[1] == 'v'); w->at += 2)
+	for (; *w->at == 'N' && depth < DEPTH_MAX && (w->at[1] == 't' || w->at[1] == 'v');
+	     w->at += 2)
 		depth++;
 	if (*w->at++ != 'C' || !read_identifier(w))
 		return false;

@@ -12,11 +12,13 @@
 #define JITREG_RUST_PATH_MAX 256
 
 /**
- * Read the path of a function, which is its crate, its modules and its own name, from the name by which the linker knows it.
+ * Read the path of a function, which is its crate, its modules and its own name, from the name by
+ * which the linker knows it.
  *
  * @param[out] path  One name after the other, each with its NUL.
  *
- * @return how many names these are; 0 if the linkage name is of another kind: of a generic function or of a trait's, for instance.
+ * @return how many names these are; 0 if the linkage name is of another kind: of a generic function
+ *         or of a trait's, for instance.
  *
  * Specification: rustc has two manglings, legacy and v0 (RFC 2603).
  */

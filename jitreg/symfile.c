@@ -53,7 +53,8 @@ static int read_image(uint64_t addr, void *buf, size_t size)
 	return 0;
 }
 
-/* An .eh_frame with absolute pointers is right only in memory, where the loader has relocated it. */
+/* An .eh_frame with absolute pointers is right only in memory, where the loader has relocated it.
+ */
 static int copy_live_unwind_data(const struct jitreg_template *template,
 				 const struct jitreg_image *image, uint8_t *bytes)
 {

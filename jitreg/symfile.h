@@ -32,13 +32,15 @@ enum {
 	JITREG_FIXUP_COUNT
 };
 
-/** The file on disk that a pack or the symfile of a library refers to, if any (companion.c, debug_copy.c). */
+/** The file on disk that a pack or the symfile of a library refers to, if any (companion.c,
+ * debug_copy.c). */
 struct jitreg_companion {
 	char *path; /**< malloc()ed; NULL: none. */
 	dev_t dev;
 	ino_t ino;
 	off_t size;
-	void *hold; /**< A mapping of the file, which keeps the lock on it. NULL: the file is not locked. */
+	/** A mapping of the file, which keeps the lock on it. NULL: the file is not locked. */
+	void *hold;
 };
 
 struct jitreg_template {
@@ -55,12 +57,15 @@ struct jitreg_template {
 	size_t member_count;
 	bool with_lines; /**< A pack whose symfiles get lines for LLDB. */
 	struct jitreg_row *rows; /**< Rows with an empty slot. */
-	bool prepared; /**< Its lines have been looked for. Also guarded by the mutex of prepare.c. */
-	struct jitreg_dwarf *lines; /**< Lines as DWARF; NULL until they are wanted (relocated_lines.c). */
+	/** Its lines have been looked for. Also guarded by the mutex of prepare.c. */
+	bool prepared;
+	/** Lines as DWARF; NULL until they are wanted (relocated_lines.c). */
+	struct jitreg_dwarf *lines;
 
 	/* Constant once built, but for the hold on the companions (packs.c). */
 	struct jitreg_companion companion;
-	struct jitreg_companion bare; /**< The companion without lines, when @c companion has some. */
+	/** The companion without lines, when @c companion has some. */
+	struct jitreg_companion bare;
 	struct jitreg_debug debug;
 	struct stat debug_st; /**< Of jitreg_debuginfo_file(). */
 	uint8_t *bytes;
@@ -73,7 +78,8 @@ struct jitreg_template {
 };
 
 /** Write the object file (template.c). The result is in no cache. */
-int jitreg_template_create(struct jitreg_object *object, enum jitreg_symfile_kind kind, struct jitreg_template **ret);
+int jitreg_template_create(struct jitreg_object *object, enum jitreg_symfile_kind kind,
+			   struct jitreg_template **ret);
 
 /** Free what the template has; it does not release the templates of a pack's members. */
 void jitreg_template_free(struct jitreg_template *template);

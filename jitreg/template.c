@@ -102,7 +102,8 @@ static bool has_contents(const struct writer *w, const struct jitreg_section *se
 	if (section->type == SHT_NOBITS || !section->size)
 		return false;
 	if (section->type == SHT_NOTE)
-		return w->template->debug.kind == JITREG_DEBUG_BUILD_ID && w->template->kind == JITREG_SYMFILE_FULL;
+		return w->template->debug.kind == JITREG_DEBUG_BUILD_ID &&
+		       w->template->kind == JITREG_SYMFILE_FULL;
 	return is_unwind(w, section);
 }
 
@@ -281,7 +282,8 @@ static int write_file(struct writer *w)
 	w->file.ehdr.e_entry = w->object->ehdr.e_entry;
 	if ((r = add_alloc_sections(w)) || (r = add_names(w)) || (r = add_debuglink(w)) ||
 	    (r = add_dummy_debug_info(w)) ||
-	    (r = jitreg_writer_finish(&w->file, w->live_scn, &t->private_size, &t->bytes, &t->size)))
+	    (r = jitreg_writer_finish(&w->file, w->live_scn, &t->private_size, &t->bytes,
+				      &t->size)))
 		return r;
 	t->packable = can_be_packed(t);
 	return find_fixups(w);
@@ -299,8 +301,9 @@ static void writer_deinit(struct writer *w)
 }
 
 /*
- * Refer GDB to a copy of the debug file if it cannot be referred to the file. There may be no folder for the copy, or no room: then
- * the symfile has the names of functions, as where there is no DWARF.
+ * Refer GDB to a copy of the debug file if it cannot be referred to the file. There may be no
+ * folder for the copy, or no room: then the symfile has the names of functions, as where there is
+ * no DWARF.
  */
 static void refer_to_copy(struct writer *w)
 {
@@ -324,7 +327,8 @@ static void refer_to_copy(struct writer *w)
 	t->debug.reason = NULL;
 }
 
-int jitreg_template_create(struct jitreg_object *object, enum jitreg_symfile_kind kind, struct jitreg_template **ret)
+int jitreg_template_create(struct jitreg_object *object, enum jitreg_symfile_kind kind,
+			   struct jitreg_template **ret)
 {
 	struct writer w = {.object = object};
 	struct jitreg_template *t;
@@ -339,7 +343,8 @@ int jitreg_template_create(struct jitreg_object *object, enum jitreg_symfile_kin
 	t->path = strdup(object->path);
 	r = t->path ? jitreg_object_read_layout(object) : -ENOMEM;
 	if (!r)
-		r = jitreg_debuginfo_find(object, &t->debug, kind == JITREG_SYMFILE_NAMES_ONLY ? NULL : &w.crc);
+		r = jitreg_debuginfo_find(object, &t->debug,
+					  kind == JITREG_SYMFILE_NAMES_ONLY ? NULL : &w.crc);
 	if (!r)
 		refer_to_copy(&w);
 	if (!r && jitreg_debuginfo_file(&t->debug) &&

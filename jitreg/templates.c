@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: MIT
 /*
- * The cache of templates: it finds a template again, counts its users, and keeps it for a while after its last user.
+ * The cache of templates: it finds a template again, counts its users, and keeps it for a while
+ * after its last user.
  *
- * Templates are found by path, device, inode, size and time of modification. The path is part
- * of the key because the symfile can contain it. Templates are built outside the lock, since building
+ * Templates are found by path, device, inode, size and time of modification. The path is part of
+ * the key because the symfile can contain it. Templates are built outside the lock, since building
  * reads files; so two threads can build a template for one file, and the second drops its own.
  *
- * A host that replaces its only interpreter needs the same templates again at once, and so do the packs of interpreters
- * that import the same modules; to build them takes milliseconds. So templates without a user are kept, up to a number of
- * bytes and of seconds (jitreg_keep()); the templates that were used longest ago go first. A template that is too old
- * goes when another is kept or looked for. A kept pack holds its members' templates, which count as kept when they have
- * no other user. It does not hold its companion, which other processes may remove: whoever takes the pack up again looks
- * whether the file is still there (packs.c). A kept library holds the copy of its debug file (debug_copy.c).
+ * A host that replaces its only interpreter needs the same templates again at once, and so do the
+ * packs of interpreters that import the same modules; to build them takes milliseconds. So
+ * templates without a user are kept, up to a number of bytes and of seconds (jitreg_keep()); the
+ * templates that were used longest ago go first. A template that is too old goes when another is
+ * kept or looked for. A kept pack holds its members' templates, which count as kept when they have
+ * no other user. It does not hold its companion, which other processes may remove: whoever takes
+ * the pack up again looks whether the file is still there (packs.c). A kept library holds the copy
+ * of its debug file (debug_copy.c).
  *
- * A template in use describes the file that was mapped. A template without a user is used again only if the file also has
- * the same time of its last status change, which every write sets, and if its debug file is unchanged. A file that was
- * changed shortly before it was read could be changed again within the same tick of the clock: its template is not kept.
+ * A template in use describes the file that was mapped. A template without a user is used again
+ * only if the file also has the same time of its last status change, which every write sets, and if
+ * its debug file is unchanged. A file that was changed shortly before it was read could be changed
+ * again within the same tick of the clock: its template is not kept.
  */
 #define _GNU_SOURCE 1
 #include "templates.h"
@@ -35,10 +39,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A template of more than this part of the limit is not kept: it would drive out hundreds of others. */
+/* A template of more than this part of the limit is not kept: it would drive out hundreds of
+ * others. */
 #define LARGE_PART 4
 
-/* Templates without a user, the newest first; none of them is in `templates`. Under jitreg_lock(). */
+/* Templates without a user, the newest first; none of them is in `templates`. Under jitreg_lock().
+ */
 static struct jitreg_template *kept;
 static uint64_t kept_limit = JITREG_KEEP_BYTES, kept_seconds = JITREG_KEEP_SECONDS;
 static struct jitreg_template *templates; // in use; under jitreg_lock()
@@ -90,7 +96,8 @@ static struct jitreg_template *take_out_locked(struct jitreg_template **link)
 	return template;
 }
 
-/* Take the oldest kept template out if it is too old, or if there are too many bytes; otherwise NULL. */
+/* Take the oldest kept template out if it is too old, or if there are too many bytes; otherwise
+ * NULL. */
 static struct jitreg_template *take_surplus_locked(void)
 {
 	struct jitreg_template **link = &kept;
@@ -106,7 +113,8 @@ static struct jitreg_template *take_surplus_locked(void)
 	return take_out_locked(link);
 }
 
-/* One template at a time: a pack that goes releases its members' templates, which are kept from then on. */
+/* One template at a time: a pack that goes releases its members' templates, which are kept from
+ * then on. */
 static void drop_surplus(void)
 {
 	struct jitreg_template *surplus;
@@ -120,7 +128,8 @@ static void drop_surplus(void)
 	} while (surplus);
 }
 
-/* Drop templates that are too old, once a second at most. Those beyond the limit of bytes go in templates_keep(). */
+/* Drop templates that are too old, once a second at most. Those beyond the limit of bytes go in
+ * templates_keep(). */
 static void drop_old(void)
 {
 	static int64_t last; // under the lock
@@ -202,12 +211,14 @@ void jitreg_trim(void)
 /* How often a file is read again when somebody has closed its descriptor in between. */
 #define TRIES 4
 
-static bool is_of(const struct jitreg_template *t, const char *path, const struct stat *st, enum jitreg_symfile_kind kind)
+static bool is_of(const struct jitreg_template *t, const char *path, const struct stat *st,
+		  enum jitreg_symfile_kind kind)
 {
 	return t->kind == kind && jitreg_stat_is_same(&t->st, st) && !strcmp(t->path, path);
 }
 
-/* Whether debuggers would still be referred to the same debug file, or to no file if that was so before. */
+/* Whether debuggers would still be referred to the same debug file, or to no file if that was so
+ * before. */
 static bool has_same_debug(const struct jitreg_template *t)
 {
 	struct stat now;
@@ -229,8 +240,8 @@ static bool has_same_debug(const struct jitreg_template *t)
 
 static bool is_unchanged(const struct jitreg_template *t, const struct stat *st)
 {
-	return t->st.st_ctim.tv_sec == st->st_ctim.tv_sec && t->st.st_ctim.tv_nsec == st->st_ctim.tv_nsec &&
-	       has_same_debug(t);
+	return t->st.st_ctim.tv_sec == st->st_ctim.tv_sec &&
+	       t->st.st_ctim.tv_nsec == st->st_ctim.tv_nsec && has_same_debug(t);
 }
 
 /* A template whose only users are kept packs counts as kept. */
@@ -239,7 +250,8 @@ static bool is_good(const struct jitreg_template *t, const struct stat *st)
 	return t->ref_count != t->keeper_count || is_unchanged(t, st);
 }
 
-static struct jitreg_template *find_locked(const char *path, const struct stat *st, enum jitreg_symfile_kind kind)
+static struct jitreg_template *find_locked(const char *path, const struct stat *st,
+					   enum jitreg_symfile_kind kind)
 {
 	struct jitreg_template *t = templates, **link = &kept;
 
@@ -304,7 +316,8 @@ static int templates_build(const char *path, int fd, enum jitreg_symfile_kind ki
 	return -EAGAIN;
 }
 
-int jitreg_template_acquire(const char *path, int fd, enum jitreg_symfile_kind kind, struct jitreg_template **ret)
+int jitreg_template_acquire(const char *path, int fd, enum jitreg_symfile_kind kind,
+			    struct jitreg_template **ret)
 {
 	struct jitreg_template *built = NULL, *cached;
 	int r = -EAGAIN;
@@ -319,8 +332,9 @@ int jitreg_template_acquire(const char *path, int fd, enum jitreg_symfile_kind k
 		return r;
 
 	jitreg_lock();
-	for (cached = templates; cached && !(cached->kind == kind && jitreg_template_same_file(cached, built) &&
-					     cached->ref_count != cached->keeper_count);)
+	for (cached = templates;
+	     cached && !(cached->kind == kind && jitreg_template_same_file(cached, built) &&
+			 cached->ref_count != cached->keeper_count);)
 		cached = cached->next;
 	if (cached)
 		cached->ref_count++;
@@ -376,7 +390,8 @@ size_t jitreg_template_count(void)
 	return count;
 }
 
-struct jitreg_template *jitreg_template_take_kept(bool (*is_wanted)(const struct jitreg_template *, const void *ctx),
+struct jitreg_template *jitreg_template_take_kept(bool (*is_wanted)(const struct jitreg_template *,
+								    const void *ctx),
 						  const void *ctx)
 {
 	struct jitreg_template **link = &kept;

@@ -13,7 +13,8 @@
  *
  * @param kind  JITREG_SYMFILE_FULL or JITREG_SYMFILE_NAMES_ONLY
  */
-int jitreg_template_acquire(const char *path, int fd, enum jitreg_symfile_kind kind, struct jitreg_template **ret);
+int jitreg_template_acquire(const char *path, int fd, enum jitreg_symfile_kind kind,
+			    struct jitreg_template **ret);
 
 /** Whether both templates were made from the same state of the same file. */
 bool jitreg_template_same_file(const struct jitreg_template *a, const struct jitreg_template *b);
@@ -21,7 +22,8 @@ bool jitreg_template_same_file(const struct jitreg_template *a, const struct jit
 /** Count one reference more. */
 void jitreg_template_hold(struct jitreg_template *template);
 
-/** Drop one reference. A template without references is kept for a while, or freed. NULL is ignored. */
+/** Drop one reference. A template without references is kept for a while, or freed. NULL is
+ * ignored. */
 void jitreg_template_release(struct jitreg_template *template);
 
 /** The first template in use, chained by @c next; the lock is held. */
@@ -31,12 +33,12 @@ struct jitreg_template *jitreg_template_first(void);
 void jitreg_template_add(struct jitreg_template *template);
 
 /**
- * Take a kept pack out of the cache, or return NULL; the lock is held. The caller has to hold its companions again
- * (jitreg_companion_hold()).
+ * Take a kept pack out of the cache, or return NULL; the lock is held. The caller has to hold its
+ * companions again (jitreg_companion_hold()).
  */
-struct jitreg_template *jitreg_template_take_kept(bool (*is_wanted)(const struct jitreg_template *template,
-								    const void *ctx),
-						  const void *ctx);
+struct jitreg_template *jitreg_template_take_kept(
+	bool (*is_wanted)(const struct jitreg_template *template, const void *ctx),
+	const void *ctx);
 
 /** Free a template that is in no list, and release the templates that it holds. */
 void jitreg_template_destroy(struct jitreg_template *template);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Writing ELF files with libelf, into memory and without a descriptor. libelf writes to descriptors only, so libelf
- * lays the file out and checks it, and the bytes are put together here. libelf takes the new file for a file in memory
- * that it reads, which has nothing but a header.
+ * Writing ELF files with libelf, into memory and without a descriptor. libelf writes to descriptors
+ * only, so libelf lays the file out and checks it, and the bytes are put together here. libelf
+ * takes the new file for a file in memory that it reads, which has nothing but a header.
  *
- * In the file the headers come first, then the contents that differ from copy to copy, then the rest (rows.c
- * says why).
+ * In the file the headers come first, then the contents that differ from copy to copy, then the
+ * rest (rows.c says why).
  */
 #include "writer.h"
 
@@ -79,17 +79,19 @@ void jitreg_symtab_deinit(struct jitreg_symtab *table)
 int jitreg_writer_begin(struct jitreg_writer *w, unsigned type, const GElf_Ehdr *like)
 {
 	*w = (struct jitreg_writer){
-		.read.ehdr = {
-			.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, JITREG_DATA, EV_CURRENT},
-			.e_type = ET_NONE,
-			.e_machine = like->e_machine,
-			.e_version = EV_CURRENT,
-			.e_ehsize = sizeof(Elf64_Ehdr),
-			.e_phentsize = sizeof(Elf64_Phdr),
-			.e_shentsize = sizeof(Elf64_Shdr),
-			.e_shoff = sizeof(Elf64_Ehdr),
-			.e_shnum = 1,
-		},
+		.read.ehdr =
+			{
+				.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+					    JITREG_DATA, EV_CURRENT},
+				.e_type = ET_NONE,
+				.e_machine = like->e_machine,
+				.e_version = EV_CURRENT,
+				.e_ehsize = sizeof(Elf64_Ehdr),
+				.e_phentsize = sizeof(Elf64_Phdr),
+				.e_shentsize = sizeof(Elf64_Shdr),
+				.e_shoff = sizeof(Elf64_Ehdr),
+				.e_shnum = 1,
+			},
 	};
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return -ENOEXEC;
@@ -125,8 +127,8 @@ Elf_Scn *jitreg_writer_add(struct jitreg_writer *w, const char *name, const GElf
 	return scn;
 }
 
-int jitreg_writer_add_compressed(struct jitreg_writer *w, const char *name, const GElf_Shdr *shdr, const void *data,
-				 int level)
+int jitreg_writer_add_compressed(struct jitreg_writer *w, const char *name, const GElf_Shdr *shdr,
+				 const void *data, int level)
 {
 	const Elf64_Chdr head = {.ch_type = ELFCOMPRESS_ZLIB, .ch_size = shdr->sh_size,
 				 .ch_addralign = shdr->sh_addralign};
@@ -134,7 +136,8 @@ int jitreg_writer_add_compressed(struct jitreg_writer *w, const char *name, cons
 	GElf_Shdr to = *shdr;
 	uint8_t *bytes;
 
-	// elf_compress() cannot be told a level, and its own level takes ten times as long as the fastest.
+	// elf_compress() cannot be told a level, and its own level takes ten times as long as the
+	// fastest.
 	if (w->compressed_count == JITREG_COMPRESSED_MAX)
 		return -ENOMEM;
 	bytes = malloc(sizeof(head) + size);
@@ -199,7 +202,9 @@ int jitreg_writer_add_debuglink(struct jitreg_writer *w, const char *path, uint3
 int jitreg_writer_add_build_id(struct jitreg_writer *w, const uint8_t *id, size_t size)
 {
 	static const uint8_t zeros[3];
-	Elf64_Nhdr head = {.n_namesz = sizeof(ELF_NOTE_GNU), .n_descsz = (Elf64_Word)size, .n_type = NT_GNU_BUILD_ID};
+	Elf64_Nhdr head = {.n_namesz = sizeof(ELF_NOTE_GNU),
+			   .n_descsz = (Elf64_Word)size,
+			   .n_type = NT_GNU_BUILD_ID};
 	GElf_Shdr shdr = {.sh_type = SHT_NOTE, .sh_addralign = 4};
 
 	if (jitreg_bytes_append(&w->note, &head, sizeof(head)) == UINT32_MAX ||
@@ -208,7 +213,9 @@ int jitreg_writer_add_build_id(struct jitreg_writer *w, const uint8_t *id, size_
 	    jitreg_bytes_append(&w->note, zeros, -size & 3) == UINT32_MAX)
 		return -ENOMEM;
 	shdr.sh_size = w->note.size;
-	return jitreg_writer_add(w, ".note.gnu.build-id", &shdr, w->note.data, ELF_T_BYTE) ? 0 : -ENOMEM;
+	return jitreg_writer_add(w, ".note.gnu.build-id", &shdr, w->note.data, ELF_T_BYTE)
+		       ? 0
+		       : -ENOMEM;
 }
 
 int jitreg_writer_add_dummy_debug_info(struct jitreg_writer *w)
@@ -220,7 +227,8 @@ int jitreg_writer_add_dummy_debug_info(struct jitreg_writer *w)
 	return jitreg_writer_add(w, ".debug_info", &shdr, dummy, ELF_T_BYTE) ? 0 : -ENOMEM;
 }
 
-/* Add the table of section names. It comes last, because it has the names of all sections, and its own. */
+/* Add the table of section names. It comes last, because it has the names of all sections, and its
+ * own. */
 static int add_section_names(struct jitreg_writer *w)
 {
 	static const char name[] = ".shstrtab";
@@ -350,7 +358,8 @@ void jitreg_writer_deinit(struct jitreg_writer *w)
 		free(w->compressed[i]);
 }
 
-static const Elf64_Shdr *find_section(const uint8_t *bytes, const char *name, bool (*is_it)(const Elf64_Shdr *))
+static const Elf64_Shdr *find_section(const uint8_t *bytes, const char *name,
+				      bool (*is_it)(const Elf64_Shdr *))
 {
 	const Elf64_Ehdr *ehdr = (const Elf64_Ehdr *)bytes;
 	const Elf64_Shdr *shdrs = (const Elf64_Shdr *)(bytes + ehdr->e_shoff);
@@ -380,7 +389,8 @@ const Elf64_Shdr *jitreg_file_symtab(const uint8_t *bytes)
 
 static bool is_text(const Elf64_Shdr *shdr)
 {
-	return (shdr->sh_flags & (SHF_ALLOC | SHF_EXECINSTR | SHF_TLS)) == (SHF_ALLOC | SHF_EXECINSTR);
+	return (shdr->sh_flags & (SHF_ALLOC | SHF_EXECINSTR | SHF_TLS)) ==
+	       (SHF_ALLOC | SHF_EXECINSTR);
 }
 
 const Elf64_Shdr *jitreg_file_text(const uint8_t *bytes)

@@ -70,8 +70,8 @@ int jitreg_writer_set_segments(struct jitreg_writer *w, const GElf_Phdr *phdrs, 
  * Add a section that is compressed with zlib (gABI, SHF_COMPRESSED), or as it is when that makes
  * it no smaller. @p level is zlib's, from 1, fast, to 9, small.
  */
-int jitreg_writer_add_compressed(struct jitreg_writer *w, const char *name, const GElf_Shdr *shdr, const void *data,
-				 int level);
+int jitreg_writer_add_compressed(struct jitreg_writer *w, const char *name, const GElf_Shdr *shdr,
+				 const void *data, int level);
 
 /** Add .strtab and .symtab. */
 int jitreg_writer_add_symtab(struct jitreg_writer *w, struct jitreg_symtab *table);
@@ -101,9 +101,10 @@ void jitreg_writer_deinit(struct jitreg_writer *w);
 #define JITREG_MAX_ALIGN 64
 
 /**
- * Find the header of the first section called @p name in a file that jitreg_writer_finish() has made; NULL: there is
- * none. A library chooses the names of its sections, so in the symfile of a library a name does not say what
- * the section is; the functions below look at the type and flags as well.
+ * Find the header of the first section called @p name in a file that jitreg_writer_finish() has
+ * made; NULL: there is none. A library chooses the names of its sections, so in the symfile of a
+ * library a name does not say what the section is; the functions below look at the type and flags
+ * as well.
  */
 const Elf64_Shdr *jitreg_file_section(const uint8_t *bytes, const char *name);
 

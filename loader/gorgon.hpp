@@ -110,8 +110,9 @@ using list = std::vector<value>;
 using dict = std::vector<std::pair<value, value>>;
 
 /**
- * A reference to a Python object of one interpreter; copies hold it, too. It may be used and destroyed on any thread, also
- * after the interpreter's end: what a call does then pyobjects.h says.
+ * A reference to a Python object of one interpreter; copies hold it, too. It may be used and
+ * destroyed on any thread, also after the interpreter's end: what a call does then pyobjects.h
+ * says.
  */
 class object
 {
@@ -133,7 +134,9 @@ public:
 	/** An attribute, or an attribute of an attribute, separated by dots. */
 	object attr(const std::string &name) const
 	{
-		return made([&](gorgon_pyobject **ret) { return gorgon_pyobject_get_attr(get(), name.c_str(), ret); });
+		return made([&](gorgon_pyobject **ret) {
+			return gorgon_pyobject_get_attr(get(), name.c_str(), ret);
+		});
 	}
 	/** Whether hasattr() says so. */
 	bool has_attr(const std::string &name) const
@@ -158,7 +161,9 @@ public:
 	/** type(object). */
 	object type() const
 	{
-		return made([&](gorgon_pyobject **ret) { return gorgon_pyobject_get_type(get(), ret); });
+		return made([&](gorgon_pyobject **ret) {
+			return gorgon_pyobject_get_type(get(), ret);
+		});
 	}
 	/** isinstance(object, type). */
 	bool is_instance(const object &type) const
@@ -278,8 +283,9 @@ namespace detail
 
 /** Integers and enumerations without a scope, but for the types that a value has as they are. */
 template <typename T>
-inline constexpr bool is_integer = !std::is_same_v<T, bool> && !std::is_same_v<T, int64_t> &&
-				   (std::is_integral_v<T> || (std::is_enum_v<T> && std::is_convertible_v<T, int64_t>));
+inline constexpr bool is_integer =
+	!std::is_same_v<T, bool> && !std::is_same_v<T, int64_t> &&
+	(std::is_integral_v<T> || (std::is_enum_v<T> && std::is_convertible_v<T, int64_t>));
 
 template <typename T> int64_t checked_integer(T number)
 {
@@ -303,7 +309,8 @@ template <typename T> double checked_double(T number)
 
 } // namespace detail
 
-/** None, bool, int, float, str, bytes, list, dict, array; and what can only be passed in: object, replica. */
+/** None, bool, int, float, str, bytes, list, dict, array; and what can only be passed in: object,
+ * replica. */
 class value
 	: public std::variant<std::nullptr_t, bool, int64_t, double, std::string, bytes, list, dict,
 			      array, object, replica>
@@ -318,8 +325,11 @@ public:
 	value(T &&number) : variant(detail::checked_integer(number))
 	{
 	}
-	/** What double does not hold exactly is rounded, as in C; std::out_of_range if that makes it infinite. */
-	template <typename T, std::enable_if_t<std::is_same_v<std::decay_t<T>, float> || std::is_same_v<std::decay_t<T>, long double>, int> = 0>
+	/** What double does not hold exactly is rounded, as in C; std::out_of_range if that makes
+	 * it infinite. */
+	template <typename T, std::enable_if_t<std::is_same_v<std::decay_t<T>, float> ||
+						       std::is_same_v<std::decay_t<T>, long double>,
+					       int> = 0>
 	value(T &&number) : variant(detail::checked_double(number))
 	{
 	}
@@ -332,8 +342,8 @@ public:
 	{
 		return std::get<T>(static_cast<const variant &>(*this));
 	}
-	/** The integer that it holds, as a type of any width; std::out_of_range if that does not hold it, std::bad_variant_access if it
-	 * is no integer. */
+	/** The integer that it holds, as a type of any width; std::out_of_range if that does not
+	 * hold it, std::bad_variant_access if it is no integer. */
 	template <typename T> T integer() const
 	{
 		static_assert(std::is_integral_v<T> && !std::is_same_v<T, bool>);
@@ -341,8 +351,10 @@ public:
 		T ret = static_cast<T>(held);
 
 		if (static_cast<int64_t>(ret) != held || (held < 0) != (ret < T{}))
-			throw std::out_of_range("gorgon::value: " + std::to_string(held) + " does not fit into " +
-						std::to_string(8 * sizeof(T)) + " bits" + (std::is_signed_v<T> ? " with a sign" : ""));
+			throw std::out_of_range("gorgon::value: " + std::to_string(held) +
+						" does not fit into " +
+						std::to_string(8 * sizeof(T)) + " bits" +
+						(std::is_signed_v<T> ? " with a sign" : ""));
 		return ret;
 	}
 };
@@ -399,13 +411,15 @@ private:
 			to = text(GORGON_VALUE_BYTES, from.get<bytes>().data);
 			break;
 		case GORGON_VALUE_LIST: {
-			gorgon_value *item = room(to, GORGON_VALUE_LIST, from.get<list>().size(), 1);
+			gorgon_value *item =
+				room(to, GORGON_VALUE_LIST, from.get<list>().size(), 1);
 			for (const value &each : from.get<list>())
 				fill(*item++, each);
 			break;
 		}
 		case GORGON_VALUE_DICT: {
-			gorgon_value *item = room(to, GORGON_VALUE_DICT, from.get<dict>().size(), 2);
+			gorgon_value *item =
+				room(to, GORGON_VALUE_DICT, from.get<dict>().size(), 2);
 			for (const auto &entry : from.get<dict>()) {
 				fill(*item++, entry.first);
 				fill(*item++, entry.second);
@@ -484,7 +498,9 @@ inline object object::operator[](const value &key) const
 {
 	detail::tree c_key(key);
 
-	return made([&](gorgon_pyobject **ret) { return gorgon_pyobject_get_item(get(), &c_key.root, ret); });
+	return made([&](gorgon_pyobject **ret) {
+		return gorgon_pyobject_get_item(get(), &c_key.root, ret);
+	});
 }
 
 inline void object::set_item(const value &key, const value &to) const
@@ -653,7 +669,9 @@ private:
 
 inline object replica::in(const interpreter &interp) const
 {
-	return object::made([&](gorgon_pyobject **ret) { return gorgon_replica_get(get(), interp.get(), ret); });
+	return object::made([&](gorgon_pyobject **ret) {
+		return gorgon_replica_get(get(), interp.get(), ret);
+	});
 }
 
 namespace detail
@@ -680,14 +698,18 @@ inline gorgon_error *thrown() noexcept
 	} catch (const std::exception &err) {
 		return gorgon_exception_create("RuntimeError", err.what());
 	} catch (...) {
-		return gorgon_exception_create("RuntimeError", "the host's function has thrown something that is no std::exception");
+		return gorgon_exception_create(
+			"RuntimeError",
+			"the host's function has thrown something that is no std::exception");
 	}
 }
 
-inline gorgon_error *call_function(void *ctx, const gorgon_value *args, const gorgon_value *kwargs, gorgon_answer *answer) noexcept
+inline gorgon_error *call_function(void *ctx, const gorgon_value *args, const gorgon_value *kwargs,
+				   gorgon_answer *answer) noexcept
 {
 	try {
-		tree c_ret((*static_cast<host_function *>(ctx))(from_c(*args).get<list>(), from_c(*kwargs).get<dict>()));
+		tree c_ret((*static_cast<host_function *>(ctx))(from_c(*args).get<list>(),
+								from_c(*kwargs).get<dict>()));
 
 		return gorgon_answer_set(answer, &c_ret.root);
 	} catch (...) {
@@ -698,11 +720,13 @@ inline gorgon_error *call_function(void *ctx, const gorgon_value *args, const go
 } // namespace detail
 
 /**
- * A callable of Python that calls a function of the host with positional and keyword arguments; see gorgon_function_create().
- * What it throws is raised: a gorgon::error of Python's as the same class, std::invalid_argument as ValueError,
- * std::out_of_range as IndexError, std::bad_alloc as MemoryError, everything else as RuntimeError.
+ * A callable of Python that calls a function of the host with positional and keyword arguments; see
+ * gorgon_function_create(). What it throws is raised: a gorgon::error of Python's as the same
+ * class, std::invalid_argument as ValueError, std::out_of_range as IndexError, std::bad_alloc as
+ * MemoryError, everything else as RuntimeError.
  */
-inline object function(const interpreter &interp, const std::string &name, std::function<value(const list &, const dict &)> call,
+inline object function(const interpreter &interp, const std::string &name,
+		       std::function<value(const list &, const dict &)> call,
 		       const char *doc = nullptr)
 {
 	auto owned = std::make_unique<detail::host_function>(std::move(call));
@@ -755,13 +779,15 @@ public:
 	{
 		gorgon_object *opened;
 
-		check(gorgon_object_open(gorgon_interp_ns(interp.get()), path.c_str(), opts, &opened));
+		check(gorgon_object_open(gorgon_interp_ns(interp.get()), path.c_str(), opts,
+					 &opened));
 		object_.reset(opened);
 	}
 	/** nullptr when it has none. */
 	template <typename T> T *symbol(const char *name) const
 	{
-		return reinterpret_cast<T *>(gorgon_object_find_symbol(object_.get(), name, nullptr));
+		return reinterpret_cast<T *>(
+			gorgon_object_find_symbol(object_.get(), name, nullptr));
 	}
 
 private:
@@ -804,7 +830,8 @@ public:
 	explicit job(gorgon_job *submitted) : job_(submitted)
 	{
 	}
-	/** Wait for the end of the job. False: the time, in milliseconds, was up; -1 waits for ever. */
+	/** Wait for the end of the job. False: the time, in milliseconds, was up; -1 waits for
+	 * ever. */
 	bool wait(int timeout_ms = -1)
 	{
 		return gorgon_job_wait(job_.get(), timeout_ms);

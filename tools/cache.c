@@ -1,9 +1,10 @@
-// SPDX-License-Identifier: MIT
-// gorgon cache: the files that are kept for debuggers, in gorgon/ below $XDG_CACHE_HOME or ~/.cache.
+// SPDX-License-Identifier: MIT gorgon cache: the files that are kept for debuggers, in gorgon/
+// below $XDG_CACHE_HOME or ~/.cache.
 //
-// Processes and debuggers make such files when they need them: companions, which have the lines and variables
-// of a library (jitreg/cache.c), locations that gdb's scripts have found (places/), files of lldb's scripts
-// (lldb/). A process that uses a file holds a lock on it (flock(2)), and `gorgon cache --clear` keeps such a file.
+// Processes and debuggers make such files when they need them: companions, which have the lines and
+// variables of a library (jitreg/cache.c), locations that gdb's scripts have found (places/), files
+// of lldb's scripts (lldb/). A process that uses a file holds a lock on it (flock(2)), and `gorgon
+// cache --clear` keeps such a file.
 
 #define _GNU_SOURCE
 #include "tool.h"
@@ -36,8 +37,8 @@ struct kind {
 	uint64_t files, bytes, busy, failed;
 };
 
-// Static, because nftw(3) passes no argument to its function. The first kind has all files that no other
-// kind has.
+// Static, because nftw(3) passes no argument to its function. The first kind has all files that no
+// other kind has.
 static struct {
 	struct kind kinds[4];
 	size_t root_size; // of the folder's name, with its slash
@@ -59,8 +60,9 @@ char *cache_folder(void)
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	char *ret = NULL;
 
-	if (cache && *cache == '/' ? asprintf(&ret, "%s/gorgon", cache) < 0
-				   : !home || *home != '/' || asprintf(&ret, "%s/.cache/gorgon", home) < 0)
+	if (cache && *cache == '/'
+		    ? asprintf(&ret, "%s/gorgon", cache) < 0
+		    : !home || *home != '/' || asprintf(&ret, "%s/.cache/gorgon", home) < 0)
 		return NULL;
 	return ret;
 }
@@ -82,7 +84,8 @@ static const char *find_problem(char *folder)
 		return "you cannot write there";
 	if (st.st_uid != geteuid() && st.st_uid)
 		return "it is another user's";
-	if (st.st_mode & (st.st_gid == getegid() ? S_IWOTH : S_IWOTH | S_IWGRP) && !(st.st_mode & S_ISVTX))
+	if (st.st_mode & (st.st_gid == getegid() ? S_IWOTH : S_IWOTH | S_IWGRP) &&
+	    !(st.st_mode & S_ISVTX))
 		return "others can write there";
 	return statvfs(folder, &fs) || fs.f_bavail ? NULL : "the disk is full";
 }
@@ -90,10 +93,11 @@ static const char *find_problem(char *folder)
 char *cache_problem(void)
 {
 	char *folder = cache_folder(), *copy = folder ? strdup(folder) : NULL, *ret = NULL;
-	const char *why = copy ? find_problem(copy) : "neither HOME nor XDG_CACHE_HOME is a folder's full name";
+	const char *why = copy ? find_problem(copy)
+			       : "neither HOME nor XDG_CACHE_HOME is a folder's full name";
 
-	if (why && asprintf(&ret, "%s%s%s: above eight interpreters gdb shows names and no lines", folder ?: "",
-			    folder ? ": " : "", why) < 0)
+	if (why && asprintf(&ret, "%s%s%s: above eight interpreters gdb shows names and no lines",
+			    folder ?: "", folder ? ": " : "", why) < 0)
 		abort();
 	free(folder);
 	free(copy);
@@ -154,7 +158,8 @@ static void cache_print(const char *folder, bool clear)
 	for (size_t i = 0; i < KIND_COUNT; i++) {
 		const struct kind *kind = &state.kinds[i];
 
-		printf("%8lu files %8.1f MiB  %s\n", kind->files, (double)kind->bytes / (1 << 20), kind->what);
+		printf("%8lu files %8.1f MiB  %s\n", kind->files, (double)kind->bytes / (1 << 20),
+		       kind->what);
 		files += kind->files;
 		busy += kind->busy;
 		failed += kind->failed;
@@ -166,7 +171,8 @@ static void cache_print(const char *folder, bool clear)
 		printf("; %lu are in use", busy);
 	putchar('\n');
 	if (failed)
-		fprintf(stderr, "gorgon: cache: %lu files of %s cannot be removed: %s\n", failed, folder, strerror(state.errnum));
+		fprintf(stderr, "gorgon: cache: %lu files of %s cannot be removed: %s\n", failed,
+			folder, strerror(state.errnum));
 }
 
 static void print_json(const char *folder)
@@ -207,7 +213,8 @@ static int cache_parse(int key, char *arg, struct argp_state *argp)
 int tool_cache(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		{"clear", OPT_CLEAR, NULL, 0, "Remove files that nobody uses now; they are made again when they are needed", 0},
+		{"clear", OPT_CLEAR, NULL, 0,
+		 "Remove files that nobody uses now; they are made again when they are needed", 0},
 		{"json", OPT_JSON, NULL, 0, "Print it as JSON", 0},
 		{0},
 	};

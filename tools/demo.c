@@ -59,8 +59,10 @@ static double seconds(clockid_t clock)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-// Elapsed time alone tells little on a machine that is busy: the processor time beside it says what was at once.
-static struct gorgon_error *time_fib(unsigned interpreters, const char *code, const char *title, int *status)
+// Elapsed time alone tells little on a machine that is busy: the processor time beside it says what
+// was at once.
+static struct gorgon_error *time_fib(unsigned interpreters, const char *code, const char *title,
+				     int *status)
 {
 	double start = seconds(CLOCK_MONOTONIC), used = seconds(CLOCK_PROCESS_CPUTIME_ID);
 	struct gorgon_error *err = demo_run(interpreters, code, status);
@@ -69,8 +71,8 @@ static struct gorgon_error *time_fib(unsigned interpreters, const char *code, co
 		return err;
 	start = seconds(CLOCK_MONOTONIC) - start;
 	used = seconds(CLOCK_PROCESS_CPUTIME_ID) - used;
-	printf("  %s  %.2f s, %.2f s of processor time: %.1f processors at once\n", title, start, used,
-	       used / start);
+	printf("  %s  %.2f s, %.2f s of processor time: %.1f processors at once\n", title, start,
+	       used, used / start);
 	return NULL;
 }
 

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT
-// gorgon info --deps FILE: the libraries that loading a file would bring, private or shared, and why,
-// as a tree; with --names also the names that private libraries take from shared ones.
+// SPDX-License-Identifier: MIT gorgon info --deps FILE: the libraries that loading a file would
+// bring, private or shared, and why, as a tree; with --names also the names that private libraries
+// take from shared ones.
 
 #define _GNU_SOURCE
 #include "tool.h"
@@ -114,8 +114,8 @@ static bool is_library(struct json_object *row, const char *library)
 	return !strcmp(text(row, "source"), "system") && !strcmp(text(row, "from"), library);
 }
 
-// Print the names of a library, filled into lines; returns the index of the row behind them. Several
-// objects may refer to a name, which is printed once.
+// Print the names of a library, filled into lines; returns the index of the row behind them.
+// Several objects may refer to a name, which is printed once.
 static size_t print_library(struct json_object *rows, size_t start)
 {
 	const char *library = text(json_object_array_get_idx(rows, start), "from"), *last = "";
@@ -153,7 +153,8 @@ static void print_names(struct json_object *rows)
 		if (!strcmp(text(row, "source"), "unresolved"))
 			printf("unresolved: %s, for %s\n", text(row, "name"), text(row, "object"));
 		else if (strcmp(text(row, "name"), last))
-			printf("replaced by gorgon: %s (%s)\n", text(row, "name"), text(row, "from"));
+			printf("replaced by gorgon: %s (%s)\n", text(row, "name"),
+			       text(row, "from"));
 		last = text(row, "name");
 		i++;
 	}
@@ -161,8 +162,8 @@ static void print_names(struct json_object *rows)
 
 // --- the command -------------------------------------------------------------------------
 
-// The argument means what it means to ldd: a file in the current folder or, if there is none, a library to
-// search for.
+// The argument means what it means to ldd: a file in the current folder or, if there is none, a
+// library to search for.
 static char *find_file(const char *file)
 {
 	char *cwd, *path;
@@ -187,7 +188,8 @@ static struct gorgon_error *deps_collect(const struct deps *deps, const char *pa
 	if (!err && deps->names) {
 		names = json_object_new_array();
 		json_object_object_add(to, "names", names);
-		err = gorgon_imports_for_each(&deps->ns, deps->libpython, path, collect_name, names);
+		err = gorgon_imports_for_each(&deps->ns, deps->libpython, path, collect_name,
+					      names);
 		json_object_array_sort(names, deps_compare);
 	}
 	return err;

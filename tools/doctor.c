@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// gorgon doctor: checks what running and debugging need of this machine, prints a line for each, and what to
-// do where something is missing.
+// SPDX-License-Identifier: MIT gorgon doctor: checks what running and debugging need of this
+// machine, prints a line for each, and what to do where something is missing.
 
 #define _GNU_SOURCE
 #include "tool.h"
@@ -33,8 +32,9 @@ static const char *const states[] = {"ok", "note", "PROBLEM"};
 static enum state worst;
 
 // Add a row: @what was looked at, what was found, and @advice, which says what to do or is NULL.
-static __attribute__((format(printf, 5, 6))) void say(struct json_object *list, enum state state, const char *what,
-						      const char *advice, const char *format, ...)
+static __attribute__((format(printf, 5, 6))) void say(struct json_object *list, enum state state,
+						      const char *what, const char *advice,
+						      const char *format, ...)
 {
 	struct json_object *row = json_object_new_object();
 	va_list args;
@@ -97,10 +97,13 @@ static void check_debug(struct json_object *list, const struct gorgon_python *py
 	char *advice = NULL;
 
 	if (err) {
-		say(list, STATE_BAD, "debug information", NULL, "%s: %s", python->libpython, strerror(-err));
+		say(list, STATE_BAD, "debug information", NULL, "%s: %s", python->libpython,
+		    strerror(-err));
 		return;
 	}
-	if (asprintf(&advice, "on Debian: apt install libpython3.%u-dbg python3.%u-dbg; or a libpython built with -g",
+	if (asprintf(&advice,
+		     "on Debian: apt install libpython3.%u-dbg python3.%u-dbg; or a libpython "
+		     "built with -g",
 		     python->minor, python->minor) < 0)
 		abort();
 	if (debug.names_path)
@@ -108,14 +111,18 @@ static void check_debug(struct json_object *list, const struct gorgon_python *py
 		    "%s (debuggers read a copy, in the cache)", debug.names_path);
 	else if (debug.kind == JITREG_DEBUG_NAMES)
 		say(list, STATE_NOTE, "debug information", advice,
-		    "%s has names of functions only: debuggers show no source lines, arguments or locals of it", python->libpython);
+		    "%s has names of functions only: debuggers show no source lines, arguments or "
+		    "locals of it",
+		    python->libpython);
 	else
-		say(list, STATE_OK, "debug information", NULL, "%s", debug.path ?: python->libpython);
+		say(list, STATE_OK, "debug information", NULL, "%s",
+		    debug.path ?: python->libpython);
 	free(advice);
 	jitreg_debug_deinit(&debug);
 }
 
-// An environment that was activated, but is not the python3 of PATH, has packages that programs would miss.
+// An environment that was activated, but is not the python3 of PATH, has packages that programs
+// would miss.
 static void check_environment(struct json_object *list, const struct gorgon_python *python)
 {
 	const char *folder = getenv("VIRTUAL_ENV");
@@ -126,8 +133,10 @@ static void check_environment(struct json_object *list, const struct gorgon_pyth
 	if (!strncmp(python->executable, folder, size) && python->executable[size] == '/')
 		say(list, STATE_OK, "virtual environment", NULL, "%s is used", folder);
 	else
-		say(list, STATE_NOTE, "virtual environment", "name its python with --python, if you want its packages",
-		    "%s is active (VIRTUAL_ENV), and not used: programs run with %s", folder, python->executable);
+		say(list, STATE_NOTE, "virtual environment",
+		    "name its python with --python, if you want its packages",
+		    "%s is active (VIRTUAL_ENV), and not used: programs run with %s", folder,
+		    python->executable);
 }
 
 static void check_python(struct json_object *list, const char *name)
@@ -135,12 +144,15 @@ static void check_python(struct json_object *list, const char *name)
 	struct chosen chosen;
 
 	if (python_choose(name, &chosen)) {
-		say(list, chosen.gave_way ? STATE_NOTE : STATE_OK, "CPython", NULL, "3.%u%s, %s (%s)", chosen.python.minor,
-		    chosen.python.debug ? " (debug build)" : "", chosen.python.libpython, chosen.why);
+		say(list, chosen.gave_way ? STATE_NOTE : STATE_OK, "CPython", NULL,
+		    "3.%u%s, %s (%s)", chosen.python.minor,
+		    chosen.python.debug ? " (debug build)" : "", chosen.python.libpython,
+		    chosen.why);
 		check_environment(list, &chosen.python);
 		check_debug(list, &chosen.python);
 	} else {
-		say(list, STATE_BAD, "CPython", "name one with --python, or install libpython", "%s", chosen.problem);
+		say(list, STATE_BAD, "CPython", "name one with --python, or install libpython",
+		    "%s", chosen.problem);
 	}
 	python_deinit(&chosen);
 }
@@ -150,9 +162,11 @@ static void check_cache(struct json_object *list)
 	char *folder = cache_folder(), *problem = cache_problem();
 
 	if (problem)
-		say(list, STATE_NOTE, "cache", "set XDG_CACHE_HOME to a folder of your own", "%s", problem);
+		say(list, STATE_NOTE, "cache", "set XDG_CACHE_HOME to a folder of your own", "%s",
+		    problem);
 	else
-		say(list, STATE_OK, "cache", NULL, "%s (`gorgon cache` says what is in it)", folder);
+		say(list, STATE_OK, "cache", NULL, "%s (`gorgon cache` says what is in it)",
+		    folder);
 	free(problem);
 	free(folder);
 }
@@ -178,9 +192,10 @@ static bool is_named_in(const char *home, const char *file, const char *script)
 	return ret;
 }
 
-// Whether gdb loads the scripts when it sees the libgorgon that this program uses: gdb looks below its folder for the
-// library's own path with symbolic links resolved. See "auto-load" in GDB's manual. A library of another folder, such as
-// an installed one beside a build, has scripts of its own.
+// Whether gdb loads the scripts when it sees the libgorgon that this program uses: gdb looks below
+// its folder for the library's own path with symbolic links resolved. See "auto-load" in GDB's
+// manual. A library of another folder, such as an installed one beside a build, has scripts of its
+// own.
 static bool are_loaded_by_gdb(void)
 {
 	char *library = NULL, *script = NULL;
@@ -189,7 +204,9 @@ static bool are_loaded_by_gdb(void)
 
 	if (dladdr(gorgon_error_message, &info))
 		library = realpath(info.dli_fname, NULL);
-	ret = library && asprintf(&script, "%s%s-gdb.py", "/usr/share/gdb/auto-load", library) >= 0 && !access(script, R_OK);
+	ret = library &&
+	      asprintf(&script, "%s%s-gdb.py", "/usr/share/gdb/auto-load", library) >= 0 &&
+	      !access(script, R_OK);
 	free(script);
 	free(library);
 	return ret;
@@ -206,7 +223,13 @@ struct debugger {
 
 static const struct debugger debuggers[] = {
 	{"gdb", "gdb/gorgon.py", "source", {".gdbinit", ".config/gdb/gdbinit"}, {"gdb"}, 13, "gdb"},
-	{"lldb", "lldb/gorgon.py", "command script import", {".lldbinit"}, {"lldb", "lldb-21", "lldb-19", "lldb-16"}, 16, "lldb-19"},
+	{"lldb",
+	 "lldb/gorgon.py",
+	 "command script import",
+	 {".lldbinit"},
+	 {"lldb", "lldb-21", "lldb-19", "lldb-16"},
+	 16,
+	 "lldb-19"},
 };
 
 static int parse_version(const char *line)
@@ -220,7 +243,8 @@ static int parse_version(const char *line)
 	return atoi(word);
 }
 
-static void check_scripts(struct json_object *list, const struct debugger *debugger, const char *folder)
+static void check_scripts(struct json_object *list, const struct debugger *debugger,
+			  const char *folder)
 {
 	const char *home = getenv("HOME");
 	char *what = NULL, *advice = NULL;
@@ -229,7 +253,8 @@ static void check_scripts(struct json_object *list, const struct debugger *debug
 	for (size_t i = 0; home && i < 2 && debugger->files[i]; i++)
 		named |= is_named_in(home, debugger->files[i], debugger->script);
 	if (asprintf(&what, "%s's scripts", debugger->name) < 0 ||
-	    asprintf(&advice, "put this line into ~/%s: %s %s/%s", debugger->files[0], debugger->load, folder, debugger->script) < 0)
+	    asprintf(&advice, "put this line into ~/%s: %s %s/%s", debugger->files[0],
+		     debugger->load, folder, debugger->script) < 0)
 		abort();
 	if (named)
 		say(list, STATE_OK, what, NULL, "~/%s loads them", debugger->files[0]);
@@ -242,12 +267,15 @@ static void check_scripts(struct json_object *list, const struct debugger *debug
 	free(advice);
 }
 
-static void check_debugger(struct json_object *list, const struct debugger *debugger, const char *folder)
+static void check_debugger(struct json_object *list, const struct debugger *debugger,
+			   const char *folder)
 {
 	char *line = NULL, *command, *advice;
 
 	// The one without a version in its name may be older than the others.
-	for (size_t i = 0; i < 4 && debugger->commands[i] && (!line || parse_version(line) < debugger->oldest); i++) {
+	for (size_t i = 0;
+	     i < 4 && debugger->commands[i] && (!line || parse_version(line) < debugger->oldest);
+	     i++) {
 		char *next;
 
 		if (asprintf(&command, "%s --version 2>/dev/null", debugger->commands[i]) < 0)
@@ -267,8 +295,8 @@ static void check_debugger(struct json_object *list, const struct debugger *debu
 		return;
 	}
 	if (parse_version(line) < debugger->oldest)
-		say(list, STATE_NOTE, debugger->name, advice, "%s: older than what Gorgon is tested with (%d)", line,
-		    debugger->oldest);
+		say(list, STATE_NOTE, debugger->name, advice,
+		    "%s: older than what Gorgon is tested with (%d)", line, debugger->oldest);
 	else
 		say(list, STATE_OK, debugger->name, NULL, "%s", line);
 	free(advice);
@@ -282,7 +310,8 @@ static void check_debuggers(struct json_object *list)
 	char *folder = tool_script_dir();
 
 	if (!folder)
-		say(list, STATE_BAD, "scripts", "install Gorgon again", "the debuggers' scripts are not where this program is");
+		say(list, STATE_BAD, "scripts", "install Gorgon again",
+		    "the debuggers' scripts are not where this program is");
 	for (size_t i = 0; i < sizeof(debuggers) / sizeof(*debuggers); i++)
 		check_debugger(list, &debuggers[i], folder);
 	free(folder);
@@ -299,12 +328,17 @@ static void check_ptrace(struct json_object *list)
 	free(line);
 	if (!scope || !geteuid())
 		say(list, scope == 3 ? STATE_NOTE : STATE_OK, "attaching", NULL,
-		    scope == 3 ? "nobody may attach to a process (kernel.yama.ptrace_scope is 3)" : "debuggers may attach");
+		    scope == 3 ? "nobody may attach to a process (kernel.yama.ptrace_scope is 3)"
+			       : "debuggers may attach");
 	else if (scope == 1)
-		say(list, STATE_NOTE, "attaching", "sysctl kernel.yama.ptrace_scope=0, or attach as root",
-		    "debuggers may attach to what they have started only (kernel.yama.ptrace_scope is 1)");
+		say(list, STATE_NOTE, "attaching",
+		    "sysctl kernel.yama.ptrace_scope=0, or attach as root",
+		    "debuggers may attach to what they have started only (kernel.yama.ptrace_scope "
+		    "is 1)");
 	else
-		say(list, STATE_NOTE, "attaching", "attach as root, or set kernel.yama.ptrace_scope to 0 (3 lasts until the machine is started again)",
+		say(list, STATE_NOTE, "attaching",
+		    "attach as root, or set kernel.yama.ptrace_scope to 0 (3 lasts until the "
+		    "machine is started again)",
 		    "you may not attach to processes (kernel.yama.ptrace_scope is %d)", scope);
 }
 
@@ -316,12 +350,16 @@ static void check_cores(struct json_object *list)
 
 	getrlimit(RLIMIT_CORE, &limit);
 	if (!pattern || !*pattern)
-		say(list, STATE_NOTE, "cores", "sysctl kernel.core_pattern=core", "the kernel writes none");
+		say(list, STATE_NOTE, "cores", "sysctl kernel.core_pattern=core",
+		    "the kernel writes none");
 	else if (*pattern == '|')
-		say(list, STATE_OK, "cores", strstr(pattern, "systemd-coredump") ? "`coredumpctl debug` opens the last one" : NULL,
+		say(list, STATE_OK, "cores",
+		    strstr(pattern, "systemd-coredump") ? "`coredumpctl debug` opens the last one"
+							: NULL,
 		    "go to a program: %s", pattern + 1);
 	else if (!limit.rlim_cur)
-		say(list, STATE_NOTE, "cores", "ulimit -c unlimited, in the shell that starts the program",
+		say(list, STATE_NOTE, "cores",
+		    "ulimit -c unlimited, in the shell that starts the program",
 		    "none is written: the limit of their size is 0");
 	else
 		say(list, STATE_OK, "cores", NULL, "are written as %s", pattern);
@@ -336,12 +374,15 @@ static void check_mappings(struct json_object *list)
 	free(line);
 	if (!limit)
 		return;
-	say(list, STATE_OK, "mappings", limit < 1000 * MAPPINGS_PER_INTERPRETER ? "for more: sysctl vm.max_map_count=1048576" : NULL,
-	    "%lu a process: about %lu interpreters with numpy", limit, limit * 3 / 4 / MAPPINGS_PER_INTERPRETER);
+	say(list, STATE_OK, "mappings",
+	    limit < 1000 * MAPPINGS_PER_INTERPRETER ? "for more: sysctl vm.max_map_count=1048576"
+						    : NULL,
+	    "%lu a process: about %lu interpreters with numpy", limit,
+	    limit * 3 / 4 / MAPPINGS_PER_INTERPRETER);
 }
 
-// Try unshare(2), which filters of system calls in containers forbid. A child tries it, because it cannot be
-// undone.
+// Try unshare(2), which filters of system calls in containers forbid. A child tries it, because it
+// cannot be undone.
 static void check_files(struct json_object *list)
 {
 	pid_t child = fork();
@@ -353,10 +394,14 @@ static void check_files(struct json_object *list)
 		return;
 	err = WIFEXITED(status) ? WEXITSTATUS(status) : ENOSYS;
 	if (err)
-		say(list, STATE_NOTE, "own descriptors", "let the container's filter of system calls allow unshare(2)",
-		    "unshare(CLONE_FILES | CLONE_FS): %s: interpreters have the process's current directory", strerror(err));
+		say(list, STATE_NOTE, "own descriptors",
+		    "let the container's filter of system calls allow unshare(2)",
+		    "unshare(CLONE_FILES | CLONE_FS): %s: interpreters have the process's current "
+		    "directory",
+		    strerror(err));
 	else
-		say(list, STATE_OK, "own descriptors", NULL, "each interpreter has descriptors and a current directory of its own");
+		say(list, STATE_OK, "own descriptors", NULL,
+		    "each interpreter has descriptors and a current directory of its own");
 }
 
 // --- the command ------------------------------------------------------------------------
@@ -416,7 +461,10 @@ static int doctor_parse(int key, char *arg, struct argp_state *state)
 int tool_doctor(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		{"python", OPT_PYTHON, "NAME", 0, "The python executable, by its name in PATH or its file, or libpython that is to be used", 0},
+		{"python", OPT_PYTHON, "NAME", 0,
+		 "The python executable, by its name in PATH or its file, or libpython that is to "
+		 "be used",
+		 0},
 		{"json", OPT_JSON, NULL, 0, "Print it as JSON", 0},
 		{0},
 	};

@@ -508,7 +508,8 @@ int tool_exec(int argc, char **argv)
 		 "KeyboardInterrupt. 0: for ever",
 		 0},
 		{"memray", OPT_MEMRAY, "FILE", 0,
-		 "Have memray record what the interpreter allocates, until the time of --timeout is "
+		 "Have memray record what the interpreter allocates, until the time of --timeout "
+		 "is "
 		 "up or the command is interrupted",
 		 0},
 		{"json", OPT_JSON, NULL, 0,

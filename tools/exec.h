@@ -41,7 +41,8 @@ bool remote_write(const struct remote *remote, uint64_t addr, const void *bytes,
 /* Its interpreters, oldest first, malloc()ed. NULL: they cannot be read. */
 struct remote_interp *remote_list(const struct remote *remote, size_t *count);
 
-/* --- exec_ring.c: the request --------------------------------------------------------------------- */
+/* --- exec_ring.c: the request
+ * --------------------------------------------------------------------- */
 
 /* The pipes to the thread that runs the code. */
 struct remote_pipes {

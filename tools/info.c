@@ -97,7 +97,8 @@ static struct json_object *info_collect(const struct chosen *chosen)
 	struct json_object *ret = json_object_new_object(), *shared = json_object_new_array();
 	char version[32];
 
-	snprintf(version, sizeof(version), "3.%u%s", python->minor, python->debug ? " (debug build)" : "");
+	snprintf(version, sizeof(version), "3.%u%s", python->minor,
+		 python->debug ? " (debug build)" : "");
 	tool_add_text(ret, "gorgon", GORGON_VERSION);
 	tool_add_text(ret, "libpython", python->libpython);
 	tool_add_text(ret, "executable", python->executable);
@@ -159,11 +160,18 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{"python", OPT_PYTHON, "NAME", 0, "The python executable, by its name in PATH or its file, or libpython to look at", 0},
+	{"python", OPT_PYTHON, "NAME", 0,
+	 "The python executable, by its name in PATH or its file, or libpython to look at", 0},
 	{"json", OPT_JSON, NULL, 0, "Print it as JSON", 0},
-	{"deps", OPT_DEPS, "FILE", 0, "Print which libraries loading a module or library would bring, private or shared, and why", 0},
-	{"names", OPT_NAMES, NULL, 0, "With --deps: print also which names private code takes from shared libraries, and which names "
-	 "gorgon replaces", 0},
+	{"deps", OPT_DEPS, "FILE", 0,
+	 "Print which libraries loading a module or library would bring, private or shared, and "
+	 "why",
+	 0},
+	{"names", OPT_NAMES, NULL, 0,
+	 "With --deps: print also which names private code takes from shared libraries, and which "
+	 "names "
+	 "gorgon replaces",
+	 0},
 	{"share", OPT_SHARE, "GLOB", 0, "With --deps: as with `gorgon run`", 0},
 	{"private", OPT_PRIVATE, "GLOB", 0, "With --deps: as with `gorgon run`", 0},
 	{0},
@@ -202,8 +210,10 @@ static int info_parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		return tool_usage("info: %s: unexpected argument", arg);
 	case ARGP_KEY_END:
-		if (!given->deps.file && (given->deps.names || given->share_count || given->private_count))
-			return tool_usage("info: --names, --share and --private go with --deps FILE");
+		if (!given->deps.file &&
+		    (given->deps.names || given->share_count || given->private_count))
+			return tool_usage(
+				"info: --names, --share and --private go with --deps FILE");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -242,12 +252,14 @@ int tool_info(int argc, char **argv)
 
 	if (!given.share || !given.keep_private)
 		abort();
-	given.deps.ns = (struct gorgon_ns_opts){
-		.size = sizeof(given.deps.ns), .share = given.share, .keep_private = given.keep_private};
+	given.deps.ns = (struct gorgon_ns_opts){.size = sizeof(given.deps.ns),
+						.share = given.share,
+						.keep_private = given.keep_private};
 	status = tool_parse(&argp, 0, argc, argv, &given);
 	if (!status && !(status = python_take(given.python, false, &chosen))) {
 		given.deps.libpython = chosen.python.libpython;
-		status = given.deps.file ? deps_show(&given.deps) : info_show(&chosen, given.deps.json);
+		status = given.deps.file ? deps_show(&given.deps)
+					 : info_show(&chosen, given.deps.json);
 		python_deinit(&chosen);
 	}
 	free(given.share);

@@ -78,7 +78,8 @@ static bool write_piece(const struct label *label, int fd, const char *piece, si
 		snprintf(before, sizeof(before), "\033[%um", colours[label->number % 6]);
 		strcpy(after, "\033[0m");
 	}
-	length = asprintf(&text, "%s[%u]%s %.*s%s", before, label->number, after, (int)size, piece, end);
+	length = asprintf(&text, "%s[%u]%s %.*s%s", before, label->number, after, (int)size, piece,
+			  end);
 	ok = length >= 0 && write_all(fd, text, (size_t)length);
 	free(text);
 	return ok;

@@ -24,8 +24,8 @@ static bool add_dep(void *ctx, const struct gorgon_dep *dep)
 
 	if (!dep->path)
 		return true;
-	if (asprintf(&line, "%-8s %s (%s%s%s)\n", dep->shared ? "shared" : "private", dep->path, dep->pattern ?: "",
-		     dep->pattern ? ": " : "", dep->reason) < 0)
+	if (asprintf(&line, "%-8s %s (%s%s%s)\n", dep->shared ? "shared" : "private", dep->path,
+		     dep->pattern ?: "", dep->pattern ? ": " : "", dep->reason) < 0)
 		return false;
 	fflush(list->out);
 	if (!strstr(list->text, line))
@@ -80,7 +80,8 @@ void loaded_print(unsigned number, const char *text)
 
 	pthread_mutex_lock(&lock);
 	if (last && !strcmp(last, text)) {
-		fprintf(stderr, "gorgon: interpreter %u has loaded what interpreter %u has\n", number, last_number);
+		fprintf(stderr, "gorgon: interpreter %u has loaded what interpreter %u has\n",
+			number, last_number);
 	} else {
 		fprintf(stderr, "gorgon: interpreter %u has loaded:\n%s", number, text);
 		free(last);

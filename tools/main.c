@@ -30,12 +30,16 @@ enum {
 static void print_help(FILE *out)
 {
 	fputs("Usage: gorgon COMMAND [OPTION...] [ARG...]\n"
-	      "Runs CPython several times in one process, each copy private and with its own GIL, all of them\n"
-	      "visible to gdb and lldb.\n\n", out);
+	      "Runs CPython several times in one process, each copy private and with its own GIL, "
+	      "all of them\n"
+	      "visible to gdb and lldb.\n\n",
+	      out);
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
-	fputs("\n`gorgon COMMAND --help` has the options of a command; gorgon(1) has all of them.\n\n"
-	      "Example: gorgon run -n 4 -c 'import gorgon; print(gorgon.interpreter)'\n", out);
+	fputs("\n`gorgon COMMAND --help` has the options of a command; gorgon(1) has all of "
+	      "them.\n\n"
+	      "Example: gorgon run -n 4 -c 'import gorgon; print(gorgon.interpreter)'\n",
+	      out);
 }
 
 static const struct command *find_command(const char *name)
@@ -48,8 +52,8 @@ static const struct command *find_command(const char *name)
 
 static char **arguments; // kept until the process ends, because Python has pointers to them
 
-// Python gets copies of the arguments, because programs that call setproctitle() overwrite what the kernel
-// has given us, for ps.
+// Python gets copies of the arguments, because programs that call setproctitle() overwrite what the
+// kernel has given us, for ps.
 static bool copy_arguments(int argc, char **argv)
 {
 	arguments = calloc((size_t)argc + 1, sizeof(*arguments));

@@ -21,7 +21,8 @@
 
 // What a shell says of a process that has passed its hard limit of processor time: 128 + SIGKILL.
 #define STATUS_STOPPED 137
-#define LOOK_MS	       200 // how often a program with a limit of processor time is looked at, while it runs
+// how often a program with a limit of processor time is looked at, while it runs
+#define LOOK_MS	       200
 
 struct job {
 	const struct program *program;
@@ -54,8 +55,10 @@ static uint64_t say_cpu_limit(void *ctx, uint64_t used_ms)
 {
 	const struct job *job = ctx;
 
-	fprintf(stderr, "gorgon: interpreter %u: has used %.1f s of processor time, its limit is %.1f s\n", job->result->number,
-		(double)used_ms / 1000, (double)job->program->cpu_limit_ms / 1000);
+	fprintf(stderr,
+		"gorgon: interpreter %u: has used %.1f s of processor time, its limit is %.1f s\n",
+		job->result->number, (double)used_ms / 1000,
+		(double)job->program->cpu_limit_ms / 1000);
 	return 0;
 }
 
@@ -143,9 +146,11 @@ static bool is_slow(const struct timespec *start)
 	return (now.tv_sec - start->tv_sec) * 1000 + (now.tv_nsec - start->tv_nsec) / 1000000 > 500;
 }
 
-// On a terminal a line that is overwritten shows how many interpreters there are, once creating them has taken half a
-// second. Returns whether the line is there. It is erased before programs start: the terminal is theirs then.
-static bool show_progress(const struct program *program, unsigned created, const struct timespec *start)
+// On a terminal a line that is overwritten shows how many interpreters there are, once creating
+// them has taken half a second. Returns whether the line is there. It is erased before programs
+// start: the terminal is theirs then.
+static bool show_progress(const struct program *program, unsigned created,
+			  const struct timespec *start)
 {
 	if (!program->progress || !is_slow(start))
 		return false;

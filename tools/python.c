@@ -1,9 +1,10 @@
-// SPDX-License-Identifier: MIT
-// Which CPython the command takes: the one that its name or `python3` has in PATH, as with any other program.
+// SPDX-License-Identifier: MIT Which CPython the command takes: the one that its name or `python3`
+// has in PATH, as with any other program.
 //
-// A program in PATH may stand for a Python that it starts, as pyenv's shims do. Such a program is asked. A python3 that
-// has no libpython gives way to the distribution's build of the same version, and that is said. Hosts never come here:
-// gorgon_python_find() looks at no variable and runs nothing.
+// A program in PATH may stand for a Python that it starts, as pyenv's shims do. Such a program is
+// asked. A python3 that has no libpython gives way to the distribution's build of the same version,
+// and that is said. Hosts never come here: gorgon_python_find() looks at no variable and runs
+// nothing.
 
 #define _GNU_SOURCE
 #include "tool.h"
@@ -44,7 +45,8 @@ static char *find_in_path(const char *name)
 		struct stat st;
 
 		end = strchrnul(path, ':');
-		file = text("%.*s/%s", end > path ? (int)(end - path) : 1, end > path ? path : ".", name);
+		file = text("%.*s/%s", end > path ? (int)(end - path) : 1, end > path ? path : ".",
+			    name);
 		if (!access(file, X_OK) && !stat(file, &st) && S_ISREG(st.st_mode))
 			return file;
 		free(file);
@@ -53,7 +55,8 @@ static char *find_in_path(const char *name)
 	}
 }
 
-// What a program says of the Python that it starts: sys.executable, and "3.11", with "d" or "t" for other builds.
+// What a program says of the Python that it starts: sys.executable, and "3.11", with "d" or "t" for
+// other builds.
 struct answer {
 	char executable[PATH_MAX], version[16];
 };
@@ -75,8 +78,8 @@ static bool read_answer(int fd, struct answer *ret)
 
 static bool ask(const char *program, struct answer *ret)
 {
-	static const char question[] =
-		"import sys; print(sys.executable); print('%d.%d%s' % (*sys.version_info[:2], sys.abiflags))";
+	static const char question[] = "import sys; print(sys.executable); print('%d.%d%s' % "
+				       "(*sys.version_info[:2], sys.abiflags))";
 	char *argv[] = {(char *)program, "-ISc", (char *)question, NULL};
 	posix_spawn_file_actions_t actions;
 	int fds[2], status = -1;
@@ -118,16 +121,19 @@ static bool find_distributions(const char *version, struct chosen *chosen)
 
 static bool lacks_library(const struct gorgon_error *err)
 {
-	return gorgon_error_code(err) == GORGON_ERROR_PYTHON || gorgon_error_code(err) == GORGON_ERROR_MISSING;
+	return gorgon_error_code(err) == GORGON_ERROR_PYTHON ||
+	       gorgon_error_code(err) == GORGON_ERROR_MISSING;
 }
 
 // Takes what the program at @path stands for. An error is that of the program itself.
-static struct gorgon_error *choose_shimmed(const char *path, bool by_name, struct gorgon_error *err, struct chosen *ret)
+static struct gorgon_error *choose_shimmed(const char *path, bool by_name, struct gorgon_error *err,
+					   struct chosen *ret)
 {
 	struct gorgon_error *second = NULL;
 	struct answer answer;
 
-	if (gorgon_error_code(err) != GORGON_ERROR_PYTHON && gorgon_error_code(err) != GORGON_ERROR_FORMAT)
+	if (gorgon_error_code(err) != GORGON_ERROR_PYTHON &&
+	    gorgon_error_code(err) != GORGON_ERROR_FORMAT)
 		return err;
 	if (!ask(path, &answer))
 		return err;
@@ -135,7 +141,8 @@ static struct gorgon_error *choose_shimmed(const char *path, bool by_name, struc
 		ret->path = text("%s", answer.executable);
 		ret->why = text("%s stands for it", path);
 	} else if (!by_name && lacks_library(second) && find_distributions(answer.version, ret)) {
-		ret->why = text("the distribution's build of the same version: %s has no libpython", answer.executable);
+		ret->why = text("the distribution's build of the same version: %s has no libpython",
+				answer.executable);
 		ret->gave_way = true;
 	} else {
 		gorgon_error_destroy(err);
@@ -153,18 +160,23 @@ bool python_choose(const char *name, struct chosen *ret)
 
 	*ret = (struct chosen){0};
 	if (!path && name)
-		path = text("%s", name); // a file of the current folder, or an error that says the name
+		// a file of the current folder, or an error that says the name
+		path = text("%s", name);
 	if (!(err = gorgon_python_find(path, &ret->python)))
 		ret->path = path ? text("%s", path) : NULL;
 	else if (path)
 		err = choose_shimmed(path, name, err, ret);
 	if (err)
-		ret->problem = name || !path ? text("%s", gorgon_error_message(err))
-					     : text("%s (it is python3 in PATH; --python takes another)", gorgon_error_message(err));
+		ret->problem = name || !path
+				       ? text("%s", gorgon_error_message(err))
+				       : text("%s (it is python3 in PATH; --python takes another)",
+					      gorgon_error_message(err));
 	else if (!ret->why && name)
 		ret->why = text("--python %s", name);
 	else if (!ret->why)
-		ret->why = text("%s", path ? "python3 in PATH" : "the newest libpython of the system: PATH has no python3");
+		ret->why = text("%s",
+				path ? "python3 in PATH"
+				     : "the newest libpython of the system: PATH has no python3");
 	gorgon_error_destroy(err);
 	free(path);
 	return !ret->problem;
@@ -174,7 +186,8 @@ int python_take(const char *name, bool verbose, struct chosen *ret)
 {
 	if (python_choose(name, ret)) {
 		if (ret->gave_way || verbose)
-			fprintf(stderr, "gorgon: %s is taken: %s\n", ret->python.libpython, ret->why);
+			fprintf(stderr, "gorgon: %s is taken: %s\n", ret->python.libpython,
+				ret->why);
 		return 0;
 	}
 	fprintf(stderr, "gorgon: %s\n", ret->problem);

@@ -38,40 +38,78 @@ enum {
 
 static const struct argp_option options[] = {
 	{NULL, 'n', "N", 0, "Number of interpreters, a thread each (default 1)", 1},
-	{"python", OPT_PYTHON, "NAME", 0, "A python executable, by its name in PATH or its file, a virtual environment's, or a libpython "
-	 "(default: python3 in PATH)", 1},
-	{"repeat", OPT_REPEAT, "N", 0, "Run the program N times, with fresh interpreters each time", 1},
+	{"python", OPT_PYTHON, "NAME", 0,
+	 "A python executable, by its name in PATH or its file, a virtual environment's, or a "
+	 "libpython "
+	 "(default: python3 in PATH)",
+	 1},
+	{"repeat", OPT_REPEAT, "N", 0, "Run the program N times, with fresh interpreters each time",
+	 1},
 	{"label", OPT_LABEL, NULL, 0, "Put \"[i] \" before each line of output", 1},
-	{"verbose", OPT_VERBOSE, NULL, 0, "Print on stderr which CPython was taken and why, and at the end what was loaded, private or shared, and why", 1},
-	{"timing", OPT_TIMING, NULL, 0, "Print on stderr where the time went, for each interpreter", 1},
+	{"verbose", OPT_VERBOSE, NULL, 0,
+	 "Print on stderr which CPython was taken and why, and at the end what was loaded, private "
+	 "or shared, and why",
+	 1},
+	{"timing", OPT_TIMING, NULL, 0, "Print on stderr where the time went, for each interpreter",
+	 1},
 	{"json", OPT_JSON, NULL, 0, "Print the figures of --timing as JSON on stderr", 1},
 	{"share", OPT_SHARE, "GLOB", 0, "Take matching libraries from the system (repeatable)", 1},
-	{"private", OPT_PRIVATE, "GLOB", 0, "Keep matching libraries private (repeatable; wins over --share); not the C library "
-	 "or the dynamic linker", 1},
-	{"debug", OPT_DEBUG, "MODE", 0, "What debuggers are told: full (lines and locals in each copy), lazy (names and unwind "
-	 "data, for hundreds of interpreters), off, or auto (the default: full up to 8 interpreters, then lazy)", 1},
-	{"python-lines", OPT_PYTHON_LINES, "MODE", 0, "on: plain gdb and lldb show Python frames and stop at Python lines (break shop.py:4); "
-	 "calls of Python functions take longer. auto: while a debugger is attached. off is the default", 1},
-	{"isolate", OPT_ISOLATE, "HOW", 0, "Who makes copies: loader (the default, gorgon's own), copy (copies of files, for "
-	 "the system's linker) or dlmopen (namespaces of the system's linker, 15 at most)", 1},
-	{"shared-files", OPT_SHARED_FILES, NULL, 0, "Descriptors, current directory and umask are the process's; otherwise each "
-	 "interpreter has its own, as a process has", 1},
-	{"shared-environment", OPT_SHARED_ENVIRONMENT, NULL, 0, "The environment is the process's; otherwise each interpreter begins "
-	 "with a copy and changes that", 1},
-	{"quick-end", OPT_QUICK_END, NULL, 0, "Objects that only refer to each other are not finalised at the end", 1},
-	{"no-import-cache", OPT_NO_IMPORT_CACHE, NULL, 0, "Look for modules and read their .pyc files in each interpreter anew; otherwise "
-	 "interpreters share what they know of files that have not changed", 1},
-	{"memory-limit", OPT_MEMORY_LIMIT, "SIZE", 0, "Bytes (K, M, G: times 1024) that each interpreter may hold: beyond that garbage is "
-	 "collected, then MemoryError is raised", 1},
-	{"cpu-limit", OPT_CPU_LIMIT, "SECONDS", 0, "Processor time that each program may use, all its threads together: then it is "
-	 "interrupted (KeyboardInterrupt), and a quarter later stopped: the status is 137 if it does not end", 1},
-	{"thread-limit", OPT_THREAD_LIMIT, "N", 0, "Threads that each program may have at a time, without its first one", 1},
-	{"deny", OPT_DENY, "WHAT", 0, "What programs may not do: extensions (modules in C), libraries (ctypes), fork, exec, "
-	 "signals (handlers), with commas between them (repeatable). For order among friends: it is no sandbox", 1},
-	{"allow-extension", OPT_ALLOW_EXTENSION, "GLOB", 0, "With --deny extensions: extensions that may be imported all the same, by "
-	 "the file's name or, with a slash, its path (repeatable)", 1},
-	{"no-fault-reports", OPT_NO_FAULT_REPORTS, NULL, 0, "Do not say on stderr, before a fault (SIGSEGV, abort() and the like) ends "
-	 "the process, which interpreter and which code had it", 1},
+	{"private", OPT_PRIVATE, "GLOB", 0,
+	 "Keep matching libraries private (repeatable; wins over --share); not the C library "
+	 "or the dynamic linker",
+	 1},
+	{"debug", OPT_DEBUG, "MODE", 0,
+	 "What debuggers are told: full (lines and locals in each copy), lazy (names and unwind "
+	 "data, for hundreds of interpreters), off, or auto (the default: full up to 8 "
+	 "interpreters, then lazy)",
+	 1},
+	{"python-lines", OPT_PYTHON_LINES, "MODE", 0,
+	 "on: plain gdb and lldb show Python frames and stop at Python lines (break shop.py:4); "
+	 "calls of Python functions take longer. auto: while a debugger is attached. off is the "
+	 "default",
+	 1},
+	{"isolate", OPT_ISOLATE, "HOW", 0,
+	 "Who makes copies: loader (the default, gorgon's own), copy (copies of files, for "
+	 "the system's linker) or dlmopen (namespaces of the system's linker, 15 at most)",
+	 1},
+	{"shared-files", OPT_SHARED_FILES, NULL, 0,
+	 "Descriptors, current directory and umask are the process's; otherwise each "
+	 "interpreter has its own, as a process has",
+	 1},
+	{"shared-environment", OPT_SHARED_ENVIRONMENT, NULL, 0,
+	 "The environment is the process's; otherwise each interpreter begins "
+	 "with a copy and changes that",
+	 1},
+	{"quick-end", OPT_QUICK_END, NULL, 0,
+	 "Objects that only refer to each other are not finalised at the end", 1},
+	{"no-import-cache", OPT_NO_IMPORT_CACHE, NULL, 0,
+	 "Look for modules and read their .pyc files in each interpreter anew; otherwise "
+	 "interpreters share what they know of files that have not changed",
+	 1},
+	{"memory-limit", OPT_MEMORY_LIMIT, "SIZE", 0,
+	 "Bytes (K, M, G: times 1024) that each interpreter may hold: beyond that garbage is "
+	 "collected, then MemoryError is raised",
+	 1},
+	{"cpu-limit", OPT_CPU_LIMIT, "SECONDS", 0,
+	 "Processor time that each program may use, all its threads together: then it is "
+	 "interrupted (KeyboardInterrupt), and a quarter later stopped: the status is 137 if it "
+	 "does not end",
+	 1},
+	{"thread-limit", OPT_THREAD_LIMIT, "N", 0,
+	 "Threads that each program may have at a time, without its first one", 1},
+	{"deny", OPT_DENY, "WHAT", 0,
+	 "What programs may not do: extensions (modules in C), libraries (ctypes), fork, exec, "
+	 "signals (handlers), with commas between them (repeatable). For order among friends: it "
+	 "is no sandbox",
+	 1},
+	{"allow-extension", OPT_ALLOW_EXTENSION, "GLOB", 0,
+	 "With --deny extensions: extensions that may be imported all the same, by "
+	 "the file's name or, with a slash, its path (repeatable)",
+	 1},
+	{"no-fault-reports", OPT_NO_FAULT_REPORTS, NULL, 0,
+	 "Do not say on stderr, before a fault (SIGSEGV, abort() and the like) ends "
+	 "the process, which interpreter and which code had it",
+	 1},
 	{NULL, 0, NULL, 0, "What to run, as with python3:", 2},
 	{NULL, 'c', "CODE", 0, "Statements; what follows are their arguments", 2},
 	{NULL, 'm', "MODULE", 0, "A module, by its name; what follows are its arguments", 2},
@@ -99,7 +137,8 @@ struct run {
 	struct program program;
 	unsigned repeat;
 	bool table, json, interactive;
-	const char **share, **keep_private, **extensions; // NULL-terminated; room for every argument
+	// NULL-terminated; room for every argument
+	const char **share, **keep_private, **extensions;
 	const char **python_argv;	    // what Python gets; room for every argument
 	bool has_program;
 	char **options; // for python3, allocated here; at most one for each letter
@@ -187,7 +226,8 @@ static bool parse_seconds(const char *text, uint64_t *ret_ms)
 	double seconds = strtod(text, &end);
 
 	// Only digits and a point: strtod() takes "inf", "nan" and hexadecimal numbers, too.
-	if (end == text || *end || text[strspn(text, "0123456789.")] || seconds < 0.001 || seconds > 1e9)
+	if (end == text || *end || text[strspn(text, "0123456789.")] || seconds < 0.001 ||
+	    seconds > 1e9)
 		return false;
 	*ret_ms = (uint64_t)(seconds * 1000 + 0.5);
 	return true;
@@ -199,8 +239,11 @@ static int parse_deny(struct run *run, char *words)
 		const char *word;
 		enum gorgon_deny flag;
 	} known[] = {
-		{"extensions", GORGON_DENY_EXTENSIONS}, {"libraries", GORGON_DENY_LIBRARIES}, {"fork", GORGON_DENY_FORK},
-		{"exec", GORGON_DENY_EXEC},		{"signals", GORGON_DENY_SIGNALS},
+		{"extensions", GORGON_DENY_EXTENSIONS},
+		{"libraries", GORGON_DENY_LIBRARIES},
+		{"fork", GORGON_DENY_FORK},
+		{"exec", GORGON_DENY_EXEC},
+		{"signals", GORGON_DENY_SIGNALS},
 	};
 	char *rest;
 
@@ -210,7 +253,9 @@ static int parse_deny(struct run *run, char *words)
 		while (i < sizeof(known) / sizeof(*known) && strcmp(word, known[i].word))
 			i++;
 		if (i == sizeof(known) / sizeof(*known))
-			return tool_usage("--deny %s: expected extensions, libraries, fork, exec or signals", word);
+			return tool_usage(
+				"--deny %s: expected extensions, libraries, fork, exec or signals",
+				word);
 		run->program.ns.deny |= known[i].flag;
 	}
 	return 0;
@@ -301,7 +346,8 @@ static int parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_THREAD_LIMIT:
 		if (!parse_count(arg, &run->program.ns.thread_limit))
-			return tool_usage("--thread-limit %s: expected a number from 1 to 100000", arg);
+			return tool_usage("--thread-limit %s: expected a number from 1 to 100000",
+					  arg);
 		return 0;
 	case OPT_DENY:
 		return parse_deny(run, arg);
@@ -340,7 +386,8 @@ static int run_check(const struct run *run)
 	if (run->program.count == 1 && run->repeat == 1)
 		return 0;
 	if (!run->has_program)
-		return tool_usage("run: no program: expected -c CODE, -m MODULE or FILE: a prompt is for one interpreter only");
+		return tool_usage("run: no program: expected -c CODE, -m MODULE or FILE: a prompt "
+				  "is for one interpreter only");
 	if (run->interactive)
 		return tool_usage("run: -i: a prompt is for one interpreter only");
 	return 0;
@@ -400,8 +447,8 @@ static void print_json(const struct result *results, unsigned count)
 	json_object_put(list);
 }
 
-// Run the program once in all interpreters. Returns the status of the lowest-numbered interpreter that failed,
-// TOOL_FAILED if nothing was run, or 0.
+// Run the program once in all interpreters. Returns the status of the lowest-numbered interpreter
+// that failed, TOOL_FAILED if nothing was run, or 0.
 static int run_once(struct run *run, bool last)
 {
 	struct result *results = calloc(run->program.count, sizeof(*results));
@@ -428,21 +475,25 @@ static int run_once(struct run *run, bool last)
 	return status;
 }
 
-static const char about[] =
-	"Runs a program in N private CPythons at once, a thread each. Without a program it is python3's prompt, or "
-	"what is on stdin."
-	"\v"
-	"Exit status: 0, or that of the lowest-numbered interpreter that failed (1 for an uncaught exception, k for "
-	"sys.exit(k)); 2 wrong usage; 3 no interpreter.";
+static const char about[] = "Runs a program in N private CPythons at once, a thread each. Without "
+			    "a program it is python3's prompt, or "
+			    "what is on stdin."
+			    "\v"
+			    "Exit status: 0, or that of the lowest-numbered interpreter that "
+			    "failed (1 for an uncaught exception, k for "
+			    "sys.exit(k)); 2 wrong usage; 3 no interpreter.";
 
 static int parse_and_run(struct run *run, int argc, char **argv)
 {
-	static const struct argp argp = {.options = options, .parser = parse_option,
-					 .args_doc = "[-c CODE | -m MODULE | FILE] [ARG...]", .doc = about};
+	static const struct argp argp = {.options = options,
+					 .parser = parse_option,
+					 .args_doc = "[-c CODE | -m MODULE | FILE] [ARG...]",
+					 .doc = about};
 	int status = tool_parse(&argp, ARGP_IN_ORDER, argc, argv, run);
 	struct chosen chosen = {0};
 
-	status = status ?: run_check(run) ?: python_take(run->program.python, run->program.verbose, &chosen);
+	status = status ?: run_check(run);
+	status = status ?: python_take(run->program.python, run->program.verbose, &chosen);
 	run->program.python = chosen.path;
 	run->program.argv = run->python_argv;
 	run->program.ns.share = run->share;
@@ -454,8 +505,8 @@ static int parse_and_run(struct run *run, int argc, char **argv)
 	return status;
 }
 
-// Room for every list of options: the number of words and letters on the command line. (A word such as -bB
-// has several options of python3.)
+// Room for every list of options: the number of words and letters on the command line. (A word such
+// as -bB has several options of python3.)
 static size_t run_measure(int argc, char **argv)
 {
 	size_t ret = 2;
@@ -472,7 +523,8 @@ static bool is_debugged(void)
 	unsigned tracer = 0;
 	char line[256];
 
-	while (status && fgets(line, sizeof(line), status) && sscanf(line, "TracerPid: %u", &tracer) != 1)
+	while (status && fgets(line, sizeof(line), status) &&
+	       sscanf(line, "TracerPid: %u", &tracer) != 1)
 		;
 	if (status)
 		fclose(status);
@@ -490,7 +542,8 @@ int tool_run(int argc, char **argv)
 	run.extensions = calloc(room, sizeof(*run.extensions));
 	run.python_argv = calloc(room, sizeof(*run.python_argv));
 	run.options = calloc(room, sizeof(*run.options));
-	run.program.progress = isatty(STDERR_FILENO) && !is_debugged(); // a debugger writes to the same line
+	// a debugger writes to the same line
+	run.program.progress = isatty(STDERR_FILENO) && !is_debugged();
 	if (run.share && run.keep_private && run.extensions && run.python_argv && run.options)
 		status = parse_and_run(&run, argc, argv);
 	else

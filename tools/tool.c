@@ -43,7 +43,8 @@ static error_t parse_help(int key, char *arg, struct argp_state *state)
 	if (key != 'h')
 		return ARGP_ERR_UNKNOWN;
 	argp_help(state->root_argp, stdout,
-		  ARGP_HELP_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC, state->name);
+		  ARGP_HELP_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC,
+		  state->name);
 	exit(0);
 }
 
@@ -63,11 +64,13 @@ int tool_parse(const struct argp *argp, unsigned flags, int argc, char **argv, v
 	all.children = children;
 	snprintf(name, sizeof(name), "gorgon %s", command);
 	argv[0] = name;
-	// argp's own error messages take two lines. Without them its own --help prints nothing, hence parse_help().
+	// argp's own error messages take two lines. Without them its own --help prints nothing,
+	// hence parse_help().
 	status = argp_parse(&all, argc, argv, flags | ARGP_NO_ERRS | ARGP_NO_HELP, NULL, input);
 	argv[0] = (char *)command;
 	if (status && status != TOOL_USAGE)
-		tool_usage("%s: %s: no such option, or its value is missing", command, argv[failed_at - 1]);
+		tool_usage("%s: %s: no such option, or its value is missing", command,
+			   argv[failed_at - 1]);
 	return status ? TOOL_USAGE : 0;
 }
 
@@ -78,7 +81,8 @@ bool tool_has_colours(int fd)
 	return isatty(fd) && !(no && *no) && terminal && strcmp(terminal, "dumb");
 }
 
-// The real path of the folder that @format makes of @dir, if it has our gdb scripts; otherwise NULL.
+// The real path of the folder that @format makes of @dir, if it has our gdb scripts; otherwise
+// NULL.
 static char *script_dir_at(const char *format, const char *dir)
 {
 	char *path, *real, *package;

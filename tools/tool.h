@@ -22,9 +22,11 @@ int tool_doctor(int argc, char **argv);
 int tool_cache(int argc, char **argv);
 int tool_exec(int argc, char **argv);
 
-/* cache.c: the folder of the files that are kept for debuggers, malloc()ed; NULL when there is no home. */
+/* cache.c: the folder of the files that are kept for debuggers, malloc()ed; NULL when there is no
+ * home. */
 char *cache_folder(void);
-/* cache.c: why no files can be kept there and what debuggers do without, malloc()ed; NULL when files can be kept. */
+/* cache.c: why no files can be kept there and what debuggers do without, malloc()ed; NULL when
+ * files can be kept. */
 char *cache_problem(void);
 
 /* text.c: add a text to a JSON object; NULL becomes null. Names in files may have any
@@ -38,9 +40,9 @@ int tool_fail(struct gorgon_error *err, int status);
 /* Print a line on stderr that says what is wrong with the command line. Returns TOOL_USAGE. */
 int tool_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* argp_parse() for a subcommand, whose name is @argv[0]; @flags are argp's. --help prints the subcommand's
- * options and ends the process. A parser that has printed what is wrong returns TOOL_USAGE; for other errors
- * tool_parse() prints it. Returns 0 or TOOL_USAGE. */
+/* argp_parse() for a subcommand, whose name is @argv[0]; @flags are argp's. --help prints the
+ * subcommand's options and ends the process. A parser that has printed what is wrong returns
+ * TOOL_USAGE; for other errors tool_parse() prints it. Returns 0 or TOOL_USAGE. */
 int tool_parse(const struct argp *argp, unsigned flags, int argc, char **argv, void *input);
 
 /* Whether to use colours: @fd is a terminal that has colours, and NO_COLOR is not set. */
@@ -51,18 +53,21 @@ char *tool_script_dir(void);
 
 /* python.c: the CPython that the command takes. */
 struct chosen {
-	char *path; /* for gorgon_python_find() and struct gorgon_interp_opts; NULL: the system's newest */
+	/* for gorgon_python_find() and struct gorgon_interp_opts; NULL: the system's newest */
+	char *path;
 	char *why;
 	char *problem; /* why there is none; then the rest is undefined */
 	bool gave_way; /* PATH's python3 has no libpython, and another one is taken */
 	struct gorgon_python python;
 };
 
-/* @name: of --python, or NULL: python3. Returns false if there is a problem. Release it with python_deinit(). */
+/* @name: of --python, or NULL: python3. Returns false if there is a problem. Release it with
+ * python_deinit(). */
 bool python_choose(const char *name, struct chosen *ret);
 void python_deinit(struct chosen *chosen);
-/* The same, but print on stderr what is taken if the user's python3 gave way to another one or with @verbose, or that there
- * is none: then nothing is to be released, and the status is TOOL_FAILED. */
+/* The same, but print on stderr what is taken if the user's python3 gave way to another one or with
+ * @verbose, or that there is none: then nothing is to be released, and the status is TOOL_FAILED.
+ */
 int python_take(const char *name, bool verbose, struct chosen *ret);
 
 /* deps.c: a question what loading a file would bring. */
@@ -104,12 +109,14 @@ struct result {
 /* Run a program; @results has program->count entries. An error means that nothing was run. */
 struct gorgon_error *program_run(const struct program *program, struct result *results);
 
-/* loaded.c: a text with a line for each file that an interpreter has loaded, malloc()ed; NULL without memory. */
+/* loaded.c: a text with a line for each file that an interpreter has loaded, malloc()ed; NULL
+ * without memory. */
 char *loaded_list(struct gorgon_interp *interp, const struct program *program);
 /* Print such a text on stderr, or which interpreter has an equal text. Any thread may call. */
 void loaded_print(unsigned number, const char *text);
 
-/* label.c: prints an interpreter's output in whole lines, with "[i] " before each line if @prefix. */
+/* label.c: prints an interpreter's output in whole lines, with "[i] " before each line if @prefix.
+ */
 struct label;
 struct label *label_create(bool prefix);
 void label_set_number(struct label *label, unsigned number);

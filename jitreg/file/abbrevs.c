@@ -20,7 +20,8 @@
 
 /* ---- units -------------------------------------------------------------------------- */
 
-int jitreg_unit_header_read(const struct jitreg_dwarf *dwarf, struct jitreg_cursor *c, struct jitreg_unit_header *ret)
+int jitreg_unit_header_read(const struct jitreg_dwarf *dwarf, struct jitreg_cursor *c,
+			    struct jitreg_unit_header *ret)
 {
 	const uint8_t *start = dwarf->sections[JITREG_DWARF_INFO].bytes;
 	uint64_t address_size;
@@ -167,7 +168,8 @@ void jitreg_form_skip_varying(struct jitreg_cursor *c, uint64_t form, uint64_t *
 	}
 }
 
-void jitreg_form_skip(struct jitreg_cursor *c, uint64_t form, unsigned version, unsigned offset_size)
+void jitreg_form_skip(struct jitreg_cursor *c, uint64_t form, unsigned version,
+		      unsigned offset_size)
 {
 	unsigned size = jitreg_form_number_size(form, version, offset_size);
 	uint64_t number;
@@ -194,7 +196,8 @@ static bool is_debug_sup(uint64_t form)
 }
 
 /* One abbreviation's names and forms, up to two zeros. */
-static int read_attributes(struct jitreg_abbrev_table *table, struct jitreg_abbrev *abbrev, struct jitreg_cursor *c)
+static int read_attributes(struct jitreg_abbrev_table *table, struct jitreg_abbrev *abbrev,
+			   struct jitreg_cursor *c)
 {
 	abbrev->first = (uint32_t)table->attribute_count;
 	for (;;) {
@@ -209,7 +212,8 @@ static int read_attributes(struct jitreg_abbrev_table *table, struct jitreg_abbr
 			return 0;
 		if (size == -2 || name > NUMBER_MAX)
 			return -EOPNOTSUPP;
-		grown = jitreg_grow(table->attributes, table->attribute_count, &table->attribute_capacity, sizeof(*grown));
+		grown = jitreg_grow(table->attributes, table->attribute_count,
+				    &table->attribute_capacity, sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;
 		table->attributes = grown;
@@ -230,16 +234,19 @@ static int read_table(struct jitreg_abbrev_table *table)
 	int r;
 
 	while ((code = jitreg_cursor_uleb(&c)) && !c.bad) {
-		struct jitreg_abbrev *grown = jitreg_grow(table->items, table->count, &table->capacity, sizeof(*grown));
+		struct jitreg_abbrev *grown =
+			jitreg_grow(table->items, table->count, &table->capacity, sizeof(*grown));
 		uint64_t tag = jitreg_cursor_uleb(&c);
 
 		if (!grown)
 			return -ENOMEM;
 		table->items = grown;
 		if (table->count && grown[table->count - 1].code >= code)
-			return -EOPNOTSUPP; // the codes do not ascend: to look for one among all would take too long
+			// the codes do not ascend: to look for one among all would take too long
+			return -EOPNOTSUPP;
 		grown = &table->items[table->count++];
-		*grown = (struct jitreg_abbrev){.code = code, .tag = tag > NUMBER_MAX ? NUMBER_MAX : (uint16_t)tag};
+		*grown = (struct jitreg_abbrev){
+			.code = code, .tag = tag > NUMBER_MAX ? NUMBER_MAX : (uint16_t)tag};
 		jitreg_cursor_skip(&c, 1); // whether there are entries inside
 		r = read_attributes(table, grown, &c);
 		if (r)
@@ -248,8 +255,8 @@ static int read_table(struct jitreg_abbrev_table *table)
 	return c.bad ? -ENOEXEC : 0;
 }
 
-int jitreg_abbrevs_find(struct jitreg_abbrev_table **tables, const struct jitreg_dwarf *dwarf, uint64_t off,
-			const struct jitreg_abbrev_table **ret)
+int jitreg_abbrevs_find(struct jitreg_abbrev_table **tables, const struct jitreg_dwarf *dwarf,
+			uint64_t off, const struct jitreg_abbrev_table **ret)
 {
 	struct jitreg_abbrev_table *table = *tables;
 
@@ -282,11 +289,14 @@ static int by_code(const void *key, const void *item)
 }
 
 /* Compilers number them from 1. */
-const struct jitreg_abbrev *jitreg_abbrevs_get(const struct jitreg_abbrev_table *table, uint64_t code)
+const struct jitreg_abbrev *jitreg_abbrevs_get(const struct jitreg_abbrev_table *table,
+					       uint64_t code)
 {
 	if (code - 1 < table->count && table->items[code - 1].code == code)
 		return &table->items[code - 1];
-	return table->count ? bsearch(&code, table->items, table->count, sizeof(*table->items), by_code) : NULL;
+	return table->count
+		       ? bsearch(&code, table->items, table->count, sizeof(*table->items), by_code)
+		       : NULL;
 }
 
 void jitreg_abbrevs_destroy(struct jitreg_abbrev_table *tables)

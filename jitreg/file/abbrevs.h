@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * @file
- * How the entries of DWARF are laid out: headers of units, abbreviations, forms. Internal to jitreg;
- * see abbrevs.c.
+ * @file How the entries of DWARF are laid out: headers of units, abbreviations, forms. Internal to
+ * jitreg; see abbrevs.c.
  */
 #ifndef JITREG_ABBREVS_H
 #define JITREG_ABBREVS_H
@@ -30,7 +29,8 @@ struct jitreg_unit_header {
  * @retval -EOPNOTSUPP  not of version 2 to 5, or with addresses of another size
  * @retval -ENOEXEC     damaged
  */
-int jitreg_unit_header_read(const struct jitreg_dwarf *dwarf, struct jitreg_cursor *c, struct jitreg_unit_header *ret);
+int jitreg_unit_header_read(const struct jitreg_dwarf *dwarf, struct jitreg_cursor *c,
+			    struct jitreg_unit_header *ret);
 
 struct jitreg_attribute {
 	uint16_t name, form;
@@ -41,7 +41,9 @@ struct jitreg_abbrev {
 	uint64_t code;
 	uint16_t tag;
 	uint32_t first, count; /**< Attributes in the table. */
-	int64_t size; /**< How many bytes follow the code in an entry with offsets of four bytes; -1: that varies. */
+	/** How many bytes follow the code in an entry with offsets of four bytes; -1: that varies.
+	 */
+	int64_t size;
 };
 
 struct jitreg_abbrev_table {
@@ -63,11 +65,12 @@ struct jitreg_abbrev_table {
  * @retval -ENOEXEC     damaged
  * @retval -ENOMEM
  */
-int jitreg_abbrevs_find(struct jitreg_abbrev_table **tables, const struct jitreg_dwarf *dwarf, uint64_t off,
-			const struct jitreg_abbrev_table **ret);
+int jitreg_abbrevs_find(struct jitreg_abbrev_table **tables, const struct jitreg_dwarf *dwarf,
+			uint64_t off, const struct jitreg_abbrev_table **ret);
 
 /** The abbreviation that has the code, or NULL. */
-const struct jitreg_abbrev *jitreg_abbrevs_get(const struct jitreg_abbrev_table *table, uint64_t code);
+const struct jitreg_abbrev *jitreg_abbrevs_get(const struct jitreg_abbrev_table *table,
+					       uint64_t code);
 
 void jitreg_abbrevs_destroy(struct jitreg_abbrev_table *tables);
 
@@ -77,10 +80,12 @@ bool jitreg_form_is_known(uint64_t form);
 /** The size of a number of this form; 0: the form is not a number, or its size varies. */
 unsigned jitreg_form_number_size(uint64_t form, unsigned version, unsigned offset_size);
 
-/** Pass over a value of varying size that is no text. If the value is a number, it goes to @p number. */
+/** Pass over a value of varying size that is no text. If the value is a number, it goes to @p
+ * number. */
 void jitreg_form_skip_varying(struct jitreg_cursor *c, uint64_t form, uint64_t *number);
 
 /** Pass over any value. */
-void jitreg_form_skip(struct jitreg_cursor *c, uint64_t form, unsigned version, unsigned offset_size);
+void jitreg_form_skip(struct jitreg_cursor *c, uint64_t form, unsigned version,
+		      unsigned offset_size);
 
 #endif

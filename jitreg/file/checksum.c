@@ -2,13 +2,14 @@
 /*
  * The checksum of a whole file, for .gnu_debuglink.
  *
- * A reference by name has the checksum, and GDB accepts no other file. To compute it takes time in proportion to
- * the size of the file, and the caller who registers an object waits, perhaps with a lock held. So it is computed
- * only where it goes into a symfile, or decides whether a file belongs to another file; and holes in the
- * file, which may have any size, are not read.
+ * A reference by name has the checksum, and GDB accepts no other file. To compute it takes time in
+ * proportion to the size of the file, and the caller who registers an object waits, perhaps with a
+ * lock held. So it is computed only where it goes into a symfile, or decides whether a file belongs
+ * to another file; and holes in the file, which may have any size, are not read.
  *
- * Looking for holes moves a descriptor's offset, and a duplicate shares its offset with the caller's descriptor. So
- * the file is opened once more, by its name in /proc. Where there is no /proc, holes are read like data.
+ * Looking for holes moves a descriptor's offset, and a duplicate shares its offset with the
+ * caller's descriptor. So the file is opened once more, by its name in /proc. Where there is no
+ * /proc, holes are read like data.
  *
  * Specification: GDB manual, "Separate Debug Files".
  */
@@ -76,7 +77,8 @@ static void find_data(int fd, uint64_t size, uint64_t at, uint64_t *start, uint6
 		*end = (uint64_t)hole;
 }
 
-static int add_data(const struct jitreg_object *object, uint8_t *chunk, uint64_t start, uint64_t end, uint32_t *crc)
+static int add_data(const struct jitreg_object *object, uint8_t *chunk, uint64_t start,
+		    uint64_t end, uint32_t *crc)
 {
 	while (start < end) {
 		size_t size = end - start < CHUNK_SIZE ? end - start : CHUNK_SIZE;
@@ -106,7 +108,8 @@ int jitreg_checksum(const struct jitreg_object *object, uint32_t *ret)
 	for (uint64_t at = 0; !r && at < size; at = end) {
 		find_data(fd, size, at, &start, &end);
 		if (start > at)
-			crc = (uint32_t)crc32_combine(crc, crc_of_zeros(start - at), (z_off_t)(start - at));
+			crc = (uint32_t)crc32_combine(crc, crc_of_zeros(start - at),
+						      (z_off_t)(start - at));
 		r = add_data(object, chunk, start, end, &crc);
 	}
 	jitreg_fd_close(fd, flags, &object->st);

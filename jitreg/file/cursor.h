@@ -3,7 +3,8 @@
  * @file
  * Reading bytes that somebody else has written. Internal to jitreg.
  *
- * A read never leaves [at, end). A read that would do so sets bad and gives 0, and so does every later read.
+ * A read never leaves [at, end). A read that would do so sets bad and gives 0, and so does every
+ * later read.
  */
 #ifndef JITREG_CURSOR_H
 #define JITREG_CURSOR_H
@@ -20,7 +21,8 @@ struct jitreg_cursor {
 };
 
 /** From @p off to the end of @p size bytes. */
-static inline struct jitreg_cursor jitreg_cursor_open(const uint8_t *bytes, uint64_t size, uint64_t off)
+static inline struct jitreg_cursor jitreg_cursor_open(const uint8_t *bytes, uint64_t size,
+						      uint64_t off)
 {
 	if (!bytes || off > size)
 		return (struct jitreg_cursor){.bad = true};
@@ -52,7 +54,8 @@ static inline uint64_t jitreg_cursor_number(struct jitreg_cursor *c, unsigned si
 	return ret;
 }
 
-/* Read a value without its sign. @shift becomes the number of bits that were read, @last the last byte. */
+/* Read a value without its sign. @shift becomes the number of bits that were read, @last the last
+ * byte. */
 static inline uint64_t jitreg_cursor_leb(struct jitreg_cursor *c, unsigned *shift, uint8_t *last)
 {
 	uint64_t ret = 0;
@@ -100,7 +103,8 @@ static inline const char *jitreg_cursor_text(struct jitreg_cursor *c)
 	return ret;
 }
 
-/** Read the length of a unit; from then on the cursor ends where the unit ends. Returns the size of the unit's offsets. */
+/** Read the length of a unit; from then on the cursor ends where the unit ends. Returns the size of
+ * the unit's offsets. */
 static inline unsigned jitreg_cursor_length(struct jitreg_cursor *c)
 {
 	uint64_t length = jitreg_cursor_number(c, 4);

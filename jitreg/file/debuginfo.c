@@ -2,17 +2,18 @@
 /*
  * Finding the debug information of an object.
  *
- * A symfile refers to DWARF in a file on disk, by build-id or by name and checksum. With a wrong reference the user does not even
- * have the names that the symfile would have without it. So a file counts as debug
- * information only when it has a compilation unit, and only when it belongs to the object: it
- * has the object's build-id, or the checksum that the object states.
+ * A symfile refers to DWARF in a file on disk, by build-id or by name and checksum. With a wrong
+ * reference the user does not even have the names that the symfile would have without it. So a file
+ * counts as debug information only when it has a compilation unit, and only when it belongs to the
+ * object: it has the object's build-id, or the checksum that the object states.
  *
- * A file that defines __jit_debug_register_code (CPython 3.15, LLVM) is no use: GDB takes
- * the name from the detached file but the load bias from the symfile, whose addresses are
- * absolute, and cannot set its breakpoint at the sum (seen in GDB 13; its jit.c, function
- * jit_breakpoint_re_set_internal). After that GDB sets none of its breakpoints. If such a file belongs
- * to the object, GDB is referred to a copy without the two names (debug_copy.c), relocated_lines.c gives its lines to LLDB,
- * and where no copy can be made names.c takes the names of functions from it.
+ * A file that defines __jit_debug_register_code (CPython 3.15, LLVM) is no use: GDB takes the name
+ * from the detached file but the load bias from the symfile, whose addresses are absolute, and
+ * cannot set its breakpoint at the sum (seen in GDB 13; its jit.c, function
+ * jit_breakpoint_re_set_internal). After that GDB sets none of its breakpoints. If such a file
+ * belongs to the object, GDB is referred to a copy without the two names (debug_copy.c),
+ * relocated_lines.c gives its lines to LLDB, and where no copy can be made names.c takes the names
+ * of functions from it.
  *
  * Candidates are regular files, inspected with libelf. All of a file's
  * sections are looked at (recognized.c): if GDB does not recognize a file, it shows the user
@@ -73,9 +74,11 @@ static bool has_unit(const struct jitreg_object *object)
 	const char *reason;
 	bool found;
 
-	if (jitreg_dwarf_read(object, 1u << JITREG_DWARF_INFO | 1u << JITREG_DWARF_ABBREV, &dwarf, &reason))
+	if (jitreg_dwarf_read(object, 1u << JITREG_DWARF_INFO | 1u << JITREG_DWARF_ABBREV, &dwarf,
+			      &reason))
 		return false;
-	c = jitreg_cursor_open(dwarf->sections[JITREG_DWARF_INFO].bytes, dwarf->sections[JITREG_DWARF_INFO].size, 0);
+	c = jitreg_cursor_open(dwarf->sections[JITREG_DWARF_INFO].bytes,
+			       dwarf->sections[JITREG_DWARF_INFO].size, 0);
 	found = !c.bad && !jitreg_unit_header_read(dwarf, &c, &header) &&
 		header.abbrevs < dwarf->sections[JITREG_DWARF_ABBREV].size;
 	jitreg_dwarf_destroy(dwarf);
@@ -118,8 +121,9 @@ static bool is_named_by_path(const struct jitreg_object *object)
 }
 
 /*
- * NULL when the file has DWARF, otherwise the reason why not. @look_into: read the DWARF. A file in the folder
- * of build-ids is known to be a debug file, and to inflate a libpython's DWARF takes a tenth of a second.
+ * NULL when the file has DWARF, otherwise the reason why not. @look_into: read the DWARF. A file in
+ * the folder of build-ids is known to be a debug file, and to inflate a libpython's DWARF takes a
+ * tenth of a second.
  */
 static const char *debuginfo_judge(const struct jitreg_object *object, bool look_into)
 {
@@ -136,7 +140,8 @@ static const char *debuginfo_judge(const struct jitreg_object *object, bool look
 	return !reason && jitreg_names_have_registrar(object) ? reason_registrar : reason;
 }
 
-/* Remember the first file with names that belongs to the object. If there is no memory for that, no file is remembered. */
+/* Remember the first file with names that belongs to the object. If there is no memory for that, no
+ * file is remembered. */
 static const char *keep_names(struct jitreg_debug *debug, const char *path, const char *reason)
 {
 	if (reason == reason_registrar && !debug->names_path)

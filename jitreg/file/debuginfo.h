@@ -27,20 +27,23 @@
 int jitreg_debuginfo_find(const struct jitreg_object *object, struct jitreg_debug *ret,
 			  uint32_t *crc);
 
-/** The name of the file with the DWARF or the names of an object; NULL: there is none. If debuggers are referred to a copy
- * of the file, the name is that of the file. */
+/** The name of the file with the DWARF or the names of an object; NULL: there is none. If debuggers
+ * are referred to a copy of the file, the name is that of the file. */
 const char *jitreg_debuginfo_file(const struct jitreg_debug *debug);
 
-/** Open the detached file of an object, for the names in it, referred to or not. NULL: there is none. */
+/** Open the detached file of an object, for the names in it, referred to or not. NULL: there is
+ * none. */
 struct jitreg_object *jitreg_debuginfo_open_detached(const struct jitreg_debug *debug);
 
-/** Whether there is DWARF, which debuggers are not referred to because its file, @c names_path, has names of the GDB JIT interface. */
+/** Whether there is DWARF, which debuggers are not referred to because its file, @c names_path, has
+ * names of the GDB JIT interface. */
 bool jitreg_debuginfo_has_registrar(const struct jitreg_debug *debug);
 
 /** Whether a file has the build-id of the object that @p debug is about. */
 bool jitreg_debuginfo_is_of(const struct jitreg_object *object, const struct jitreg_debug *debug);
 
-/** malloc()ed name of the file that has a build-id, two bytes at least: DIR/.build-id/ab/cdef.debug. */
+/** malloc()ed name of the file that has a build-id, two bytes at least:
+ * DIR/.build-id/ab/cdef.debug. */
 char *jitreg_debuginfo_build_id_path(const uint8_t *id, size_t size);
 
 #endif

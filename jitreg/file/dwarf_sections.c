@@ -34,7 +34,8 @@ const char *jitreg_dwarf_section_name(enum jitreg_dwarf_index index)
 	return names[index];
 }
 
-/* Which section has this name? A compressed .debug_info was called ".zdebug_info" by older binutils. */
+/* Which section has this name? A compressed .debug_info was called ".zdebug_info" by older
+ * binutils. */
 static int find_index(const char *name, bool *old_style)
 {
 	for (int i = 0; name && i < JITREG_DWARF_COUNT; i++) {

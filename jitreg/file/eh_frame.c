@@ -65,7 +65,8 @@ bool jitreg_eh_frame_next(struct jitreg_cursor *c, struct jitreg_cursor *ret)
 	return !c->bad;
 }
 
-/* The personality and the table of handlers are for exceptions. Only the size of the former counts here. */
+/* The personality and the table of handlers are for exceptions. Only the size of the former counts
+ * here. */
 static bool read_letters(struct jitreg_cursor c, const char *letters, struct jitreg_cie *ret)
 {
 	for (; *letters; letters++) {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * @file
- * Records of `.eh_frame`: who reads them takes them apart by these functions. Internal to jitreg and the loader.
+ * @file Records of `.eh_frame`: who reads them takes them apart by these functions. Internal to
+ * jitreg and the loader.
  *
  *     CIE   length, 0, version, augmentation, alignment factors, return address, rules
  *     FDE   length, distance to its CIE, first address, size of the range, rules
  *
- * Addresses are 2, 4 or 8 bytes, absolute or relative to their place: linkers write no others. A record with a length
- * of 64 bits is damaged: no compiler writes it, and readers do not agree what it means. Nothing here takes a lock or memory, so handlers of signals may
- * read by it, too.
+ * Addresses are 2, 4 or 8 bytes, absolute or relative to their place: linkers write no others. A
+ * record with a length of 64 bits is damaged: no compiler writes it, and readers do not agree what
+ * it means. Nothing here takes a lock or memory, so handlers of signals may read by it, too.
  *
- * Specification: LSB, "Exception Frames"; DWARF 5, 6.4.1; DWARF for the Arm 64-bit Architecture, "Augmentation".
+ * Specification: LSB, "Exception Frames"; DWARF 5, 6.4.1; DWARF for the Arm 64-bit Architecture,
+ * "Augmentation".
  */
 #ifndef JITREG_EH_FRAME_H
 #define JITREG_EH_FRAME_H
@@ -30,8 +31,8 @@ struct jitreg_cie {
 };
 
 /**
- * Read the length of a record. @p ret becomes what follows it, @p c goes behind it. False: there is no further one, because
- * of a terminator, or because @p c is bad now.
+ * Read the length of a record. @p ret becomes what follows it, @p c goes behind it. False: there is
+ * no further one, because of a terminator, or because @p c is bad now.
  */
 bool jitreg_eh_frame_next(struct jitreg_cursor *c, struct jitreg_cursor *ret);
 

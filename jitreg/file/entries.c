@@ -48,16 +48,18 @@ struct finder {
 
 /* ---- values ------------------------------------------------------------------------- */
 
-static const char *text_at(const struct jitreg_dwarf *dwarf, enum jitreg_dwarf_index index, uint64_t off)
+static const char *text_at(const struct jitreg_dwarf *dwarf, enum jitreg_dwarf_index index,
+			   uint64_t off)
 {
 	const struct jitreg_dwarf_section *section = dwarf ? &dwarf->sections[index] : NULL;
-	struct jitreg_cursor c = jitreg_cursor_open(section ? section->bytes : NULL, section ? section->size : 0, off);
+	struct jitreg_cursor c = jitreg_cursor_open(section ? section->bytes : NULL,
+						    section ? section->size : 0, off);
 
 	return jitreg_cursor_text(&c);
 }
 
-static uint64_t number_at(const struct jitreg_dwarf *dwarf, enum jitreg_dwarf_index index, uint64_t base,
-			  uint64_t number, unsigned size)
+static uint64_t number_at(const struct jitreg_dwarf *dwarf, enum jitreg_dwarf_index index,
+			  uint64_t base, uint64_t number, unsigned size)
 {
 	const struct jitreg_dwarf_section *section = &dwarf->sections[index];
 	struct jitreg_cursor c;
@@ -71,20 +73,21 @@ static uint64_t number_at(const struct jitreg_dwarf *dwarf, enum jitreg_dwarf_in
 
 static const char *indexed_text(const struct jitreg_cu *unit, uint64_t number)
 {
-	uint64_t off = number_at(unit->dwarf, JITREG_DWARF_STR_OFFSETS, unit->str_offsets_base, number,
-				 unit->offset_size);
+	uint64_t off = number_at(unit->dwarf, JITREG_DWARF_STR_OFFSETS, unit->str_offsets_base,
+				 number, unit->offset_size);
 
 	return text_at(unit->dwarf, JITREG_DWARF_STR, off);
 }
 
 static uint64_t indexed_address(const struct jitreg_cu *unit, uint64_t number)
 {
-	return number_at(unit->dwarf, JITREG_DWARF_ADDR, unit->addr_base, number, JITREG_ADDRESS_SIZE);
+	return number_at(unit->dwarf, JITREG_DWARF_ADDR, unit->addr_base, number,
+			 JITREG_ADDRESS_SIZE);
 }
 
 /* Read the value at the cursor, which stands behind the value afterwards. */
-static struct value read_value(const struct jitreg_cu *unit, const struct jitreg_dwarf *supplement, uint64_t form,
-			       int64_t constant, struct jitreg_cursor *c)
+static struct value read_value(const struct jitreg_cu *unit, const struct jitreg_dwarf *supplement,
+			       uint64_t form, int64_t constant, struct jitreg_cursor *c)
 {
 	struct value v = {.number = (uint64_t)constant};
 	unsigned size = jitreg_form_number_size(form, unit->version, unit->offset_size);
@@ -133,8 +136,8 @@ static struct value read_value(const struct jitreg_cu *unit, const struct jitreg
 	return v;
 }
 
-int jitreg_entries_read_form(const struct jitreg_cu *unit, uint64_t form, struct jitreg_cursor *cursor,
-			     const char **text, uint64_t *number)
+int jitreg_entries_read_form(const struct jitreg_cu *unit, uint64_t form,
+			     struct jitreg_cursor *cursor, const char **text, uint64_t *number)
 {
 	struct value v;
 
@@ -150,8 +153,8 @@ int jitreg_entries_read_form(const struct jitreg_cu *unit, uint64_t form, struct
 
 static bool is_address(uint64_t form)
 {
-	return form == DW_FORM_addr || form == DW_FORM_addrx || (form >= DW_FORM_addrx1 && form <= DW_FORM_addrx4) ||
-	       form == DW_FORM_GNU_addr_index;
+	return form == DW_FORM_addr || form == DW_FORM_addrx ||
+	       (form >= DW_FORM_addrx1 && form <= DW_FORM_addrx4) || form == DW_FORM_GNU_addr_index;
 }
 
 static void entries_note(struct entry *e, const struct jitreg_attribute *a, const struct value *v)
@@ -224,8 +227,9 @@ static void entries_note(struct entry *e, const struct jitreg_attribute *a, cons
 }
 
 /* Read the attributes of an entry. The cursor is behind the entry's number of the abbreviation. */
-static void read_entry(const struct finder *f, const struct jitreg_cu *unit, const struct jitreg_abbrev *abbrev,
-		       struct jitreg_cursor *c, struct entry *ret)
+static void read_entry(const struct finder *f, const struct jitreg_cu *unit,
+		       const struct jitreg_abbrev *abbrev, struct jitreg_cursor *c,
+		       struct entry *ret)
 {
 	*ret = (struct entry){0};
 	for (uint32_t i = 0; i < abbrev->count; i++) {
@@ -236,14 +240,16 @@ static void read_entry(const struct finder *f, const struct jitreg_cu *unit, con
 	}
 }
 
-static void skip_entry(const struct jitreg_cu *unit, const struct jitreg_abbrev *abbrev, struct jitreg_cursor *c)
+static void skip_entry(const struct jitreg_cu *unit, const struct jitreg_abbrev *abbrev,
+		       struct jitreg_cursor *c)
 {
 	if (abbrev->size >= 0 && unit->offset_size == 4 && unit->version > 2) {
 		jitreg_cursor_skip(c, (uint64_t)abbrev->size);
 		return;
 	}
 	for (uint32_t i = 0; i < abbrev->count; i++)
-		jitreg_form_skip(c, unit->abbrevs->attributes[abbrev->first + i].form, unit->version, unit->offset_size);
+		jitreg_form_skip(c, unit->abbrevs->attributes[abbrev->first + i].form,
+				 unit->version, unit->offset_size);
 }
 
 static int by_place(const void *key, const void *item)
@@ -264,7 +270,8 @@ static const struct jitreg_cu *find_unit(const struct finder *f, bool in_supplem
 }
 
 /* Read the entry at an offset. False: there is none. */
-static bool read_entry_at(const struct finder *f, const struct jitreg_cu *unit, uint64_t off, struct entry *ret)
+static bool read_entry_at(const struct finder *f, const struct jitreg_cu *unit, uint64_t off,
+			  struct entry *ret)
 {
 	const struct jitreg_dwarf_section *section = &unit->dwarf->sections[JITREG_DWARF_INFO];
 	struct jitreg_cursor c = jitreg_cursor_open(section->bytes, unit->end, off);
@@ -281,10 +288,11 @@ static bool read_entry_at(const struct finder *f, const struct jitreg_cu *unit, 
 
 /* ---- a function --------------------------------------------------------------------- */
 
-static void add_part(const struct finder *f, struct jitreg_function *function, uint64_t start, uint64_t end)
+static void add_part(const struct finder *f, struct jitreg_function *function, uint64_t start,
+		     uint64_t end)
 {
-	if (start >= f->text.start && start < end && end <= f->text.end && end - start <= UINT32_MAX &&
-	    function->part_count < JITREG_PARTS_MAX)
+	if (start >= f->text.start && start < end && end <= f->text.end &&
+	    end - start <= UINT32_MAX && function->part_count < JITREG_PARTS_MAX)
 		function->parts[function->part_count++] = (struct jitreg_part){start, end};
 }
 
@@ -315,7 +323,8 @@ static void add_list_5(const struct finder *f, const struct jitreg_cu *unit, uin
 	struct jitreg_cursor c = jitreg_cursor_open(section->bytes, section->size, off);
 	uint64_t base = unit->low_pc, start, kind;
 
-	while (!c.bad && function->part_count < JITREG_PARTS_MAX && (kind = jitreg_cursor_number(&c, 1))) {
+	while (!c.bad && function->part_count < JITREG_PARTS_MAX &&
+	       (kind = jitreg_cursor_number(&c, 1))) {
 		switch (kind) {
 		case DW_RLE_base_addressx:
 			base = indexed_address(unit, jitreg_cursor_uleb(&c));
@@ -356,12 +365,13 @@ static void add_code(const struct finder *f, const struct jitreg_cu *unit, const
 
 	if (!e->has_ranges) {
 		if (e->has_low && e->has_high)
-			add_part(f, function, e->low, e->high_is_address ? e->high : e->low + e->high);
+			add_part(f, function, e->low,
+				 e->high_is_address ? e->high : e->low + e->high);
 		return;
 	}
 	if (e->ranges_is_index)
-		off = unit->rnglists_base + number_at(unit->dwarf, JITREG_DWARF_RNGLISTS, unit->rnglists_base, off,
-						      unit->offset_size);
+		off = unit->rnglists_base + number_at(unit->dwarf, JITREG_DWARF_RNGLISTS,
+						      unit->rnglists_base, off, unit->offset_size);
 	if (unit->version < 5)
 		add_list_4(f, unit, off, function);
 	else
@@ -369,7 +379,8 @@ static void add_code(const struct finder *f, const struct jitreg_cu *unit, const
 }
 
 /* Take what an entry says unless an entry that refers to this entry has said it. */
-static void add_words(const struct jitreg_cu *unit, const struct entry *e, struct jitreg_function *function)
+static void add_words(const struct jitreg_cu *unit, const struct entry *e,
+		      struct jitreg_function *function)
 {
 	if (!function->name)
 		function->name = e->name;
@@ -393,14 +404,16 @@ static int add_function(struct finder *f, const struct jitreg_cu *unit, const st
 	add_code(f, unit, first, &function);
 	add_words(unit, &e, &function);
 	for (unsigned i = 0; function.part_count && e.has_origin && i < REFERENCES_MAX; i++) {
-		unit = find_unit(f, e.origin_in_supplement || unit->dwarf == f->supplement, e.origin);
+		unit = find_unit(f, e.origin_in_supplement || unit->dwarf == f->supplement,
+				 e.origin);
 		if (!unit || !read_entry_at(f, unit, e.origin, &e))
 			break;
 		add_words(unit, &e, &function);
 	}
 	if (!function.part_count || !function.name || !*function.name)
 		return 0;
-	grown = jitreg_grow(to->functions, to->function_count, &to->function_capacity, sizeof(*grown));
+	grown = jitreg_grow(to->functions, to->function_count, &to->function_capacity,
+			    sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	to->functions = grown;
@@ -419,7 +432,8 @@ static int add_functions_of(struct finder *f, const struct jitreg_cu *unit)
 
 	while (!r && jitreg_cursor_more(&c)) {
 		uint64_t code = jitreg_cursor_uleb(&c);
-		const struct jitreg_abbrev *abbrev = code ? jitreg_abbrevs_get(unit->abbrevs, code) : NULL;
+		const struct jitreg_abbrev *abbrev =
+			code ? jitreg_abbrevs_get(unit->abbrevs, code) : NULL;
 
 		if (!code)
 			continue;
@@ -461,7 +475,8 @@ static int learn_unit(struct finder *f, struct jitreg_cu *unit)
 	struct entry e;
 
 	read_root(f, unit, &e);
-	read_root(f, unit, &e); // again, with the bases, which may come after the names and addresses that need them
+	// again, with the bases, which may come after the names and addresses that need them
+	read_root(f, unit, &e);
 	if (e.is_split)
 		return -EOPNOTSUPP;
 	unit->low_pc = e.has_low ? e.low : 0;

@@ -8,7 +8,8 @@
 
 #include "abbrevs.h"
 
-/** How many parts a function can have: compilers move code that is seldom used away from the rest. */
+/** How many parts a function can have: compilers move code that is seldom used away from the rest.
+ */
 #define JITREG_PARTS_MAX 8
 
 /** A unit of .debug_info. */
@@ -23,7 +24,8 @@ struct jitreg_cu {
 	uint64_t lines;                   /**< Its line table, or UINT64_MAX. */
 	uint64_t language;
 	const char *name, *folder, *producer; /**< In a section, or NULL. */
-	bool has_lists;                   /**< Variables have lists of locations: the unit was optimised. */
+	/** Variables have lists of locations: the unit was optimised. */
+	bool has_lists;
 };
 
 struct jitreg_part {
@@ -33,7 +35,8 @@ struct jitreg_part {
 /** A function with code. Texts are in the sections. */
 struct jitreg_function {
 	const struct jitreg_cu *unit;     /**< The unit whose line table has the function's rows. */
-	const struct jitreg_cu *declared; /**< The unit whose line table has the file of the declaration. */
+	/** The unit whose line table has the file of the declaration. */
+	const struct jitreg_cu *declared;
 	const char *name, *linkage_name;  /**< The second may be NULL. */
 	uint64_t file, line;              /**< Of its declaration. 0: not known. */
 	bool external;
@@ -54,8 +57,8 @@ struct jitreg_entries {
  * Find the functions in a file's DWARF.
  *
  * @param      supplement  What dwz has moved to another file, or NULL.
- * @param      text        Where code is. Functions elsewhere are left out: the linker has dropped them, or the DWARF is
- *                         damaged.
+ * @param      text        Where code is. Functions elsewhere are left out: the linker has dropped
+ *                         them, or the DWARF is damaged.
  * @param[out] ret         To be released in any case.
  *
  * @retval -EOPNOTSUPP  split DWARF, an unknown version or form
@@ -73,7 +76,7 @@ void jitreg_entries_deinit(struct jitreg_entries *entries);
  * @param[out] text    The value if it is a text, otherwise NULL.
  * @param[out] number  The value if it is a number.
  */
-int jitreg_entries_read_form(const struct jitreg_cu *unit, uint64_t form, struct jitreg_cursor *cursor,
-			     const char **text, uint64_t *number);
+int jitreg_entries_read_form(const struct jitreg_cu *unit, uint64_t form,
+			     struct jitreg_cursor *cursor, const char **text, uint64_t *number);
 
 #endif

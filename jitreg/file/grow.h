@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-/** Make room for one more item than @p count. Returns where the items are then; NULL: no memory, nothing has changed. */
+/** Make room for one more item than @p count. Returns where the items are then; NULL: no memory,
+ * nothing has changed. */
 static inline void *jitreg_grow(void *items, size_t count, size_t *capacity, size_t item_size)
 {
 	void *grown;

@@ -2,8 +2,8 @@
 /*
  * The line table of a unit: which file and line an address belongs to.
  *
- * Columns, views and discriminators are passed over. A row that differs from the row before in nothing else is left
- * out, as gdb does.
+ * Columns, views and discriminators are passed over. A row that differs from the row before in
+ * nothing else is left out, as gdb does.
  *
  * Specification: DWARF 5 section 6.2.
  */
@@ -26,8 +26,8 @@ struct machine {
 
 static int add_source(struct jitreg_line_table *table, const char *folder, const char *name)
 {
-	struct jitreg_source *grown =
-		jitreg_grow(table->sources, table->source_count, &table->source_capacity, sizeof(*grown));
+	struct jitreg_source *grown = jitreg_grow(table->sources, table->source_count,
+						  &table->source_capacity, sizeof(*grown));
 
 	if (!grown)
 		return -ENOMEM;
@@ -58,8 +58,8 @@ static int read_formats(struct jitreg_cursor *c, struct format *formats, size_t 
  * Read the folders or the files of a header of version 5; the formats say which values each of them
  * has. Each takes a byte at least, so a count that is too high ends with the header.
  */
-static int read_names(const struct jitreg_cu *unit, struct jitreg_cursor *c, const struct jitreg_line_table *folders,
-		      struct jitreg_line_table *ret)
+static int read_names(const struct jitreg_cu *unit, struct jitreg_cursor *c,
+		      const struct jitreg_line_table *folders, struct jitreg_line_table *ret)
 {
 	struct format formats[FORMATS_MAX];
 	size_t format_count;
@@ -87,7 +87,8 @@ static int read_names(const struct jitreg_cu *unit, struct jitreg_cursor *c, con
 	return r ? r : c->bad ? -ENOEXEC : 0;
 }
 
-static int read_names_5(const struct jitreg_cu *unit, struct jitreg_cursor *c, struct jitreg_line_table *table)
+static int read_names_5(const struct jitreg_cu *unit, struct jitreg_cursor *c,
+			struct jitreg_line_table *table)
 {
 	struct jitreg_line_table folders = {0};
 	int r = read_names(unit, c, NULL, &folders);
@@ -102,7 +103,8 @@ static int read_names_5(const struct jitreg_cu *unit, struct jitreg_cursor *c, s
  * Before version 5 folders and files are numbered from 1; number 0 is the unit's own folder or
  * file.
  */
-static int read_names_4(const struct jitreg_cu *unit, struct jitreg_cursor *c, struct jitreg_line_table *table)
+static int read_names_4(const struct jitreg_cu *unit, struct jitreg_cursor *c,
+			struct jitreg_line_table *table)
 {
 	struct jitreg_line_table folders = {0};
 	int r = add_source(&folders, "", "");
@@ -117,7 +119,9 @@ static int read_names_4(const struct jitreg_cu *unit, struct jitreg_cursor *c, s
 
 		jitreg_cursor_uleb(c); // time
 		jitreg_cursor_uleb(c); // size
-		r = add_source(table, folder < folders.source_count ? folders.sources[folder].name : "", name);
+		r = add_source(table,
+			       folder < folders.source_count ? folders.sources[folder].name : "",
+			       name);
 	}
 	jitreg_line_table_deinit(&folders);
 	return r ? r : c->bad ? -ENOEXEC : 0;
@@ -137,7 +141,8 @@ static int read_numbers(struct jitreg_cursor *c, struct jitreg_line_header *h)
 	return c->bad || !h->line_range || !h->opcode_base ? -ENOEXEC : 0;
 }
 
-int jitreg_line_header_read(struct jitreg_cursor *c, struct jitreg_line_header *h, struct jitreg_cursor *names)
+int jitreg_line_header_read(struct jitreg_cursor *c, struct jitreg_line_header *h,
+			    struct jitreg_cursor *names)
 {
 	uint64_t size;
 
@@ -171,12 +176,14 @@ static bool says_nothing_new(const struct jitreg_line_table *t, const struct mac
 
 static int add_row(struct jitreg_line_table *t, struct machine *m)
 {
-	struct jitreg_line_row *grown = jitreg_grow(t->rows, t->row_count, &t->row_capacity, sizeof(*grown));
+	struct jitreg_line_row *grown =
+		jitreg_grow(t->rows, t->row_count, &t->row_capacity, sizeof(*grown));
 
 	if (!grown)
 		return -ENOMEM;
 	t->rows = grown;
-	m->descends |= t->row_count > m->first && t->rows[t->row_count - 1].address > m->row.address;
+	m->descends |=
+		t->row_count > m->first && t->rows[t->row_count - 1].address > m->row.address;
 	t->rows[t->row_count++] = m->row;
 	return 0;
 }
@@ -189,13 +196,17 @@ static int line_table_emit(struct jitreg_line_table *t, struct machine *m)
 	return r;
 }
 
-static void begin_sequence(const struct jitreg_line_table *t, const struct jitreg_line_header *h, struct machine *m)
+static void begin_sequence(const struct jitreg_line_table *t, const struct jitreg_line_header *h,
+			   struct machine *m)
 {
-	*m = (struct machine){.row = {.source = 1, .line = 1, .is_statement = h->is_statement}, .first = t->row_count};
+	*m = (struct machine){.row = {.source = 1, .line = 1, .is_statement = h->is_statement},
+			      .first = t->row_count};
 }
 
-/* A sequence whose addresses descend is damaged, and a sequence without rows has no lines: both are left out. */
-static int end_sequence(struct jitreg_line_table *t, const struct jitreg_line_header *h, struct machine *m)
+/* A sequence whose addresses descend is damaged, and a sequence without rows has no lines: both are
+ * left out. */
+static int end_sequence(struct jitreg_line_table *t, const struct jitreg_line_header *h,
+			struct machine *m)
 {
 	struct jitreg_sequence *grown =
 		jitreg_grow(t->sequences, t->sequence_count, &t->sequence_capacity, sizeof(*grown));
@@ -207,13 +218,14 @@ static int end_sequence(struct jitreg_line_table *t, const struct jitreg_line_he
 	m->row.is_end = true;
 	r = add_row(t, m);
 	if (!r && !m->descends && t->row_count - m->first > 1)
-		t->sequences[t->sequence_count++] = (struct jitreg_sequence){m->first, t->row_count - m->first};
+		t->sequences[t->sequence_count++] =
+			(struct jitreg_sequence){m->first, t->row_count - m->first};
 	begin_sequence(t, h, m);
 	return r;
 }
 
-static int run_extended(struct jitreg_line_table *t, const struct jitreg_line_header *h, struct machine *m,
-			struct jitreg_cursor *c)
+static int run_extended(struct jitreg_line_table *t, const struct jitreg_line_header *h,
+			struct machine *m, struct jitreg_cursor *c)
 {
 	uint64_t size = jitreg_cursor_uleb(c);
 	struct jitreg_cursor inside = *c;
@@ -226,7 +238,8 @@ static int run_extended(struct jitreg_line_table *t, const struct jitreg_line_he
 	case DW_LNE_end_sequence:
 		return end_sequence(t, h, m);
 	case DW_LNE_set_address:
-		m->row.address = jitreg_cursor_number(&inside, size - 1 > 8 ? 8 : (unsigned)size - 1);
+		m->row.address =
+			jitreg_cursor_number(&inside, size - 1 > 8 ? 8 : (unsigned)size - 1);
 		break;
 	case DW_LNE_set_discriminator:
 		m->discriminator = jitreg_cursor_uleb(&inside);
@@ -243,8 +256,8 @@ static void advance_line(struct machine *m, int64_t by)
 		m->discriminated = m->discriminator != 0;
 }
 
-static int run_standard(struct jitreg_line_table *t, const struct jitreg_line_header *h, struct machine *m, uint8_t op,
-			struct jitreg_cursor *c)
+static int run_standard(struct jitreg_line_table *t, const struct jitreg_line_header *h,
+			struct machine *m, uint8_t op, struct jitreg_cursor *c)
 {
 	switch (op) {
 	case DW_LNS_copy:
@@ -300,8 +313,10 @@ static int line_table_run(struct jitreg_line_table *t, const struct jitreg_line_
 
 static int by_address(const void *a, const void *b, void *rows)
 {
-	const struct jitreg_line_row *x = (const struct jitreg_line_row *)rows + ((const struct jitreg_sequence *)a)->first;
-	const struct jitreg_line_row *y = (const struct jitreg_line_row *)rows + ((const struct jitreg_sequence *)b)->first;
+	const struct jitreg_line_row *x =
+		(const struct jitreg_line_row *)rows + ((const struct jitreg_sequence *)a)->first;
+	const struct jitreg_line_row *y =
+		(const struct jitreg_line_row *)rows + ((const struct jitreg_sequence *)b)->first;
 
 	return x->address < y->address ? -1 : x->address > y->address;
 }
@@ -325,11 +340,13 @@ int jitreg_line_table_read(const struct jitreg_cu *unit, bool with_rows, uint64_
 	*room -= size;
 	r = jitreg_line_header_read(&c, &h, &names);
 	if (!r)
-		r = h.version < 5 ? read_names_4(unit, &names, ret) : read_names_5(unit, &names, ret);
+		r = h.version < 5 ? read_names_4(unit, &names, ret)
+				  : read_names_5(unit, &names, ret);
 	if (!r && with_rows)
 		r = line_table_run(ret, &h, &c);
 	if (!r && ret->sequence_count)
-		qsort_r(ret->sequences, ret->sequence_count, sizeof(*ret->sequences), by_address, ret->rows);
+		qsort_r(ret->sequences, ret->sequence_count, sizeof(*ret->sequences), by_address,
+			ret->rows);
 	return r;
 }
 

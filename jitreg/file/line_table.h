@@ -46,20 +46,23 @@ struct jitreg_line_header {
 };
 
 /**
- * Read the header of the table at the cursor. Afterwards the cursor is at the table's program and ends with it.
+ * Read the header of the table at the cursor. Afterwards the cursor is at the table's program and
+ * ends with it.
  *
  * @param[out] names  A cursor at the folders and files of the header.
  *
  * @retval -EOPNOTSUPP  an unknown version
  * @retval -ENOEXEC     damaged
  */
-int jitreg_line_header_read(struct jitreg_cursor *c, struct jitreg_line_header *ret, struct jitreg_cursor *names);
+int jitreg_line_header_read(struct jitreg_cursor *c, struct jitreg_line_header *ret,
+			    struct jitreg_cursor *names);
 
 /**
  * Read the line table of a unit that has one.
  *
  * @param      with_rows  False: read the sources only.
- * @param      room       How many bytes may be read of all tables together; what is read here is subtracted.
+ * @param      room       How many bytes may be read of all tables together; what is read here is
+ *                        subtracted.
  * @param[out] ret        To be released in any case.
  *
  * @retval -EOPNOTSUPP  an unknown version or form

@@ -12,9 +12,9 @@
  * would print whatever lies at that offset from zero. If the object has a JIT descriptor of its own
  * (LLVM), its two names are left out as well: GDB would follow it as a second list of the process.
  *
- * From a detached file that the symfile cannot refer to (debuginfo.c says why) the static functions of a
- * stripped library are taken, and nothing else: GDB would take static variables of any copy from the
- * first copy.
+ * From a detached file that the symfile cannot refer to (debuginfo.c says why) the static functions
+ * of a stripped library are taken, and nothing else: GDB would take static variables of any copy
+ * from the first copy.
  *
  * Variables are taken although GDB finds an external variable of every copy in the
  * first one: that comes from the variables in the .symtab of the detached debug
@@ -28,9 +28,10 @@
  *
  * Names for the procedure linkage table are made up (plt.c).
  *
- * On aarch64 symbols say where data is amid code ($d) and where code goes on ($x), from which LLDB knows what to
- * disassemble. An assembler writes one at the beginning of each section that it makes, which says nothing new in the
- * linked section; so only the symbols are taken at which code becomes data or data code.
+ * On aarch64 symbols say where data is amid code ($d) and where code goes on ($x), from which LLDB
+ * knows what to disassemble. An assembler writes one at the beginning of each section that it
+ * makes, which says nothing new in the linked section; so only the symbols are taken at which code
+ * becomes data or data code.
  *
  * Specifications: gABI chapter 4 "Symbol Table", chapter 5 "Hash Table"; the
  * layout of DT_GNU_HASH is the one GNU ld and glibc share: four words (bucket
@@ -80,7 +81,8 @@ static size_t name_size(const char *text)
 
 bool jitreg_names_is_registrar(const char *text)
 {
-	return !strcmp(text, "__jit_debug_register_code") || !strcmp(text, "__jit_debug_descriptor");
+	return !strcmp(text, "__jit_debug_register_code") ||
+	       !strcmp(text, "__jit_debug_descriptor");
 }
 
 static bool is_wanted(const struct jitreg_object *object, const GElf_Sym *sym, const char *text,
@@ -104,7 +106,8 @@ static bool is_wanted(const struct jitreg_object *object, const GElf_Sym *sym, c
 
 int jitreg_names_add(struct jitreg_names *names, const struct jitreg_name *name)
 {
-	struct jitreg_name *grown = jitreg_grow(names->items, names->count, &names->capacity, sizeof(*grown));
+	struct jitreg_name *grown =
+		jitreg_grow(names->items, names->count, &names->capacity, sizeof(*grown));
 
 	if (!grown)
 		return -ENOMEM;
@@ -143,7 +146,8 @@ static Elf_Scn *find_table(const struct jitreg_object *object, uint32_t type, GE
 	Elf_Scn *scn = NULL;
 
 	while ((scn = elf_nextscn(object->elf, scn)))
-		if (gelf_getshdr(scn, shdr) && shdr->sh_type == type && shdr->sh_entsize == sizeof(Elf64_Sym) &&
+		if (gelf_getshdr(scn, shdr) && shdr->sh_type == type &&
+		    shdr->sh_entsize == sizeof(Elf64_Sym) &&
 		    !(type == SHT_SYMTAB && shdr->sh_flags & SHF_ALLOC))
 			return scn;
 	return NULL;
@@ -227,7 +231,8 @@ static bool read_words(const struct jitreg_object *object, uint64_t vaddr, uint3
 	       !jitreg_object_read(object, off, buf, count * sizeof(*buf));
 }
 
-/* Find the highest index of a symbol that a bucket starts at, then go on to the end of its chain. */
+/* Find the highest index of a symbol that a bucket starts at, then go on to the end of its chain.
+ */
 static uint64_t count_by_gnu_hash(const struct jitreg_object *object, uint64_t vaddr)
 {
 	uint32_t head[4], word, last = 0;
@@ -369,15 +374,15 @@ static int by_place(const void *a, const void *b)
 	return x->index < y->index ? -1 : 1;
 }
 
-static size_t read_mappings(const struct jitreg_object *object, const struct jitreg_object *from, Elf_Data *data,
-			    const GElf_Shdr *table, struct mapping *ret)
+static size_t read_mappings(const struct jitreg_object *object, const struct jitreg_object *from,
+			    Elf_Data *data, const GElf_Shdr *table, struct mapping *ret)
 {
 	size_t count = 0;
 	struct mapping m;
 
 	for (m.index = 1; gelf_getsym(data, (int)m.index, &m.sym); m.index++) {
-		if (m.sym.st_info != ELF64_ST_INFO(STB_LOCAL, STT_NOTYPE) || m.sym.st_shndx == SHN_UNDEF ||
-		    m.sym.st_shndx >= SHN_LORESERVE)
+		if (m.sym.st_info != ELF64_ST_INFO(STB_LOCAL, STT_NOTYPE) ||
+		    m.sym.st_shndx == SHN_UNDEF || m.sym.st_shndx >= SHN_LORESERVE)
 			continue;
 		m.text = elf_strptr(from->elf, table->sh_link, m.sym.st_name);
 		if (!m.text || !object->machine->is_mapping(m.text, &m.is_data))
@@ -400,13 +405,15 @@ static int add_changes(const struct mapping *mappings, size_t count, struct jitr
 
 		if (i && m->section != m[-1].section)
 			is_data = false;
-		if ((next && next->section == m->section && next->sym.st_value == m->sym.st_value) ||
+		if ((next && next->section == m->section &&
+		     next->sym.st_value == m->sym.st_value) ||
 		    m->is_data == is_data)
 			continue;
 		is_data = m->is_data;
 		r = jitreg_names_add(names, &(struct jitreg_name){
 						    .text = m->text,
-						    .text_size = strlen("$x"), // a dot and what follows is left out
+						    // a dot and what follows is left out
+						    .text_size = strlen("$x"),
 						    .vaddr = m->sym.st_value,
 						    .section = m->section,
 						    .info = m->sym.st_info,
@@ -445,13 +452,14 @@ static int add_detached(const struct jitreg_object *object, const GElf_Sym *sym,
 	if (GELF_ST_BIND(sym->st_info) != STB_LOCAL || GELF_ST_TYPE(sym->st_info) != STT_FUNC ||
 	    sym->st_shndx == SHN_UNDEF || sym->st_shndx >= SHN_LORESERVE)
 		return 0;
-	// The detached file may number its sections differently: the address says which section the symbol is in.
+	// The detached file may number its sections differently: the address says which section the
+	// symbol is in.
 	placed.st_shndx = SHN_XINDEX;
 	return add_symbol(object, names, &placed, text);
 }
 
-int jitreg_names_add_detached(const struct jitreg_object *object, const struct jitreg_object *detached,
-			      struct jitreg_names *names)
+int jitreg_names_add_detached(const struct jitreg_object *object,
+			      const struct jitreg_object *detached, struct jitreg_names *names)
 {
 	GElf_Shdr shdr;
 	Elf_Scn *scn = find_table(detached, SHT_SYMTAB, &shdr);
@@ -462,7 +470,8 @@ int jitreg_names_add_detached(const struct jitreg_object *object, const struct j
 	if (!data || data->d_size / sizeof(Elf64_Sym) > INT32_MAX)
 		return 0; // the object's own names are good without
 	for (int i = 1; !r && gelf_getsym(data, i, &sym); i++)
-		r = add_detached(object, &sym, elf_strptr(detached->elf, shdr.sh_link, sym.st_name), names);
+		r = add_detached(object, &sym, elf_strptr(detached->elf, shdr.sh_link, sym.st_name),
+				 names);
 	return r;
 }
 

@@ -33,8 +33,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Every section and symbol is compared with each program header, so there must not be too many: real objects have a
- * dozen. */
+/* Every section and symbol is compared with each program header, so there must not be too many:
+ * real objects have a dozen. */
 #define PHDR_MAX 1024
 
 /* O_NONBLOCK: the name may be that of a FIFO; for regular files it means nothing. */
@@ -133,8 +133,8 @@ bool jitreg_fd_is(int fd, int flags, const struct stat *st)
 {
 	struct stat now;
 
-	return fd >= 0 && !fstat(fd, &now) && now.st_dev == st->st_dev && now.st_ino == st->st_ino &&
-	       fcntl(fd, F_GETFL) == flags;
+	return fd >= 0 && !fstat(fd, &now) && now.st_dev == st->st_dev &&
+	       now.st_ino == st->st_ino && fcntl(fd, F_GETFL) == flags;
 }
 
 /* A descriptor that fstat() refuses, but that is open with these flags, is taken for ours. */
@@ -143,7 +143,8 @@ void jitreg_fd_close(int fd, int flags, const struct stat *st)
 	struct stat now;
 
 	if (fd >= 0 && fcntl(fd, F_GETFL) == flags &&
-	    (fstat(fd, &now) ? errno != EBADF : now.st_dev == st->st_dev && now.st_ino == st->st_ino))
+	    (fstat(fd, &now) ? errno != EBADF
+			     : now.st_dev == st->st_dev && now.st_ino == st->st_ino))
 		close(fd);
 }
 

@@ -33,12 +33,15 @@ struct jitreg_section {
 
 struct jitreg_object {
 	char *path;
-	int fd; /**< This object closes it. Its offset may belong to the caller: it is read with pread() only. */
+	/** This object closes it. Its offset may belong to the caller: it is read with pread()
+	 * only. */
+	int fd;
 	int fd_flags; /**< F_GETFL; with @c st it tells whether @c fd still refers to this file. */
 	struct stat st;
 	Elf *elf;
 	GElf_Ehdr ehdr;
-	const struct jitreg_machine *machine; /**< The machine that the header names; it may differ from this process's. */
+	/** The machine that the header names; it may differ from this process's. */
+	const struct jitreg_machine *machine;
 	size_t phdr_count;
 	size_t shdr_count;
 	size_t shstrndx;
@@ -47,7 +50,8 @@ struct jitreg_object {
 	/* Filled in by jitreg_object_read_layout(). */
 	struct jitreg_section *sections;
 	size_t section_count;
-	uint32_t *section_map; /**< From the index of a section in the file to its index in @c sections plus 1; 0: none. */
+	/** From the index of a section in the file to its index in @c sections plus 1; 0: none. */
+	uint32_t *section_map;
 };
 
 /** A function, variable or label with a run-time place. */
@@ -68,10 +72,12 @@ struct jitreg_names {
 	char *plt_text; /**< Names for the procedure linkage table. */
 };
 
-/** Open a file and check its header. @p fd is borrowed, its offset never moved; -1: @p path is opened. */
+/** Open a file and check its header. @p fd is borrowed, its offset never moved; -1: @p path is
+ * opened. */
 int jitreg_object_open(const char *path, int fd, struct jitreg_object **ret);
 
-/** Whether both describe one file with the same contents: device, inode, size and modification time are equal. */
+/** Whether both describe one file with the same contents: device, inode, size and modification time
+ * are equal. */
 bool jitreg_stat_is_same(const struct stat *a, const struct stat *b);
 
 /** Whether what has been read was read from the file that was opened: another thread may have
@@ -117,8 +123,8 @@ int jitreg_names_add(struct jitreg_names *names, const struct jitreg_name *name)
 /** Add function@plt for each entry of a procedure linkage table of @p object. */
 int jitreg_names_add_plt(const struct jitreg_object *object, struct jitreg_names *names);
 
-/** Add the symbols of the `.symtab` of @p from at which code becomes data or data code. @p from: @p object itself or a
- * detached file. */
+/** Add the symbols of the `.symtab` of @p from at which code becomes data or data code. @p from: @p
+ * object itself or a detached file. */
 int jitreg_names_add_mappings(const struct jitreg_object *object, const struct jitreg_object *from,
 			      struct jitreg_names *names);
 
@@ -126,8 +132,8 @@ int jitreg_names_add_mappings(const struct jitreg_object *object, const struct j
  * Add the static functions that are in the `.symtab` of @p object's @p detached file. Their texts
  * live as long as @p detached.
  */
-int jitreg_names_add_detached(const struct jitreg_object *object, const struct jitreg_object *detached,
-			      struct jitreg_names *names);
+int jitreg_names_add_detached(const struct jitreg_object *object,
+			      const struct jitreg_object *detached, struct jitreg_names *names);
 
 /** Whether this is one of the two names of the GDB JIT interface. */
 bool jitreg_names_is_registrar(const char *text);

@@ -4,16 +4,16 @@
  *
  * GDB opens a file that a symfile refers to when it reads the symfile. If BFD, its library, does
  * not recognize the file ("can't read symbols: file format not recognized"), the error ends the
- * reading of the whole list: GDB then knows none of the objects behind this one. To recognize a file BFD
- * looks at every section's header, also of sections that GDB never uses, and at the inflated length
- * of compressed sections with DWARF. So this file does the same, and a symfile does not refer to a
- * file that fails: its object is described by its names.
+ * reading of the whole list: GDB then knows none of the objects behind this one. To recognize a
+ * file BFD looks at every section's header, also of sections that GDB never uses, and at the
+ * inflated length of compressed sections with DWARF. So this file does the same, and a symfile does
+ * not refer to a file that fails: its object is described by its names.
  *
  * A little more is refused than BFD refuses (seen in GDB 13): sections beyond the file,
  * and lengths that no compression of the data can have, over which GDB stumbles later.
  *
- * Not checked: whether the data inflates to the length that the header states. The check would take a tenth
- * of a second for a libpython, and without it GDB at worst loses the DWARF of one file.
+ * Not checked: whether the data inflates to the length that the header states. The check would take
+ * a tenth of a second for a libpython, and without it GDB at worst loses the DWARF of one file.
  *
  * Specification: gABI chapter 4, "Section Header", "Compression Header".
  */
@@ -33,7 +33,8 @@
 
 static bool is_debug_name(const char *name)
 {
-	return !strncmp(name, ".debug_", strlen(".debug_")) || !strncmp(name, ".zdebug_", strlen(".zdebug_"));
+	return !strncmp(name, ".debug_", strlen(".debug_")) ||
+	       !strncmp(name, ".zdebug_", strlen(".zdebug_"));
 }
 
 /* Can a zlib stream of @packed bytes, which begins with @head, inflate to @size bytes? */
@@ -54,7 +55,8 @@ static bool is_sound_chdr(const struct jitreg_object *object, const GElf_Shdr *s
 	} head;
 
 	if (shdr->sh_size < sizeof(head.chdr) + sizeof(head.data) ||
-	    jitreg_object_read(object, shdr->sh_offset, &head, sizeof(head.chdr) + sizeof(head.data)))
+	    jitreg_object_read(object, shdr->sh_offset, &head,
+			       sizeof(head.chdr) + sizeof(head.data)))
 		return false;
 	if (head.chdr.ch_size > UINT32_MAX || head.chdr.ch_addralign & (head.chdr.ch_addralign - 1))
 		return false;
@@ -88,7 +90,8 @@ static bool is_sound_old_style(const struct jitreg_object *object, const GElf_Sh
  * BFD takes a section with DWARF for compressed in the old style if it begins with "ZLIB", except
  * .debug_str, where this may be a text.
  */
-static bool is_sound_debug(const struct jitreg_object *object, const char *name, const GElf_Shdr *shdr)
+static bool is_sound_debug(const struct jitreg_object *object, const char *name,
+			   const GElf_Shdr *shdr)
 {
 	if (shdr->sh_flags & SHF_COMPRESSED)
 		return is_sound_chdr(object, shdr);
@@ -100,7 +103,8 @@ static bool is_sound_table(const GElf_Shdr *shdr)
 	switch (shdr->sh_type) {
 	case SHT_SYMTAB:
 	case SHT_DYNSYM:
-		return shdr->sh_entsize == sizeof(Elf64_Sym) && shdr->sh_info <= shdr->sh_size / sizeof(Elf64_Sym);
+		return shdr->sh_entsize == sizeof(Elf64_Sym) &&
+		       shdr->sh_info <= shdr->sh_size / sizeof(Elf64_Sym);
 	case SHT_REL:
 		return shdr->sh_entsize == sizeof(Elf64_Rel);
 	case SHT_RELA:
@@ -112,10 +116,12 @@ static bool is_sound_table(const GElf_Shdr *shdr)
 
 static bool is_sound(const struct jitreg_object *object, const char *name, const GElf_Shdr *shdr)
 {
-	bool has_target = shdr->sh_type == SHT_REL || shdr->sh_type == SHT_RELA || shdr->sh_flags & SHF_INFO_LINK;
+	bool has_target = shdr->sh_type == SHT_REL || shdr->sh_type == SHT_RELA ||
+			  shdr->sh_flags & SHF_INFO_LINK;
 
-	if (!name || shdr->sh_link >= object->shdr_count || (has_target && shdr->sh_info >= object->shdr_count) ||
-	    shdr->sh_addralign > ALIGN_MAX || !is_sound_table(shdr))
+	if (!name || shdr->sh_link >= object->shdr_count ||
+	    (has_target && shdr->sh_info >= object->shdr_count) || shdr->sh_addralign > ALIGN_MAX ||
+	    !is_sound_table(shdr))
 		return false;
 	if (shdr->sh_type == SHT_NOBITS)
 		return true;
@@ -133,7 +139,8 @@ bool jitreg_object_is_recognized(const struct jitreg_object *object)
 	while ((scn = elf_nextscn(object->elf, scn)))
 		if (!gelf_getshdr(scn, &shdr) ||
 		    (shdr.sh_type != SHT_NULL &&
-		     !is_sound(object, elf_strptr(object->elf, object->shstrndx, shdr.sh_name), &shdr)))
+		     !is_sound(object, elf_strptr(object->elf, object->shstrndx, shdr.sh_name),
+			       &shdr)))
 			return false;
 	return true;
 }

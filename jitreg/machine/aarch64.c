@@ -2,7 +2,8 @@
 /*
  * aarch64.
  *
- * An entry of the procedure linkage table adds up the address of its slot from a page and an offset:
+ * An entry of the procedure linkage table adds up the address of its slot from a page and an
+ * offset:
  *
  *     [bti c]                       where branches need a landing place
  *     adrp x16, PAGE
@@ -12,19 +13,22 @@
  *     br   x17
  *     [nop]                         up to the next entry
  *
- * The first entry of the table is longer and begins with something else, so entries are found by their instructions.
+ * The first entry of the table is longer and begins with something else, so entries are found by
+ * their instructions.
  *
- * Mapping symbols: $x says that code begins, and $d that data does; both may go on with a dot and anything.
+ * Mapping symbols: $x says that code begins, and $d that data does; both may go on with a dot and
+ * anything.
  *
- * Specifications: ELF for the Arm 64-bit Architecture, "Mapping symbols", "Relocation codes"; Arm Architecture Reference
- * Manual, A64.
+ * Specifications: ELF for the Arm 64-bit Architecture, "Mapping symbols", "Relocation codes"; Arm
+ * Architecture Reference Manual, A64.
  */
 #include "machine.h"
 
 #include <string.h>
 
 #define INSTRUCTION_SIZE 4
-#define PAGE             UINT64_C(4096) // that adrp counts in, whatever the size of the system's pages
+// that adrp counts in, whatever the size of the system's pages
+#define PAGE             UINT64_C(4096)
 
 #define BTI_C     0xd503245fu
 #define NOP       0xd503201fu
@@ -56,7 +60,8 @@ static bool skip(struct code *c, uint32_t instruction)
 	return found;
 }
 
-/* adrp x16: a signed number of pages from the page of the instruction, its lowest two bits apart. */
+/* adrp x16: a signed number of pages from the page of the instruction, its lowest two bits apart.
+ */
 static bool read_adrp(struct code *c, uint64_t vaddr, uint64_t *page)
 {
 	uint32_t word = peek(c);
@@ -90,7 +95,8 @@ static bool skip_add(struct code *c)
 	return found;
 }
 
-static size_t aarch64_read_plt(const uint8_t *code, size_t size, uint64_t entry_size __attribute__((unused)), uint64_t vaddr,
+static size_t aarch64_read_plt(const uint8_t *code, size_t size,
+			       uint64_t entry_size __attribute__((unused)), uint64_t vaddr,
 			       uint64_t *slot)
 {
 	struct code c = {.at = code, .size = size};

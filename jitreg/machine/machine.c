@@ -2,7 +2,8 @@
 /* The machines whose object files are read. */
 #include "machine.h"
 
-static const struct jitreg_machine *const machines[] = {&jitreg_machine_x86_64, &jitreg_machine_aarch64};
+static const struct jitreg_machine *const machines[] = {&jitreg_machine_x86_64,
+							&jitreg_machine_aarch64};
 
 const struct jitreg_machine *jitreg_machine_find(unsigned number)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * @file
- * What differs from machine to machine: the numbers of the processor's supplement to the ELF documents, and how its code
- * looks. Each machine has a file of its own. On each machine object files of every machine can be read, so these
- * questions are about the machine that a file's header names.
+ * @file What differs from machine to machine: the numbers of the processor's supplement to the ELF
+ * documents, and how its code looks. Each machine has a file of its own. On each machine object
+ * files of every machine can be read, so these questions are about the machine that a file's header
+ * names.
  */
 #ifndef JITREG_MACHINE_H
 #define JITREG_MACHINE_H
@@ -16,23 +16,28 @@
 struct jitreg_machine {
 	uint16_t number;       /**< e_machine */
 	uint32_t unwind_type;  /**< The type that .eh_frame may have besides SHT_PROGBITS. */
-	uint32_t jump_slot;    /**< The relocation that fills a slot of .got.plt with the address of a function, */
+	/** The relocation that fills a slot of .got.plt with the address of a function, */
+	uint32_t jump_slot;
 	uint32_t glob_dat;     /**< and the relocation that fills a slot of .got. */
-	uint32_t absolute_64;  /**< The relocations of DWARF in object files that are not linked, of 64 and of 32 bits. */
+	/** The relocations of DWARF in object files that are not linked, of 64 and of 32 bits. */
+	uint32_t absolute_64;
 	uint32_t absolute_32;
 
 	/**
-	 * Look for an entry of a procedure linkage table. @p slot becomes the address of the slot that the entry jumps
-	 * through; 0: no entry begins here.
+	 * Look for an entry of a procedure linkage table. @p slot becomes the address of the slot
+	 * that the entry jumps through; 0: no entry begins here.
 	 *
-	 * @param entry_size  What the section says of the size of its entries, which is not always true.
-	 * @return how many bytes further on the next entry may begin, from 1 on; it may be more than @p size
+	 * @param entry_size  What the section says of the size of its entries, which is not always
+	 *                    true.
+	 * @return how many bytes further on the next entry may begin, from 1 on; it may be more
+	 *         than @p size
 	 */
-	size_t (*read_plt)(const uint8_t *code, size_t size, uint64_t entry_size, uint64_t vaddr, uint64_t *slot);
+	size_t (*read_plt)(const uint8_t *code, size_t size, uint64_t entry_size, uint64_t vaddr,
+			   uint64_t *slot);
 
 	/**
-	 * Whether the name of a symbol without a type says that the bytes from the symbol on are code, or data amid code.
-	 * NULL: the assembler writes no such symbols.
+	 * Whether the name of a symbol without a type says that the bytes from the symbol on are
+	 * code, or data amid code. NULL: the assembler writes no such symbols.
 	 */
 	bool (*is_mapping)(const char *name, bool *is_data);
 

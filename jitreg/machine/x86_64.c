@@ -29,7 +29,8 @@ static uint64_t x86_64_slot(const uint8_t *entry, size_t size, uint64_t vaddr)
 }
 
 /* The entries of .plt.got can have 8 bytes, all others have 16. */
-static size_t x86_64_read_plt(const uint8_t *code, size_t size, uint64_t entry_size, uint64_t vaddr, uint64_t *slot)
+static size_t x86_64_read_plt(const uint8_t *code, size_t size, uint64_t entry_size, uint64_t vaddr,
+			      uint64_t *slot)
 {
 	size_t step = entry_size == 8 ? 8 : 16;
 

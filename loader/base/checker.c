@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Is somebody looking for memory errors?
 //
-// A memory checker's malloc() gives blocks that have exactly the size that was asked for, so that it sees the first byte behind them
-// used. All others round sizes up. valgrind also reads the names in a library only when it sees the library's data mapped
-// from the file.
+// A memory checker's malloc() gives blocks that have exactly the size that was asked for, so that
+// it sees the first byte behind them used. All others round sizes up. valgrind also reads the names
+// in a library only when it sees the library's data mapped from the file.
 //
-// If libgorgon itself is built with a sanitizer, gorgon_checker stays false: the sanitizer shall test the code that
-// runs in processes without a memory checker.
+// If libgorgon itself is built with a sanitizer, gorgon_checker stays false: the sanitizer shall
+// test the code that runs in processes without a memory checker.
 
 #include "checker.h"
 

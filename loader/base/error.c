@@ -63,7 +63,8 @@ struct gorgon_error *gorgon_error_create_os(int errnum, const char *format, ...)
 	if (vasprintf(&what, format, args) < 0)
 		what = NULL;
 	va_end(args);
-	if (what && asprintf(&message, "%s: %s", what, strerrordesc_np(errnum) ?: "unknown error") < 0)
+	if (what &&
+	    asprintf(&message, "%s: %s", what, strerrordesc_np(errnum) ?: "unknown error") < 0)
 		message = NULL;
 	free(what);
 	return error_create(GORGON_ERROR_OS, errnum, message);

@@ -58,7 +58,8 @@ int gorgon_file_open(const char *path, struct gorgon_file *ret)
 			return errno;
 		file.flags = fcntl(file.fd, F_GETFL);
 		// Whatever else has taken its place is not to be closed.
-		if (file.flags < 0 || (file.flags & (O_ACCMODE | O_NONBLOCK)) != (O_RDONLY | O_NONBLOCK))
+		if (file.flags < 0 ||
+		    (file.flags & (O_ACCMODE | O_NONBLOCK)) != (O_RDONLY | O_NONBLOCK))
 			continue;
 		if (fstat(file.fd, &file.st))
 			return give_up(file.fd);
@@ -120,7 +121,8 @@ bool gorgon_file_is_same(const struct stat *a, const struct stat *b)
 
 bool gorgon_file_is_untouched(const struct stat *a, const struct stat *b)
 {
-	return gorgon_file_is_same(a, b) && a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+	return gorgon_file_is_same(a, b) && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
 bool gorgon_file_is_settled(const struct stat *st)

@@ -18,7 +18,8 @@ struct gorgon_file {
  * gorgon_file_apart(). */
 #define GORGON_FILE_TRIES 4
 
-/* Open @path, a regular file or any other, for reading. 0 or an errno value; @ret is then closed. */
+/* Open @path, a regular file or any other, for reading. 0 or an errno value; @ret is then closed.
+ */
 int gorgon_file_open(const char *path, struct gorgon_file *ret);
 
 /* Describe a file that was just opened as @fd. 0 or an errno value; errno itself when @fd is

@@ -22,7 +22,8 @@ void gorgon_lock_broadcast(void);
 void gorgon_callout_begin(void);
 void gorgon_callout_end(void);
 
-/* A recursive lock that comes before the loader's: for loads by the system's linker (../isolate). */
+/* A recursive lock that comes before the loader's: for loads by the system's linker (../isolate).
+ */
 void gorgon_linker_lock(void);
 void gorgon_linker_unlock(void);
 

@@ -15,15 +15,17 @@ struct gorgon_patience {
 	uint64_t cpu_ns;	  /* processor time of all of them then */
 	struct gorgon_waiting_thread {
 		pid_t tid;
-		uint64_t before;	 /* how long it had waited for a processor when it was first seen */
+		/* how long it had waited for a processor when it was first seen */
+		uint64_t before;
 		uint64_t ran, turns;	 /* at the last look */
-		uint64_t pending, added; /* it is waiting, so long at least; what was added on its account */
+		/* it is waiting, so long at least; what was added on its account */
+		uint64_t pending, added;
 	} threads[GORGON_PATIENCE_THREADS];
 	size_t count;
 };
 
-/* Who is waited for: threads, but for the calling one, which counts, too; and the processor time that they and all others of their
- * program have used. */
+/* Who is waited for: threads, but for the calling one, which counts, too; and the processor time
+ * that they and all others of their program have used. */
 struct gorgon_awaited {
 	pid_t tids[GORGON_PATIENCE_THREADS];
 	size_t count;
@@ -31,10 +33,12 @@ struct gorgon_awaited {
 };
 
 /* A limit of @limit_ns begins now. */
-void gorgon_patience_begin(struct gorgon_patience *patience, uint64_t limit_ns, const struct gorgon_awaited *awaited);
+void gorgon_patience_begin(struct gorgon_patience *patience, uint64_t limit_ns,
+			   const struct gorgon_awaited *awaited);
 
-/* By how many nanoseconds the end of the limit moves: how long, since the last look, one of the threads was ready to run and had no
- * processor. */
-uint64_t gorgon_patience_look(struct gorgon_patience *patience, const struct gorgon_awaited *awaited);
+/* By how many nanoseconds the end of the limit moves: how long, since the last look, one of the
+ * threads was ready to run and had no processor. */
+uint64_t gorgon_patience_look(struct gorgon_patience *patience,
+			      const struct gorgon_awaited *awaited);
 
 #endif

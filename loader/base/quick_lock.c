@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A lock for a few instructions that run very often.
 //
-// A mutex of the C library asks which kind it is, and records its owner: that is fifty instructions for locking and
-// unlocking it, more than what the lock of a heap guards. This lock knows two states and whether anybody sleeps. It is not
-// fair, and a thread must not lock it twice.
+// A mutex of the C library asks which kind it is, and records its owner: that is fifty instructions
+// for locking and unlocking it, more than what the lock of a heap guards. This lock knows two
+// states and whether anybody sleeps. It is not fair, and a thread must not lock it twice.
 
 #define _GNU_SOURCE
 #include "quick_lock.h"

@@ -18,7 +18,8 @@ static inline void gorgon_quick_lock(struct gorgon_quick_lock *lock)
 {
 	uint32_t free = 0;
 
-	if (__builtin_expect(!__atomic_compare_exchange_n(&lock->state, &free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED),
+	if (__builtin_expect(!__atomic_compare_exchange_n(&lock->state, &free, 1, false,
+							  __ATOMIC_ACQUIRE, __ATOMIC_RELAXED),
 			     false))
 		gorgon_quick_lock_wait(lock);
 }

@@ -22,8 +22,8 @@ static struct gorgon_error *sized_check(const char *name, size_t size, size_t kn
 	// A size is a multiple of the alignment. Anything else is not a size, but garbage.
 	if (size >= sizeof(size) && size % alignof(size_t) == 0)
 		return NULL;
-	return gorgon_error_create(GORGON_ERROR_ARGUMENT, "%s: size is %zu, expected %zu", name, size,
-				   known);
+	return gorgon_error_create(GORGON_ERROR_ARGUMENT, "%s: size is %zu, expected %zu", name,
+				   size, known);
 }
 
 struct gorgon_error *gorgon_sized_read(const char *name, const void *from, void *to, size_t known)
@@ -36,10 +36,11 @@ struct gorgon_error *gorgon_sized_read(const char *name, const void *from, void 
 		return err;
 	for (size_t i = known; i < size; i++)
 		if (bytes[i])
-			return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-						   "%s: byte %zu of %zu is set, expected 0: this library "
-						   "is older than the caller and knows %zu bytes",
-						   name, i, size, known);
+			return gorgon_error_create(
+				GORGON_ERROR_ARGUMENT,
+				"%s: byte %zu of %zu is set, expected 0: this library "
+				"is older than the caller and knows %zu bytes",
+				name, i, size, known);
 	memset(to, 0, known);
 	if (from)
 		memcpy(to, from, size < known ? size : known);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Public structures that begin with their own size, so that they can grow at the end. See sized.c. */
+/* Public structures that begin with their own size, so that they can grow at the end. See sized.c.
+ */
 #ifndef GORGON_BASE_SIZED_H
 #define GORGON_BASE_SIZED_H
 

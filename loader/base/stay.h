@@ -3,7 +3,8 @@
 #ifndef GORGON_BASE_STAY_H
 #define GORGON_BASE_STAY_H
 
-/* From now on the library, or the library that it is linked into, stays mapped as long as the process lives. */
+/* From now on the library, or the library that it is linked into, stays mapped as long as the
+ * process lives. */
 void gorgon_stay_loaded(void);
 
 #endif

@@ -7,8 +7,9 @@
 
 struct gorgon_thunks;
 
-/* What a thunk calls: @target with the context put behind its first @args arguments. If @target is NULL it calls the function
- * whose address is the first word of the context, where it may change at any time. */
+/* What a thunk calls: @target with the context put behind its first @args arguments. If @target is
+ * NULL it calls the function whose address is the first word of the context, where it may change at
+ * any time. */
 struct gorgon_thunk {
 	void *target;
 	unsigned args;

@@ -32,7 +32,8 @@ void gorgon_usage_set_limit(struct gorgon_usage *usage, uint64_t limit, uint64_t
 
 bool gorgon_usage_is_exceeded(struct gorgon_usage *usage)
 {
-	uint64_t limit = __atomic_load_n(&usage->limit, __ATOMIC_ACQUIRE), now = gorgon_usage_held(usage);
+	uint64_t limit = __atomic_load_n(&usage->limit, __ATOMIC_ACQUIRE),
+		 now = gorgon_usage_held(usage);
 	bool ret = limit && now > limit;
 
 	__atomic_store_n(&usage->alarm, ret ? now + limit / 16 : limit, __ATOMIC_RELAXED);

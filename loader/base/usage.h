@@ -9,8 +9,10 @@
 
 /* All members are accessed atomically. */
 struct gorgon_usage {
-	void (*free)(void *p, struct gorgon_usage *usage); /* of private code, which jumps to it; see malloc_family.c */
-	size_t quick_below; /* allocations below this size are looked at by nobody: @small, or with a limit 0 */
+	/* of private code, which jumps to it; see malloc_family.c */
+	void (*free)(void *p, struct gorgon_usage *usage);
+	/* allocations below this size are looked at by nobody: @small, or with a limit 0 */
+	size_t quick_below;
 	size_t small; /* see blocks.c. Does not change */
 	/* struct gorgon_debug_usage (../ns/debug_root.h): */
 	uint64_t heap_bytes;   /* see heap.c */
@@ -36,10 +38,12 @@ uint64_t gorgon_usage_held(const struct gorgon_usage *usage);
 bool gorgon_usage_is_exceeded(struct gorgon_usage *usage);
 /* Whether @size bytes more may be had, where there is a limit. */
 bool gorgon_usage_allow_within(struct gorgon_usage *usage, size_t size);
-/* Whether @size bytes more may be had. Most allocations come here, and most interpreters have no limit. */
+/* Whether @size bytes more may be had. Most allocations come here, and most interpreters have no
+ * limit. */
 static inline bool gorgon_usage_allow(struct gorgon_usage *usage, size_t size)
 {
-	return !__atomic_load_n(&usage->limit, __ATOMIC_ACQUIRE) || gorgon_usage_allow_within(usage, size);
+	return !__atomic_load_n(&usage->limit, __ATOMIC_ACQUIRE) ||
+	       gorgon_usage_allow_within(usage, size);
 }
 /* Whether the calling thread may have memory beyond the limit from now on. Returns what held
  * before, for the call that puts it back. */

@@ -13,10 +13,10 @@
 //	             .dynamic, if the added entries do not fit over the DT_NULLs at its end
 //
 // The new .dynstr begins as the old .dynstr does, so that every offset into it stays right. The
-// names of libraries in .gnu.version_r and the base definition of .gnu.version_d change in
-// place; so do the section headers of what moved and, with .dynamic, the symbol _DYNAMIC and
-// the first word of the global offset table. STB_GNU_UNIQUE symbols become STB_GLOBAL. Notes stay: a
-// debugger finds the same debug file.
+// names of libraries in .gnu.version_r and the base definition of .gnu.version_d change in place;
+// so do the section headers of what moved and, with .dynamic, the symbol _DYNAMIC and the first
+// word of the global offset table. STB_GNU_UNIQUE symbols become STB_GLOBAL. Notes stay: a debugger
+// finds the same debug file.
 //
 // The distance from file to memory is that of the first segment, so that program headers are
 // found at e_phoff from the load address, where unwinders and crash handlers look for them. A
@@ -25,14 +25,14 @@
 // What is read was validated by image.c; section headers, of which the loader knows nothing,
 // are checked here. Specification: gABI chapters 4 and 5; LSB, "Symbol Versioning".
 //
-// Not handled: where two libraries define one STB_GNU_UNIQUE name and are opened apart, each copy uses its
-// own definition, as libraries do that clang or -fno-gnu-unique has built. A library whose code reads its
-// own _DYNAMIC sees the old .dynamic, also when the linker uses a new one. A new .dynamic is not
-// protected by RELRO, because a file has only one such range, which stays. A core has the first page of a
-// file only, so build-ids cannot be found in it without the file. eu-elflint adds the size of a
-// relocation's symbol to the relocation's place. Where that reaches into the new segment (a large
-// thread-local array), eu-elflint takes it for a relocation of the segment, which is read-only
-// where .dynamic stayed.
+// Not handled: where two libraries define one STB_GNU_UNIQUE name and are opened apart, each copy
+// uses its own definition, as libraries do that clang or -fno-gnu-unique has built. A library whose
+// code reads its own _DYNAMIC sees the old .dynamic, also when the linker uses a new one. A new
+// .dynamic is not protected by RELRO, because a file has only one such range, which stays. A core
+// has the first page of a file only, so build-ids cannot be found in it without the file.
+// eu-elflint adds the size of a relocation's symbol to the relocation's place. Where that reaches
+// into the new segment (a large thread-local array), eu-elflint takes it for a relocation of the
+// segment, which is read-only where .dynamic stayed.
 
 #define _GNU_SOURCE
 #include "rewrite.h"
@@ -110,7 +110,8 @@ static struct gorgon_error *copy_strings(struct rewrite *rw)
 		size += strlen(*name) + 1;
 	// Versions refer to their library's name by an offset of 32 bits.
 	if (size > UINT32_MAX)
-		return bad(rw->image, "DT_STRSZ and the new names are 0x%zx bytes, expected less than 4 GB",
+		return bad(rw->image,
+			   "DT_STRSZ and the new names are 0x%zx bytes, expected less than 4 GB",
 			   size);
 	rw->strings = malloc(size);
 	if (!rw->strings)
@@ -157,7 +158,8 @@ static const Elf64_Dyn *old_dynamic(const struct gorgon_image *image)
 	return gorgon_image_at(image, image->dynamic_vaddr, sizeof(Elf64_Dyn));
 }
 
-// The value of a dynamic entry of the source: of the last entry with that tag, or 0 if there is none.
+// The value of a dynamic entry of the source: of the last entry with that tag, or 0 if there is
+// none.
 static uint64_t old_value(const struct gorgon_image *image, int64_t tag)
 {
 	uint64_t value = 0;
@@ -183,9 +185,10 @@ static struct gorgon_error *append_old(struct rewrite *rw, const Elf64_Dyn *entr
 	case DT_GNU_PRELINKED:
 	case DT_GNU_LIBLIST:
 	case DT_GNU_CONFLICT:
-		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-					   "%s: is prelinked (dynamic entry 0x%lx); undo it with prelink -u",
-					   rw->image->path, tag);
+		return gorgon_error_create(
+			GORGON_ERROR_UNSUPPORTED,
+			"%s: is prelinked (dynamic entry 0x%lx); undo it with prelink -u",
+			rw->image->path, tag);
 	case DT_NEEDED:
 	case DT_AUXILIARY:
 	case DT_FILTER:
@@ -273,7 +276,8 @@ static struct gorgon_error *rewrite_place(struct rewrite *rw)
 
 	if (memory_end > image->file_size && memory_end - image->file_size > HOLE_MAX)
 		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-					   "%s: needs 0x%lx bytes of memory, the file has 0x%lx: a copy would have a hole of more than 0x%lx",
+					   "%s: needs 0x%lx bytes of memory, the file has 0x%lx: a "
+					   "copy would have a hole of more than 0x%lx",
 					   image->path, memory_end, image->file_size, HOLE_MAX);
 	rw->dyn_moves = !dynamic_fits(rw);
 	rw->off = round_up(memory_end > image->file_size ? memory_end : image->file_size, page);
@@ -304,7 +308,8 @@ static struct gorgon_error *make_phdrs(struct rewrite *rw)
 		if (image->phdrs[i].p_type == PT_LOAD)
 			behind = i + 1;
 	memcpy(rw->phdrs, image->phdrs, behind * sizeof(*rw->phdrs));
-	memcpy(rw->phdrs + behind + 1, image->phdrs + behind, (count - behind) * sizeof(*rw->phdrs));
+	memcpy(rw->phdrs + behind + 1, image->phdrs + behind,
+	       (count - behind) * sizeof(*rw->phdrs));
 	rw->phdr_count = count + 1;
 	rw->phdrs[behind] = (Elf64_Phdr){
 		.p_type = PT_LOAD,
@@ -378,8 +383,8 @@ static bool shares_name(const struct gorgon_image *image, uint64_t vaddr, uint64
 	return users > 1;
 }
 
-// The base definition has the library's name, but nobody looks it up. So it keeps the old name where
-// a version has that name too: other libraries need the version by its name.
+// The base definition has the library's name, but nobody looks it up. So it keeps the old name
+// where a version has that name too: other libraries need the version by its name.
 static void edit_verdef(struct rewrite *rw)
 {
 	const struct gorgon_image *image = rw->image;
@@ -407,8 +412,9 @@ static void edit_verdef(struct rewrite *rw)
 	}
 }
 
-// The system's linker uses one definition of a name with STB_GNU_UNIQUE in the whole process: a copy would
-// use another copy's variables, and would never be unloaded. STB_GLOBAL has neither effect.
+// The system's linker uses one definition of a name with STB_GNU_UNIQUE in the whole process: a
+// copy would use another copy's variables, and would never be unloaded. STB_GLOBAL has neither
+// effect.
 static void edit_unique(struct rewrite *rw)
 {
 	for (uint32_t i = 0; i < rw->image->symbol_count; i++) {
@@ -420,11 +426,13 @@ static void edit_unique(struct rewrite *rw)
 	}
 }
 
-// On x86-64 the first word of the global offset table is the address of the dynamic section (psABI, "Global Offset Table"). On
-// aarch64 the word is in another table, and nobody reads it.
+// On x86-64 the first word of the global offset table is the address of the dynamic section (psABI,
+// "Global Offset Table"). On aarch64 the word is in another table, and nobody reads it.
 static void edit_got(struct rewrite *rw)
 {
-	const uint8_t *got = gorgon_image_at(rw->image, old_value(rw->image, DT_PLTGOT), sizeof(uint64_t)); // aligned or not
+	// aligned or not
+	const uint8_t *got =
+		gorgon_image_at(rw->image, old_value(rw->image, DT_PLTGOT), sizeof(uint64_t));
 	uint64_t word, moved = rw->vaddr + rw->dyn_within;
 
 	if (!got)
@@ -456,7 +464,9 @@ static struct gorgon_error *find_sections(struct rewrite *rw, struct sections *r
 		return NULL;
 	if (ehdr->e_shentsize != sizeof(Elf64_Shdr) || ehdr->e_shoff % 8 ||
 	    !in_file(rw, ehdr->e_shoff, sizeof(Elf64_Shdr)))
-		return bad(rw->image, "section headers at 0x%lx, %u bytes each: the file has 0x%lx bytes, expected %zu each",
+		return bad(rw->image,
+			   "section headers at 0x%lx, %u bytes each: the file has 0x%lx bytes, "
+			   "expected %zu each",
 			   ehdr->e_shoff, ehdr->e_shentsize, rw->image->file_size,
 			   sizeof(Elf64_Shdr));
 	ret->table = (Elf64_Shdr *)(rw->file + ehdr->e_shoff);
@@ -468,13 +478,14 @@ static struct gorgon_error *find_sections(struct rewrite *rw, struct sections *r
 	return NULL;
 }
 
-// The symbols of what moves: _DYNAMIC, and the sections' own, which linkers write for aarch64. A table that cannot be read
-// matters only where the dynamic section moves.
+// The symbols of what moves: _DYNAMIC, and the sections' own, which linkers write for aarch64. A
+// table that cannot be read matters only where the dynamic section moves.
 static struct gorgon_error *edit_symbols(struct rewrite *rw, const struct sections *sections,
 					 const Elf64_Shdr *sh)
 {
 	static const char name[] = "_DYNAMIC";
-	const Elf64_Shdr *names = sh->sh_link < sections->count ? &sections->table[sh->sh_link] : NULL;
+	const Elf64_Shdr *names =
+		sh->sh_link < sections->count ? &sections->table[sh->sh_link] : NULL;
 	Elf64_Sym *symbols = (Elf64_Sym *)(rw->file + sh->sh_offset);
 	uint64_t strtab = old_value(rw->image, DT_STRTAB);
 
@@ -482,7 +493,8 @@ static struct gorgon_error *edit_symbols(struct rewrite *rw, const struct sectio
 	    !in_file(rw, names->sh_offset, names->sh_size)) {
 		if (!rw->dyn_moves)
 			return NULL;
-		return bad(rw->image, "section %zu, a symbol table: it or its names are not in the file",
+		return bad(rw->image,
+			   "section %zu, a symbol table: it or its names are not in the file",
 			   (size_t)(sh - sections->table));
 	}
 	for (uint64_t i = 0; i < sh->sh_size / sizeof(*symbols); i++) {
@@ -514,8 +526,10 @@ static struct gorgon_error *edit_dynamic_sections(struct rewrite *rw,
 	Elf64_Shdr *strings = sh->sh_link < sections->count ? &sections->table[sh->sh_link] : NULL;
 
 	if (!strings || strings->sh_type != SHT_STRTAB || strings->sh_addr != strtab)
-		return bad(rw->image, "section %zu, SHT_DYNAMIC: its sh_link %u is not the string table at 0x%lx",
-			   (size_t)(sh - sections->table), sh->sh_link, strtab);
+		return bad(
+			rw->image,
+			"section %zu, SHT_DYNAMIC: its sh_link %u is not the string table at 0x%lx",
+			(size_t)(sh - sections->table), sh->sh_link, strtab);
 	move_section(rw, strings, rw->strings_within, rw->strings_size);
 	if (rw->dyn_moves)
 		move_section(rw, sh, rw->dyn_within, rw->dyn_count * sizeof(*rw->dyn));
@@ -620,8 +634,9 @@ static struct gorgon_error *map_file(void *ctx, int fd)
 	return NULL;
 }
 
-// In a damaged file, section headers and symbols may have the same bytes as tables that a linker reads. Editing the headers and symbols
-// then changes these tables, so the copy is read as a linker would read it.
+// In a damaged file, section headers and symbols may have the same bytes as tables that a linker
+// reads. Editing the headers and symbols then changes these tables, so the copy is read as a linker
+// would read it.
 static struct gorgon_error *check_copy(const struct rewrite *rw, const char *to)
 {
 	struct gorgon_image *image = NULL;
@@ -634,9 +649,11 @@ static struct gorgon_error *check_copy(const struct rewrite *rw, const char *to)
 	if (!err)
 		return NULL;
 	unlink(to);
-	if (gorgon_error_code(err) == GORGON_ERROR_NOMEM || gorgon_error_code(err) == GORGON_ERROR_OS)
+	if (gorgon_error_code(err) == GORGON_ERROR_NOMEM ||
+	    gorgon_error_code(err) == GORGON_ERROR_OS)
 		return err;
-	ret = bad(rw->image, "section headers or symbols are over what a linker reads; a copy would have: %s",
+	ret = bad(rw->image,
+		  "section headers or symbols are over what a linker reads; a copy would have: %s",
 		  gorgon_error_message(err));
 	gorgon_error_destroy(err);
 	return ret;

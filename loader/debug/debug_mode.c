@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // One symfile for each object, or for all objects of a namespace?
 //
-// An object's own symfile refers to its DWARF, so that debuggers show lines and variables
-// by themselves. But debuggers pay for each symfile, in memory and at every event: tens of
-// namespaces make them slow, and with hundreds they are of no use. So GORGON_DEBUG_AUTO has two cases:
+// An object's own symfile refers to its DWARF, so that debuggers show lines and variables by
+// themselves. But debuggers pay for each symfile, in memory and at every event: tens of namespaces
+// make them slow, and with hundreds they are of no use. So GORGON_DEBUG_AUTO has two cases:
 //
 //	few    up to FEW_NAMESPACES namespaces with up to FEW_OBJECTS objects: each object has a
 //	       symfile of its own
@@ -11,8 +11,8 @@
 //	       lines; scripts attach the whole DWARF to the copies that matter. The namespaces of
 //	       that time keep their packs when others go
 //
-// Packing a namespace after each object that it loads would be a lot of work for nothing. So objects
-// get symfiles of their own first. A namespace is packed
+// Packing a namespace after each object that it loads would be a lot of work for nothing. So
+// objects get symfiles of their own first. A namespace is packed
 //
 //	when it has loaded nothing for a while (QUIET_NS), and no thread waits for the lock to
 //	load something into it;
@@ -23,21 +23,23 @@
 //	its imports gets a pack for each object, because nobody else would use a pack of what it has at
 //	this moment. All of its objects are packed together when it is quiet.
 //
-// No thread waits for such a moment. Whenever some namespace has loaded something or ended, the caller
-// looks whether one has come. The caller then makes a pack, and further packs until they have taken
-// BUDGET_NS together; the next caller goes on. One thread at a time packs. So in the end at most the last
-// namespace with a set that no other has is not packed.
+// No thread waits for such a moment. Whenever some namespace has loaded something or ended, the
+// caller looks whether one has come. The caller then makes a pack, and further packs until they
+// have taken BUDGET_NS together; the next caller goes on. One thread at a time packs. So in the end
+// at most the last namespace with a set that no other has is not packed.
 //
-// A pack is built without the loader's lock: a namespace leaves the queue, libjitreg notes which objects it
-// has, the lock is released, and taken again to list the pack. If the namespace has loaded something
-// meanwhile, it waits in the queue again, and the pack is thrown away; if the namespace is gone, so is the
-// pack. In a child that is forked meanwhile the namespace stays as it is until it loads something.
+// A pack is built without the loader's lock: a namespace leaves the queue, libjitreg notes which
+// objects it has, the lock is released, and taken again to list the pack. If the namespace has
+// loaded something meanwhile, it waits in the queue again, and the pack is thrown away; if the
+// namespace is gone, so is the pack. In a child that is forked meanwhile the namespace stays as it
+// is until it loads something.
 //
-// The pause must be long compared with the time that packing takes. Otherwise, on a slow machine, packing
-// hundreds of libraries is itself the pause after which the next namespace is packed, in the middle of its imports.
+// The pause must be long compared with the time that packing takes. Otherwise, on a slow machine,
+// packing hundreds of libraries is itself the pause after which the next namespace is packed, in
+// the middle of its imports.
 //
-// Namespaces that wait are in a queue. The namespace that has changed last is at its end; a namespace with a known
-// set goes to its front.
+// Namespaces that wait are in a queue. The namespace that has changed last is at its end; a
+// namespace with a known set goes to its front.
 
 #define _GNU_SOURCE
 #include "debug_mode.h"
@@ -65,7 +67,8 @@ struct gorgon_debug_mode_ns {
 	unsigned about_to_load; // threads that wait for the lock to load; atomic
 	bool waiting;		// in the queue
 	bool due;		// is to be packed whatever it does
-	bool names_only;	// there were many at some time of its life: its objects have names, and no DWARF
+	// there were many at some time of its life: its objects have names, and no DWARF
+	bool names_only;
 };
 
 static struct gorgon_debug_mode_ns *first_waiting, *last_waiting;
@@ -74,7 +77,8 @@ static bool all_prepared; // the lines of what was loaded when there were few ha
 static bool were_few; // there were few until now: objects have symfiles with DWARF
 static bool is_due_to_look; // a namespace has loaded something or ended since the last look
 static bool somebody_packs;
-static uint64_t rested[RESTED_COUNT]; // sets of images at which namespaces were quiet, by their numbers
+// sets of images at which namespaces were quiet, by their numbers
+static uint64_t rested[RESTED_COUNT];
 
 struct gorgon_debug_mode_ns *gorgon_debug_mode_create(struct gorgon_ns *ns)
 {
@@ -125,8 +129,8 @@ static void jump_queue(struct gorgon_debug_mode_ns *mode)
 	first_waiting = mode;
 }
 
-// A number for the set of images of @ns, in whatever order they came. If two sets have one number, a namespace
-// may be packed too early, which does no harm.
+// A number for the set of images of @ns, in whatever order they came. If two sets have one number,
+// a namespace may be packed too early, which does no harm.
 static uint64_t set_of(const struct gorgon_ns *ns)
 {
 	uint64_t sum = 0, x;
@@ -183,8 +187,8 @@ static void mode_packed(struct gorgon_debug_mode_ns *mode, bool done, bool singl
 		join_queue(mode);
 }
 
-// The lock is released meanwhile. After a failure debuggers see what they have seen before, and the next
-// change of the namespace makes another attempt.
+// The lock is released meanwhile. After a failure debuggers see what they have seen before, and the
+// next change of the namespace makes another attempt.
 static void mode_pack(struct gorgon_ns *ns, bool singly)
 {
 	struct jitreg_packing *packing = NULL;
@@ -208,8 +212,8 @@ static void mode_pack(struct gorgon_ns *ns, bool singly)
 			      strerrordesc_np(-r) ?: "unknown error");
 }
 
-// Take a namespace that can be packed out of the queue, first one that is due, then the one that has been quiet
-// longest; or NULL. @ret_singly: it is in the middle of its imports.
+// Take a namespace that can be packed out of the queue, first one that is due, then the one that
+// has been quiet longest; or NULL. @ret_singly: it is in the middle of its imports.
 static struct gorgon_ns *take_next(bool *ret_singly)
 {
 	struct gorgon_debug_mode_ns *mode = first_waiting, *next;
@@ -224,7 +228,8 @@ static struct gorgon_ns *take_next(bool *ret_singly)
 		if (!mode->due && __atomic_load_n(&mode->about_to_load, __ATOMIC_RELAXED))
 			continue;
 		leave_queue(mode);
-		if (!is_packed(mode->ns) || !mode->ns->first) // a namespace without objects comes back when it has loaded something
+		// a namespace without objects comes back when it has loaded something
+		if (!is_packed(mode->ns) || !mode->ns->first)
 			continue;
 		if (quiet)
 			mode_remember(mode->ns);
@@ -283,7 +288,8 @@ struct jitreg_prepared *gorgon_debug_mode_lock(struct gorgon_ns *ns, const char 
 	gorgon_unlock();
 	if (all)
 		jitreg_prepare_registered();
-	// A name that has to be searched for is looked up under the lock. Whatever fails here fails there, too, and is said.
+	// A name that has to be searched for is looked up under the lock. Whatever fails here fails
+	// there, too, and is said.
 	if (path && *path == '/' && ns->opts.debug != GORGON_DEBUG_OFF &&
 	    jitreg_prepare(path, names_only ? JITREG_NAMES_ONLY : 0, &prepared))
 		prepared = NULL;

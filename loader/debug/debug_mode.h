@@ -14,15 +14,15 @@ struct jitreg_prepared;
 struct gorgon_debug_mode_ns *gorgon_debug_mode_create(struct gorgon_ns *ns);
 
 /*
- * Take the lock in order to load a file into @ns; while a thread waits here, @ns is not quiet. What debuggers are
- * told of the file is made before the lock is taken, since that can take long. @path may be anything, or NULL. The
- * result is for gorgon_debug_mode_unlock() after the load.
+ * Take the lock in order to load a file into @ns; while a thread waits here, @ns is not quiet. What
+ * debuggers are told of the file is made before the lock is taken, since that can take long. @path
+ * may be anything, or NULL. The result is for gorgon_debug_mode_unlock() after the load.
  */
 struct jitreg_prepared *gorgon_debug_mode_lock(struct gorgon_ns *ns, const char *path);
 
 /*
- * Release the lock, after a load or the end of a namespace. Namespaces that are due are packed before; the lock is not
- * held while a pack is built. @prepared may be NULL.
+ * Release the lock, after a load or the end of a namespace. Namespaces that are due are packed
+ * before; the lock is not held while a pack is built. @prepared may be NULL.
  */
 void gorgon_debug_mode_unlock(struct jitreg_prepared *prepared);
 
@@ -40,7 +40,8 @@ struct gorgon_error *gorgon_debug_mode_list(struct gorgon_ns *ns);
 /* @ns has loaded objects. */
 void gorgon_debug_mode_changed(struct gorgon_ns *ns);
 
-/* All objects of @ns are about to go: debuggers forget them. gorgon_debug_mode_unlock() is to follow. */
+/* All objects of @ns are about to go: debuggers forget them. gorgon_debug_mode_unlock() is to
+ * follow. */
 void gorgon_debug_mode_close(struct gorgon_ns *ns);
 
 /* The last object of @ns is gone: forget the namespace. */

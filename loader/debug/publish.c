@@ -63,7 +63,8 @@ static void publish_describe(struct gorgon_object *object)
 {
 	struct gorgon_debug_object *debug = &object->debug;
 
-	// All copies of a file refer to one text where possible, because readers keep what they have read.
+	// All copies of a file refer to one text where possible, because readers keep what they
+	// have read.
 	if (!strcmp(object->path, object->image->path))
 		debug->path = (uintptr_t)object->image->path;
 	else
@@ -77,7 +78,8 @@ static void publish_describe(struct gorgon_object *object)
 	object->map.l_ld = (Elf64_Dyn *)(uintptr_t)(object->bias + object->image->dynamic_vaddr);
 }
 
-// Called before a debugger hears of the symfile, so that scripts which look at that moment find it here.
+// Called before a debugger hears of the symfile, so that scripts which look at that moment find it
+// here.
 static void describe_symfile(void *ctx, const struct jitreg_info *info)
 {
 	struct gorgon_object *object = ctx;
@@ -123,8 +125,8 @@ static void forget_symfile(struct gorgon_object *object)
 	jitreg_unregister(jit);
 }
 
-// May run a second time: when the descriptor has been that of another file meanwhile, what debuggers were told
-// is about that other file.
+// May run a second time: when the descriptor has been that of another file meanwhile, what
+// debuggers were told is about that other file.
 static struct gorgon_error *register_file(void *ctx, int fd)
 {
 	struct gorgon_object *object = ctx;
@@ -136,7 +138,9 @@ static struct gorgon_error *register_file(void *ctx, int fd)
 		.start = object->start,
 		.end = object->end,
 		.group = find_group(object),
-		.flags = gorgon_debug_mode_wants_names_only(object->ns) ? JITREG_NAMES_ONLY | JITREG_DEFER : 0,
+		.flags = gorgon_debug_mode_wants_names_only(object->ns)
+				 ? JITREG_NAMES_ONLY | JITREG_DEFER
+				 : 0,
 		.symfile_changed = describe_symfile,
 		.ctx = object,
 	};
@@ -146,8 +150,10 @@ static struct gorgon_error *register_file(void *ctx, int fd)
 		forget_symfile(object);
 	err = jitreg_register(&image, &object->jit);
 	if (err == -ENOMEM)
-		return &gorgon_error_nomem; // who rolls the load back takes it out of the debug root
-	return err ? gorgon_error_create(GORGON_ERROR_OS, "%s", strerrordesc_np(-err) ?: "unknown error")
+		// who rolls the load back takes it out of the debug root
+		return &gorgon_error_nomem;
+	return err ? gorgon_error_create(GORGON_ERROR_OS, "%s",
+					 strerrordesc_np(-err) ?: "unknown error")
 		   : NULL;
 }
 

@@ -5,11 +5,12 @@
 
 #include "ns/object.h"
 
-/* Tell the unwinder, the debug root and debuggers of an object. After a failure the object is to be destroyed. */
+/* Tell the unwinder, the debug root and debuggers of an object. After a failure the object is to be
+ * destroyed. */
 struct gorgon_error *gorgon_object_publish(struct gorgon_object *object);
 
-/* The same for an object that the system's linker has loaded, and that debuggers know from there. The caller has filled
- * in its bias, its range and debug.link_map. */
+/* The same for an object that the system's linker has loaded, and that debuggers know from there.
+ * The caller has filled in its bias, its range and debug.link_map. */
 void gorgon_object_publish_foreign(struct gorgon_object *object);
 
 /* Take back what either of these has done. */

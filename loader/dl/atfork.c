@@ -1,15 +1,16 @@
-// SPDX-License-Identifier: MIT
-// fork(): everything that is done before it and after it, in the one order in which locks are taken
-// (docs/architecture.md). All locks of the library are taken before a fork and released after it, so that
-// the child's lists are whole. In the child, what the parent's other threads had is forgotten.
+// SPDX-License-Identifier: MIT fork(): everything that is done before it and after it, in the one
+// order in which locks are taken (docs/architecture.md). All locks of the library are taken before
+// a fork and released after it, so that the child's lists are whole. In the child, what the
+// parent's other threads had is forgotten.
 //
-// First, and without a lock, the handlers run that private code has registered. Then come the linker's lock
-// and the loader's, those of interpreters, of the list of threads, of signals and of the parts, and libjitreg's
-// at the end. The lock of the debug root need not be taken (../ns/debug_root.c).
+// First, and without a lock, the handlers run that private code has registered. Then come the
+// linker's lock and the loader's, those of interpreters, of the list of threads, of signals and of
+// the parts, and libjitreg's at the end. The lock of the debug root need not be taken
+// (../ns/debug_root.c).
 //
-// The C library runs handlers before fork() in the opposite order of their registration. These are registered when
-// this library is loaded, or at its first use in a host that is linked with it statically, so that most handlers of
-// a host still find it usable.
+// The C library runs handlers before fork() in the opposite order of their registration. These are
+// registered when this library is loaded, or at its first use in a host that is linked with it
+// statically, so that most handlers of a host still find it usable.
 
 #define _GNU_SOURCE
 #include "atfork.h"
@@ -61,7 +62,8 @@ void gorgon_before_fork(void)
 	jitreg_before_fork();
 }
 
-// fork() leaves the child only the calling thread: the others that private code had started are gone.
+// fork() leaves the child only the calling thread: the others that private code had started are
+// gone.
 static void reset_namespaces(void)
 {
 	const struct gorgon_thread *thread = gorgon_thread_peek();

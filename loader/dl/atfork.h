@@ -18,7 +18,8 @@ struct gorgon_atfork {
 	void (*after)(bool child);
 };
 
-/* Take these locks, too, which live for ever. A second call has the same. With the loader's lock. */
+/* Take these locks, too, which live for ever. A second call has the same. With the loader's lock.
+ */
 void gorgon_atfork_join(const struct gorgon_atfork *given);
 
 #endif

@@ -3,9 +3,9 @@
 // take from the process.
 //
 // Both functions do the first step of a load (load_set.c) in a namespace of their own, look at the
-// objects that were read, and throw them away. So they answer what a load would do: they use the loader's
-// search, its rule of what is private, and its scopes. A list of dependencies goes on where a
-// library is not found. A list of names does not: without that library it would be wrong.
+// objects that were read, and throw them away. So they answer what a load would do: they use the
+// loader's search, its rule of what is private, and its scopes. A list of dependencies goes on
+// where a library is not found. A list of names does not: without that library it would be wrong.
 
 #define _GNU_SOURCE
 #include "ns/closure.h"
@@ -23,7 +23,8 @@
 struct entry {
 	struct gorgon_dep dep;
 	struct gorgon_object *object;	  // of a private library
-	struct gorgon_closure_file *file; // of a shared library; both are NULL when no file was found
+	// of a shared library; both are NULL when no file was found
+	struct gorgon_closure_file *file;
 	char *text;			  // the memory of dep.reason, or NULL
 };
 
@@ -74,13 +75,14 @@ static struct gorgon_error *add_shared(struct survey *survey, size_t parent, con
 				       struct gorgon_closure_file *file,
 				       const struct gorgon_policy_rule *rule)
 {
-	return deps_add(survey, parent,
-		   (struct entry){.dep = {.name = name,
-					  .path = file ? file->path : NULL,
-					  .shared = true,
-					  .pattern = rule->pattern,
-					  .reason = file ? rule->reason : "not found by the system"},
-				  .file = file});
+	return deps_add(
+		survey, parent,
+		(struct entry){.dep = {.name = name,
+				       .path = file ? file->path : NULL,
+				       .shared = true,
+				       .pattern = rule->pattern,
+				       .reason = file ? rule->reason : "not found by the system"},
+			       .file = file});
 }
 
 static struct gorgon_error *add_missing(struct survey *survey, size_t parent, const char *name,

@@ -92,7 +92,8 @@ static void *open_shared(const char *path, int flags)
 	void *handle;
 
 	if (flags & RTLD_NOLOAD)
-		return dlopen(path, flags); // NULL says that the library is not loaded, which is no error
+		// NULL says that the library is not loaded, which is no error
+		return dlopen(path, flags);
 	if (!(err = gorgon_system_dlopen(path, flags, &handle)))
 		return handle;
 	set_error_from(err);
@@ -101,7 +102,8 @@ static void *open_shared(const char *path, int flags)
 
 // RTLD_NOLOAD with the path of a library that the host has, and this namespace has not:
 // dl_iterate_phdr() shows such a library to private code, so private code can open it by its path.
-// Two things stay closed: a library that leads to another Python, and a library asked for by name alone.
+// Two things stay closed: a library that leads to another Python, and a library asked for by name
+// alone.
 static void *open_library_of_host(const char *path, int flags)
 {
 	void *handle = dlopen(path, flags & ~(RTLD_GLOBAL | RTLD_NODELETE));
@@ -166,7 +168,8 @@ static struct gorgon_error *open_loaded(struct gorgon_ns *ns, const char *name,
 
 static const char *invalid_mode(int flags)
 {
-	if (flags & ~(RTLD_LAZY | RTLD_NOW | RTLD_NOLOAD | RTLD_DEEPBIND | RTLD_GLOBAL | RTLD_NODELETE))
+	if (flags &
+	    ~(RTLD_LAZY | RTLD_NOW | RTLD_NOLOAD | RTLD_DEEPBIND | RTLD_GLOBAL | RTLD_NODELETE))
 		return "dlopen: invalid mode: unknown flags";
 	if (!(flags & (RTLD_LAZY | RTLD_NOW)))
 		return "dlopen: invalid mode: neither RTLD_LAZY nor RTLD_NOW";
@@ -217,8 +220,8 @@ void *gorgon_dl_open(const char *path, int flags, struct gorgon_ns *ns)
 	return dl_open_for((uintptr_t)__builtin_return_address(0), path, flags, ns);
 }
 
-// LM_ID_BASE is the private namespace, as RTLD_DI_LMID says of its objects. Every other namespace is
-// refused: the system's linker would load into it, the libraries would outlive the private
+// LM_ID_BASE is the private namespace, as RTLD_DI_LMID says of its objects. Every other namespace
+// is refused: the system's linker would load into it, the libraries would outlive the private
 // namespace, and dlsym() and dlclose() of private code would not know their handles.
 void *gorgon_dlm_open(Lmid_t id, const char *path, int flags, struct gorgon_ns *ns)
 {
@@ -288,7 +291,8 @@ static struct gorgon_binding find_shared(const struct gorgon_ns *ns,
 		ret.found = gorgon_system_find_in(query, objects[i]->system,
 						  objects[i]->system_count, &ret.system);
 	if (ret.found)
-		ret.system.addr = gorgon_interpose_find(ns, NULL, NULL, query->name) ?: ret.system.addr;
+		ret.system.addr =
+			gorgon_interpose_find(ns, NULL, NULL, query->name) ?: ret.system.addr;
 	return ret;
 }
 
@@ -302,8 +306,8 @@ static struct gorgon_binding find_from(struct gorgon_ns *ns, struct gorgon_objec
 	struct gorgon_object **list;
 	size_t count, start = 0;
 
-	// The object itself comes first, most often has it, and takes no memory: CPython, which asks for a
-	// module's function, does not read dlerror().
+	// The object itself comes first, most often has it, and takes no memory: CPython, which
+	// asks for a module's function, does not read dlerror().
 	if (!after)
 		ret = gorgon_scope_find_private(ns, &root, 1, query);
 	if (ret.found || ret.no_memory)
@@ -320,7 +324,8 @@ static struct gorgon_binding find_from(struct gorgon_ns *ns, struct gorgon_objec
 	return ret;
 }
 
-// The object whose opening has brought @object in: a look-up for @object sees all that this object needs.
+// The object whose opening has brought @object in: a look-up for @object sees all that this object
+// needs.
 static struct gorgon_object *root_of(struct gorgon_object *object)
 {
 	const struct gorgon_requester *first = gorgon_object_requester(object);
@@ -329,11 +334,12 @@ static struct gorgon_object *root_of(struct gorgon_object *object)
 		return NULL;
 	while (first->loader)
 		first = first->loader;
-	return (struct gorgon_object *)((uintptr_t)first - offsetof(struct gorgon_object, requester));
+	return (struct gorgon_object *)((uintptr_t)first -
+					offsetof(struct gorgon_object, requester));
 }
 
-// RTLD_NEXT: the objects behind the caller in the group that it was loaded with. For a caller outside
-// private code, the process is searched.
+// RTLD_NEXT: the objects behind the caller in the group that it was loaded with. For a caller
+// outside private code, the process is searched.
 static struct gorgon_binding find_next(struct gorgon_ns *ns, struct gorgon_object *caller,
 				       const struct gorgon_symbol_query *query)
 {
@@ -341,8 +347,8 @@ static struct gorgon_binding find_next(struct gorgon_ns *ns, struct gorgon_objec
 		      : gorgon_scope_find_outside(ns, NULL, NULL, query);
 }
 
-// RTLD_DEFAULT: the definition that a reference in the caller would be bound to. The object that has
-// it stays loaded as long as the caller, as if the caller had such a reference.
+// RTLD_DEFAULT: the definition that a reference in the caller would be bound to. The object that
+// has it stays loaded as long as the caller, as if the caller had such a reference.
 static struct gorgon_binding find_default(struct gorgon_ns *ns, struct gorgon_object *caller,
 					  const struct gorgon_symbol_query *query)
 {

@@ -114,7 +114,8 @@ int gorgon_dl_info(void *handle, int request, void *arg, struct gorgon_ns *ns)
 	object = handle == ns ? ns->first : gorgon_dl_find_handle(ns, handle);
 	answered = object && info_answer(object, request, arg, &ret);
 	if (object && !answered &&
-	    asprintf(&message, "%s: dlinfo: request %d is not supported", object->path, request) < 0)
+	    asprintf(&message, "%s: dlinfo: request %d is not supported", object->path, request) <
+		    0)
 		message = NULL;
 	gorgon_unlock();
 	if (answered)
@@ -131,8 +132,8 @@ int gorgon_dl_info(void *handle, int request, void *arg, struct gorgon_ns *ns)
 	return -1;
 }
 
-// Unwinders keep what they have found until dlpi_adds or dlpi_subs changes. So all entries of a walk have
-// equal numbers, and each number is a sum: the system's linker's and the namespace's.
+// Unwinders keep what they have found until dlpi_adds or dlpi_subs changes. So all entries of a
+// walk have equal numbers, and each number is a sum: the system's linker's and the namespace's.
 struct walk {
 	int (*fn)(struct dl_phdr_info *info, size_t size, void *ctx);
 	void *ctx;
@@ -140,10 +141,11 @@ struct walk {
 	unsigned long long all_adds, all_subs;	// with the system's
 };
 
-// Who looks for PT_DYNAMIC wants tables of names and of addresses to be bound: profilers (memray) put addresses of their own
-// functions into them. In an interpreter that must not reach what all share (process/patch.c keeps such code from making
-// memory writable; memray does not stop at that), and the functions that they find first are not the namespace's.
-// Unwinders keep pointers into what they were shown.
+// Who looks for PT_DYNAMIC wants tables of names and of addresses to be bound: profilers (memray)
+// put addresses of their own functions into them. In an interpreter that must not reach what all
+// share (process/patch.c keeps such code from making memory writable; memray does not stop at
+// that), and the functions that they find first are not the namespace's. Unwinders keep pointers
+// into what they were shown.
 struct shown {
 	const ElfW(Phdr) * of;
 	ElfW(Phdr) * list;
@@ -255,7 +257,8 @@ int gorgon_dl_iterate_phdr(int (*fn)(struct dl_phdr_info *info, size_t size, voi
 	struct snapshot *snapshot;
 	int ret;
 
-	// Read before the entries: an unwinder that kept an old list with new numbers would never look again.
+	// Read before the entries: an unwinder that kept an old list with new numbers would never
+	// look again.
 	gorgon_lock();
 	walk.adds = ns->load_count;
 	walk.subs = ns->unload_count;

@@ -95,11 +95,13 @@ struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 		return &gorgon_error_nomem;
 
 	if ((err = gorgon_sized_read("gorgon_ns_opts", opts, &given, sizeof(given))) ||
-	    (err = gorgon_policy_check(given.share, given.keep_private)) || (err = gorgon_permissions_check(&given)))
+	    (err = gorgon_policy_check(given.share, given.keep_private)) ||
+	    (err = gorgon_permissions_check(&given)))
 		return err;
 	if (given.environment && given.share_environment)
 		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "gorgon_ns_opts: environment is given with share_environment, expected one of them");
+					   "gorgon_ns_opts: environment is given with "
+					   "share_environment, expected one of them");
 	ns = calloc(1, sizeof(*ns));
 	if (!ns)
 		return &gorgon_error_nomem;
@@ -107,7 +109,8 @@ struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 	ns->signals = gorgon_signals_create(!ns->opts.no_signals);
 	if (ns->signals && given.deny & GORGON_DENY_SIGNALS)
 		gorgon_signals_deny(ns->signals);
-	ns->environment = gorgon_environment_create(ns->opts.environment, ns->opts.share_environment);
+	ns->environment =
+		gorgon_environment_create(ns->opts.environment, ns->opts.share_environment);
 	ns->locale = ns->environment ? gorgon_locale_create(ns->environment) : NULL;
 	ns->debug_mode = gorgon_debug_mode_create(ns);
 	ns->parts = gorgon_parts_begin(ns);
@@ -134,10 +137,12 @@ struct gorgon_error *gorgon_ns_create(const struct gorgon_ns_opts *opts, struct 
 	return gorgon_ns_create_with(opts, NULL, 0, ret);
 }
 
-// A daemon thread ends when it asks for the GIL of a Python that has ended. In a blocking call it never would.
+// A daemon thread ends when it asks for the GIL of a Python that has ended. In a blocking call it
+// never would.
 static void wake_threads(const struct gorgon_ns *ns)
 {
-	for (const struct gorgon_thread *thread = gorgon_thread_next(NULL); thread; thread = gorgon_thread_next(thread))
+	for (const struct gorgon_thread *thread = gorgon_thread_next(NULL); thread;
+	     thread = gorgon_thread_next(thread))
 		if (thread->ns == ns)
 			gorgon_signals_wake((pid_t)thread->tid);
 }
@@ -145,8 +150,8 @@ static void wake_threads(const struct gorgon_ns *ns)
 static void list_awaited_of_ns(const struct gorgon_ns *ns, struct gorgon_awaited *ret)
 {
 	ret->count = 0;
-	for (const struct gorgon_thread *thread = gorgon_thread_next(NULL); thread && ret->count < GORGON_PATIENCE_THREADS;
-	     thread = gorgon_thread_next(thread))
+	for (const struct gorgon_thread *thread = gorgon_thread_next(NULL);
+	     thread && ret->count < GORGON_PATIENCE_THREADS; thread = gorgon_thread_next(thread))
 		if (thread->ns == ns)
 			ret->tids[ret->count++] = (pid_t)thread->tid;
 	ret->cpu_ns = gorgon_threads_cpu_ns(ns);
@@ -155,7 +160,8 @@ static void list_awaited_of_ns(const struct gorgon_ns *ns, struct gorgon_awaited
 struct gorgon_error *gorgon_ns_wait_for_threads(struct gorgon_ns *ns)
 {
 	// Nobody waits again as long for threads that have stayed.
-	uint64_t limit = (ns->waited ? THREAD_AGAIN_MS : THREAD_WAIT_MS) * 1000000ull, until = gorgon_now() + limit;
+	uint64_t limit = (ns->waited ? THREAD_AGAIN_MS : THREAD_WAIT_MS) * 1000000ull,
+		 until = gorgon_now() + limit;
 	struct gorgon_patience patience;
 	struct gorgon_awaited awaited;
 
@@ -190,8 +196,8 @@ static void show_unloading(struct gorgon_ns *ns)
 }
 
 // In the order of exit(): this thread's thread_local variables, functions of atexit(), destructors.
-// Destructors may join threads (OpenBLAS ends its pool), so they run before the threads are counted.
-// A second call after GORGON_ERROR_BUSY finds nothing left to finalise.
+// Destructors may join threads (OpenBLAS ends its pool), so they run before the threads are
+// counted. A second call after GORGON_ERROR_BUSY finds nothing left to finalise.
 static struct gorgon_error *namespace_finalise(struct gorgon_ns *ns)
 {
 	struct gorgon_atexit *exits = gorgon_parts_state(ns->parts, &gorgon_atexit_part);
@@ -200,12 +206,14 @@ static struct gorgon_error *namespace_finalise(struct gorgon_ns *ns)
 	gorgon_thread_run_dtors(ns);
 	gorgon_atexit_run(exits);
 	gorgon_unload_finalise_all(ns);
-	gorgon_atexit_run(exits); // the functions of objects whose destructors do not call __cxa_finalize()
+	// the functions of objects whose destructors do not call __cxa_finalize()
+	gorgon_atexit_run(exits);
 	gorgon_atexit_forget(exits);
 	return gorgon_ns_wait_for_threads(ns);
 }
 
-// No code of an abandoned namespace runs any more, not even to clean up: locks may be held for good.
+// No code of an abandoned namespace runs any more, not even to clean up: locks may be held for
+// good.
 static struct gorgon_error *namespace_drop(struct gorgon_ns *ns)
 {
 	struct gorgon_atexit *exits = gorgon_parts_state(ns->parts, &gorgon_atexit_part);
@@ -254,17 +262,20 @@ struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 }
 
 struct gorgon_error *gorgon_object_open(struct gorgon_ns *ns, const char *path,
-					const struct gorgon_open_opts *opts, struct gorgon_object **ret)
+					const struct gorgon_open_opts *opts,
+					struct gorgon_object **ret)
 {
 	struct jitreg_prepared *prepared;
 	struct gorgon_open_opts given;
-	struct gorgon_error *err = gorgon_sized_read("gorgon_open_opts", opts, &given, sizeof(given));
+	struct gorgon_error *err =
+		gorgon_sized_read("gorgon_open_opts", opts, &given, sizeof(given));
 
 	if (err)
 		return err;
 	if (given.flags & ~(unsigned)(GORGON_OPEN_GLOBAL | GORGON_OPEN_DEEPBIND))
-		return gorgon_error_create(GORGON_ERROR_ARGUMENT, "%s: flags are %#x, expected at most %#x",
-					   path, given.flags, GORGON_OPEN_GLOBAL | GORGON_OPEN_DEEPBIND);
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					   "%s: flags are %#x, expected at most %#x", path,
+					   given.flags, GORGON_OPEN_GLOBAL | GORGON_OPEN_DEEPBIND);
 	if (ns->linked)
 		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
 					   "%s: namespace %lu was made by the system's linker: "
@@ -273,10 +284,11 @@ struct gorgon_error *gorgon_object_open(struct gorgon_ns *ns, const char *path,
 					   path, ns->debug.id);
 	for (struct gorgon_object *const *p = given.search; p && *p; p++)
 		if ((*p)->ns != ns)
-			return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-						   "gorgon_open_opts: search has %s of namespace %lu, "
-						   "expected objects of namespace %lu",
-						   (*p)->path, (*p)->ns->debug.id, ns->debug.id);
+			return gorgon_error_create(
+				GORGON_ERROR_ARGUMENT,
+				"gorgon_open_opts: search has %s of namespace %lu, "
+				"expected objects of namespace %lu",
+				(*p)->path, (*p)->ns->debug.id, ns->debug.id);
 	prepared = gorgon_debug_mode_lock(ns, path);
 	err = gorgon_ns_load(ns, path, NULL, &given, ret);
 	gorgon_debug_mode_unlock(prepared);

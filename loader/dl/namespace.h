@@ -18,9 +18,9 @@ struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 					   const struct gorgon_thunk *thunks, size_t thunk_count,
 					   struct gorgon_ns **ret);
 
-/* Wait, for half a second at most, until all threads have ended that the namespace's code has started. Threads of an
- * interpreter that are in blocking calls are woken up. GORGON_ERROR_BUSY: some live on. The lock is held, and released while
- * this waits. */
+/* Wait, for half a second at most, until all threads have ended that the namespace's code has
+ * started. Threads of an interpreter that are in blocking calls are woken up. GORGON_ERROR_BUSY:
+ * some live on. The lock is held, and released while this waits. */
 struct gorgon_error *gorgon_ns_wait_for_threads(struct gorgon_ns *ns);
 
 #endif

@@ -25,8 +25,9 @@
 
 #include <stdlib.h>
 
-// In the order in which their locks are taken around fork(). At a program's end they stop in the opposite
-// order, so that what still writes does so before gorgon_files_part closes the program's descriptors.
+// In the order in which their locks are taken around fork(). At a program's end they stop in the
+// opposite order, so that what still writes does so before gorgon_files_part closes the program's
+// descriptors.
 const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_no_fork_part, // what is denied comes before what others do
 	&gorgon_no_exec_part,
@@ -46,7 +47,8 @@ const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_atexit_part,
 	&gorgon_frames_part,
 	&gorgon_memory_part,
-	&gorgon_heap_part, // before malloc's part: the first entry that applies to a call counts, here libpython's
+	// before malloc's part: the first entry that applies to a call counts, here libpython's
+	&gorgon_heap_part,
 	&gorgon_malloc_part,
 	&gorgon_files_part,
 	&gorgon_streams_part,

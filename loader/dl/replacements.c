@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: MIT
-// The tables of functions that private code gets from us instead of from the system because of how it is
-// loaded, each name with its reason. Functions for what belongs to the process are in the tables of
-// ../process. interpose.c binds the names of all tables. A function here gets the namespace as its last
-// argument, or what one of the namespace's members points to.
+// SPDX-License-Identifier: MIT The tables of functions that private code gets from us instead of
+// from the system because of how it is loaded, each name with its reason. Functions for what
+// belongs to the process are in the tables of ../process. interpose.c binds the names of all
+// tables. A function here gets the namespace as its last argument, or what one of the namespace's
+// members points to.
 
 #define _GNU_SOURCE
 #include "process/altstack.h"
@@ -55,7 +55,8 @@ static const struct gorgon_bound always[] = {
 	{"pthread_atfork", gorgon_pthread_atfork, 3, 0, GORGON_OWN,
 	 "as __register_atfork; old binaries take it from the C library"},
 	{"pthread_key_create", gorgon_tsd_create, 2, 0, GORGON_OWN,
-	 "a process has 1024 keys; the destructor of a key that outlives the unload is not mapped any more"},
+	 "a process has 1024 keys; the destructor of a key that outlives the unload is not mapped "
+	 "any more"},
 	{"pthread_key_delete", gorgon_tsd_delete, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
 	 "as pthread_key_create"},
 	{"pthread_getspecific", gorgon_tsd_get, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
@@ -80,18 +81,22 @@ static const struct gorgon_bound always[] = {
 	 "a thread's stack outlives the copy that has asked for it"},
 	{"setlocale", gorgon_setlocale, 2, OF(locale), GORGON_OWN,
 	 "copies that start at once would decode in each other's locale"},
-	{"newlocale", gorgon_newlocale, 3, OF(locale), GORGON_OWN, "\"\" means what the program's own environment says"},
+	{"newlocale", gorgon_newlocale, 3, OF(locale), GORGON_OWN,
+	 "\"\" means what the program's own environment says"},
 	{"__newlocale", gorgon_newlocale, 3, OF(locale), GORGON_OWN, "as newlocale"},
 	{"getenv", gorgon_process_getenv, 1, 0, GORGON_OWN,
 	 "the program's own environment; sizes of thread pools"},
 	{"secure_getenv", gorgon_process_secure_getenv, 1, 0, GORGON_OWN, "as getenv"},
 	{"kill", gorgon_process_kill, 2, 0, GORGON_OWN,
-	 "after an unhandled Ctrl-C CPython ends by sending its process SIGINT, which must not end the host; a fault is raised on "
-	 "the calling thread; what the program handles, ignores or waits for no other program gets"},
+	 "after an unhandled Ctrl-C CPython ends by sending its process SIGINT, which must not end "
+	 "the host; a fault is raised on "
+	 "the calling thread; what the program handles, ignores or waits for no other program "
+	 "gets"},
 	{"exit", gorgon_process_exit, 1, 0, GORGON_OWN, "ends the interpreter, never the host"},
 };
 
-// For namespaces whose host takes the output, and only for them: this function makes each write slower.
+// For namespaces whose host takes the output, and only for them: this function makes each write
+// slower.
 static const struct gorgon_bound with_output[] = {
 	{"write", gorgon_process_write, 3, 0, GORGON_OWN,
 	 "output of the interpreter goes where the host says"},
@@ -112,8 +117,11 @@ static const struct gorgon_bound lmdb[] = {
 	 "LMDB would take the readers of other copies for its own"},
 };
 
-#define PART(names, condition)                                                                     \
-	{.bound = names, .bound_count = sizeof(names) / sizeof(*names), .when = condition, .loader_only = true}
+#define PART(names, condition)                          \
+	{.bound = names,                                \
+	 .bound_count = sizeof(names) / sizeof(*names), \
+	 .when = condition,                             \
+	 .loader_only = true}
 
 // Where a name is in two tables, the first entry that applies counts.
 const struct gorgon_part gorgon_loader_parts[GORGON_LOADER_PARTS] = {

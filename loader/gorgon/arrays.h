@@ -43,8 +43,8 @@ struct gorgon_array_opts {
 	 * interpreter that shares an array, have the memory already, and can write to it in any
 	 * case. */
 	bool writable;
-	/** For new memory of 2 MiB and more: begin at a multiple of 2 MiB, and ask the system for huge
-	 * pages (madvise(2), MADV_HUGEPAGE). A system without huge pages gives small ones. */
+	/** For new memory of 2 MiB and more: begin at a multiple of 2 MiB, and ask the system for
+	 * huge pages (madvise(2), MADV_HUGEPAGE). A system without huge pages gives small ones. */
 	bool huge_pages;
 	/** For new memory: the NUMA nodes that its pages come from, bit 0 for node 0 (mbind(2),
 	 * MPOL_BIND); 0 for the process's policy. GORGON_ERROR_UNSUPPORTED where the kernel has no
@@ -55,8 +55,8 @@ struct gorgon_array_opts {
 	 * begins with the item of the lowest address: the first item, unless strides are
 	 * negative. */
 	void *data;
-	/** Called once, when nobody holds memory of @c data any more; may be NULL. Called without any
-	 * lock of this library, on the thread of the last holder, which may hold the GIL of an
+	/** Called once, when nobody holds memory of @c data any more; may be NULL. Called without
+	 * any lock of this library, on the thread of the last holder, which may hold the GIL of an
 	 * interpreter: it must not run Python code. */
 	void (*destroy)(void *ctx, void *data);
 	void *ctx; /**< passed to @c destroy */
@@ -64,8 +64,9 @@ struct gorgon_array_opts {
 	 * (mlock(2)). GORGON_ERROR_OS where RLIMIT_MEMLOCK forbids that, GORGON_ERROR_ARGUMENT with
 	 * @c data. */
 	bool locked;
-	/** For new memory: the address of the lowest item is a multiple of this power of two, 2^30 at
-	 * most. Less than 64 means 64. GORGON_ERROR_ARGUMENT for other numbers, or with @c data. */
+	/** For new memory: the address of the lowest item is a multiple of this power of two, 2^30
+	 * at most. Less than 64 means 64. GORGON_ERROR_ARGUMENT for other numbers, or with @c data.
+	 */
 	size_t alignment;
 };
 

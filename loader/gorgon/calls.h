@@ -23,12 +23,12 @@ extern "C" {
  *
  * On a thread other than the main one Python's thread-local variables live for one call.
  *
- * Every call returns these errors: GORGON_ERROR_BUSY (the interpreter is not started), GORGON_ERROR_ABANDONED
- * (gorgon_interp_stop_within() has abandoned it, perhaps during the call),
+ * Every call returns these errors: GORGON_ERROR_BUSY (the interpreter is not started),
+ * GORGON_ERROR_ABANDONED (gorgon_interp_stop_within() has abandoned it, perhaps during the call),
  * GORGON_ERROR_EXCEPTION (Python code raised; sys.exit() raises SystemExit, an interrupt
- * KeyboardInterrupt), GORGON_ERROR_PYTHON (its code has called the C function exit(): the host
- * goes on, the interpreter has ended and can only be destroyed). After an exception the
- * interpreter is as Python code left it.
+ * KeyboardInterrupt), GORGON_ERROR_PYTHON (its code has called the C function exit(): the host goes
+ * on, the interpreter has ended and can only be destroyed). After an exception the interpreter is
+ * as Python code left it.
  */
 
 /** What a value is. */
@@ -83,7 +83,8 @@ struct gorgon_value {
 			struct gorgon_value *items; /**< of a dict: key, value, key, value, ... */
 			size_t count;	/**< items of a list, entries of a dict */
 		} list;
-		struct gorgon_array *array; /**< an array that comes out is held once, for the caller */
+		/** an array that comes out is held once, for the caller */
+		struct gorgon_array *array;
 		struct gorgon_pyobject *object;
 		struct gorgon_replica *replica;
 	};
@@ -131,33 +132,37 @@ gorgon_interp_call(struct gorgon_interp *interp, const char *module, const char 
 		   struct gorgon_value *ret);
 
 /**
- * Raise KeyboardInterrupt in each call that runs in an interpreter, and on each thread that a started interpreter's
- * code has started, daemon threads too. Does not wait for the end of them. A call that begins later is not
- * interrupted. A program that gorgon_interp_main() runs is interrupted on its main thread.
+ * Raise KeyboardInterrupt in each call that runs in an interpreter, and on each thread that a
+ * started interpreter's code has started, daemon threads too. Does not wait for the end of them. A
+ * call that begins later is not interrupted. A program that gorgon_interp_main() runs is
+ * interrupted on its main thread.
  *
- * A call on the interpreter's main thread gets a SIGINT that only this interpreter sees, for which the
- * program may have a handler; without one it gets KeyboardInterrupt. What the host does with SIGINT (a handler of its
- * own, SIG_IGN, a mask) plays no part. Calls on other threads, and threads, get the exception before their next
- * bytecode; for that this function waits for the GIL, which C code that computes may keep. All of them are
- * reached in blocking calls, too, also where the calling thread blocks signals: whatever CPython itself repeats after EINTR (PEP 475), such as time.sleep(),
- * sockets, select(), reading, waiting for children; locks, and all that waits for a lock: conditions,
- * events, queues, Thread.join(). A blocked thread gets the signal SIGURG, which does nothing but end its system call,
- * again and again until the exception has arrived. In doing so the thread handles other signals of the
- * program that wait to be handled, as the main thread would.
+ * A call on the interpreter's main thread gets a SIGINT that only this interpreter sees, for which
+ * the program may have a handler; without one it gets KeyboardInterrupt. What the host does with
+ * SIGINT (a handler of its own, SIG_IGN, a mask) plays no part. Calls on other threads, and
+ * threads, get the exception before their next bytecode; for that this function waits for the GIL,
+ * which C code that computes may keep. All of them are reached in blocking calls, too, also where
+ * the calling thread blocks signals: whatever CPython itself repeats after EINTR (PEP 475), such as
+ * time.sleep(), sockets, select(), reading, waiting for children; locks, and all that waits for a
+ * lock: conditions, events, queues, Thread.join(). A blocked thread gets the signal SIGURG, which
+ * does nothing but end its system call, again and again until the exception has arrived. In doing
+ * so the thread handles other signals of the program that wait to be handled, as the main thread
+ * would.
  *
- * The library's handler of SIGURG is there from the first interrupt to the end of the last interpreter. A signal that is
- * not the library's goes on to the host's handler, also to one that is set later, which runs on the host's alternate stack,
- * with its mask and its SA_RESTART. A thread of the host does not block SIGURG while it is in a call.
+ * The library's handler of SIGURG is there from the first interrupt to the end of the last
+ * interpreter. A signal that is not the library's goes on to the host's handler, also to one that
+ * is set later, which runs on the host's alternate stack, with its mask and its SA_RESTART. A
+ * thread of the host does not block SIGURG while it is in a call.
  *
- * Not reached: C code that computes, or that repeats a blocking call without asking Python; threads on which the
- * program itself blocks SIGURG; blocked threads
- * with another isolation than GORGON_ISOLATE_LOADER. These get the exception at their next bytecode. Threads
- * that Python did not start and that are in no call are not interrupted. Programs may catch the exception: the call
+ * Not reached: C code that computes, or that repeats a blocking call without asking Python; threads
+ * on which the program itself blocks SIGURG; blocked threads with another isolation than
+ * GORGON_ISOLATE_LOADER. These get the exception at their next bytecode. Threads that Python did
+ * not start and that are in no call are not interrupted. Programs may catch the exception: the call
  * may be repeated.
  *
- * @return GORGON_ERROR_BUSY: Python is starting, or the interpreter ended meanwhile. GORGON_ERROR_UNSUPPORTED: with
- *         another isolation than GORGON_ISOLATE_LOADER, a call runs on Python's main thread, which has no handler for
- *         SIGINT. Since 0.1.
+ * @return GORGON_ERROR_BUSY: Python is starting, or the interpreter ended meanwhile.
+ *         GORGON_ERROR_UNSUPPORTED: with another isolation than GORGON_ISOLATE_LOADER, a call runs
+ *         on Python's main thread, which has no handler for SIGINT. Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_interp_interrupt(struct gorgon_interp *interp);

@@ -22,7 +22,8 @@ struct gorgon_dep {
 	const char *path;    /**< File it was found at, or NULL: not found. */
 	bool shared;         /**< With the process; otherwise private. */
 	const char *pattern; /**< Line of the built-in list, or option, that names it; or NULL. */
-	const char *reason;  /**< One line: why it is private or shared; not found: where was looked. */
+	/** One line: why it is private or shared; not found: where was looked. */
+	const char *reason;
 };
 
 /**
@@ -54,13 +55,15 @@ enum gorgon_import_source {
 	GORGON_IMPORT_UNRESOLVED = 3, /**< nobody: loading would fail */
 };
 
-/** A name that is taken from outside; see gorgon_imports_for_each(). Strings live during the call. */
+/** A name that is taken from outside; see gorgon_imports_for_each(). Strings live during the call.
+ */
 struct gorgon_import {
 	const char *object;  /**< Path of the private object that refers to it. */
 	const char *name;    /**< the symbol that the object asks for */
 	const char *version; /**< The version that the object asks for, or NULL. */
 	enum gorgon_import_source source; /**< who defines it */
-	const char *from;    /**< SYSTEM: path of the library. REPLACED: the reason. Otherwise NULL. */
+	/** SYSTEM: path of the library. REPLACED: the reason. Otherwise NULL. */
+	const char *from;
 };
 
 /**

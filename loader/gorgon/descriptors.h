@@ -25,10 +25,10 @@ extern "C" {
  *
  * @param name  1 to 255 bytes.
  * @param fd    An open descriptor.
- * @return GORGON_ERROR_BUSY: a file that nobody has received yet has the name. GORGON_ERROR_OS: @p fd
- *         is not open, there are no three descriptors left for a moment's sockets, or the kernel does not
- *         carry the file (ETOOMANYREFS: the user has too many under way); then nothing was sent.
- *         GORGON_ERROR_ARGUMENT: the name is empty or too long. Since 0.1.
+ * @return GORGON_ERROR_BUSY: a file that nobody has received yet has the name. GORGON_ERROR_OS: @p
+ *         fd is not open, there are no three descriptors left for a moment's sockets, or the kernel
+ *         does not carry the file (ETOOMANYREFS: the user has too many under way); then nothing was
+ *         sent. GORGON_ERROR_ARGUMENT: the name is empty or too long. Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_descriptor_send(const char *name, int fd);
 
@@ -36,8 +36,9 @@ GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_descriptor_send(const c
  * Take the file that was sent under a name, after which the name is free again.
  *
  * @param[out] fd  A new descriptor of the calling thread, close-on-exec; the caller closes it.
- * @return GORGON_ERROR_MISSING: no file has that name. GORGON_ERROR_OS: no descriptor left, or the kernel does not
- *         carry the file; it can still be received. GORGON_ERROR_ARGUMENT: the name is empty or too long. Since 0.1.
+ * @return GORGON_ERROR_MISSING: no file has that name. GORGON_ERROR_OS: no descriptor left, or the
+ *         kernel does not carry the file; it can still be received. GORGON_ERROR_ARGUMENT: the name
+ *         is empty or too long. Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_descriptor_receive(const char *name,
 									     int *fd);

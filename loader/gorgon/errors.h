@@ -27,7 +27,8 @@ enum gorgon_error_code {
 	GORGON_ERROR_ARGUMENT = 10,  /**< the caller's arguments are wrong */
 	GORGON_ERROR_EXCEPTION = 11, /**< Python code raised; see gorgon_error_exception() */
 	GORGON_ERROR_CANCELLED = 12, /**< the host has cancelled the job before it began */
-	GORGON_ERROR_ABANDONED = 13, /**< the interpreter did not end, or had a fault, and was abandoned */
+	/** the interpreter did not end, or had a fault, and was abandoned */
+	GORGON_ERROR_ABANDONED = 13,
 };
 
 /** Code of @p err; GORGON_OK for NULL. */

@@ -27,8 +27,9 @@ gorgon_answer_set(struct gorgon_answer *answer, const struct gorgon_value *value
 /**
  * An error that becomes an exception of Python, for a function of the host to return.
  *
- * @param type     The class: of the module `builtins`, `ValueError`, or with its module, `json.decoder.JSONDecodeError`. A name
- *                 that is no class of exceptions in the interpreter becomes a RuntimeError.
+ * @param type     The class: of the module `builtins`, `ValueError`, or with its module,
+ *                 `json.decoder.JSONDecodeError`. A name that is no class of exceptions in the
+ *                 interpreter becomes a RuntimeError.
  * @param message  UTF-8.
  * @return GORGON_ERROR_EXCEPTION, or GORGON_ERROR_NOMEM. Since 0.1.
  */
@@ -51,9 +52,10 @@ struct gorgon_function_opts {
 	 * @param args    A LIST.
 	 * @param kwargs  A DICT, which may be empty.
 	 * @param answer  For gorgon_answer_set().
-	 * @return NULL, or an error, which is released and raised: of an exception its class (gorgon_exception_create(), or
-	 *         what a call of this library has returned), MemoryError for GORGON_ERROR_NOMEM, OSError for
-	 *         GORGON_ERROR_OS, and RuntimeError for others. It must not be left by longjmp() or an exception of C++.
+	 * @return NULL, or an error, which is released and raised: of an exception its class
+	 *         (gorgon_exception_create(), or what a call of this library has returned),
+	 *         MemoryError for GORGON_ERROR_NOMEM, OSError for GORGON_ERROR_OS, and RuntimeError
+	 *         for others. It must not be left by longjmp() or an exception of C++.
 	 *
 	 * An interrupt of the interpreter is raised when the function has returned. An
 	 * interpreter that is stopped while the function runs waits for it or, when its time is
@@ -75,8 +77,8 @@ struct gorgon_function_opts {
  * not cross to other interpreters.
  *
  * @param      opts  Not NULL.
- * @param[out] ret   To be released with gorgon_pyobject_release(). The function lives as long as anybody in the interpreter
- *                   refers to it, too.
+ * @param[out] ret   To be released with gorgon_pyobject_release(). The function lives as long as
+ *                   anybody in the interpreter refers to it, too.
  * @return and GORGON_ERROR_ARGUMENT (no name, or no function). Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *

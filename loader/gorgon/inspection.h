@@ -34,7 +34,8 @@ enum gorgon_interp_activity {
 	GORGON_INTERP_IS_STOPPING = 4,
 	GORGON_INTERP_IS_FINALISING = 5, /**< nobody gets its GIL any more */
 	GORGON_INTERP_HAS_ENDED = 6,
-	GORGON_INTERP_IS_ABANDONED = 7, /**< it did not end when it was stopped, and does not run any more */
+	/** it did not end when it was stopped, and does not run any more */
+	GORGON_INTERP_IS_ABANDONED = 7,
 };
 
 /** Where the time of one interpreter went, and what it holds; see gorgon_interp_get_stats(). */
@@ -55,34 +56,42 @@ struct gorgon_interp_stats {
 				     large blocks of `mem` and `obj` */
 	uint64_t mapped_bytes;  /**< anonymous memory that its code has mapped: arenas with the
 				     small blocks of CPython's domains `mem` and `obj` */
-	uint64_t extension_bytes; /**< blocks that extensions have from malloc() and the like, arrays of
-				       numpy too. What shared libraries allocate for them does not count: strdup(),
-				       memalign() and others of the C library, `new` of the C++ library. A block that
-				       shared code frees counts until its address is given out again. */
-	uint64_t call_count;    /**< calls of the host into it that have ended; start and stop count */
+	/** blocks that extensions have from malloc() and the like, arrays of numpy too. What shared
+	 * libraries allocate for them does not count: strdup(), memalign() and others of the C
+	 * library, `new` of the C++ library. A block that shared code frees counts until its
+	 * address is given out again. */
+	uint64_t extension_bytes;
+	/** calls of the host into it that have ended; start and stop count */
+	uint64_t call_count;
 	uint64_t cpu_ns;        /**< processor time of these calls, on the threads that called */
 	/**
-	 * Memory of arrays that interpreters can share: what numpy has from the host, by gorgon.use_data_handler(), and copies
-	 * that gorgon.share() has made. Memory that several interpreters hold counts for each with its share: the bytes,
-	 * divided by the number of these interpreters. An interpreter holds memory as long as an array of its lies in it, one that it
-	 * has made or received, and as long as a name that it has given with gorgon.share() is not withdrawn. Whenever
-	 * one begins or ceases to hold memory, the shares of all change at once; who is beyond a limit thereby notices when it
-	 * allocates next. Memory of which an interpreter has a part, by a slice, counts whole. Not counted: what the host
-	 * alone holds, names of interpreters that are gone included, and what the host has made (gorgon_array_create()), whoever
-	 * holds it.
+	 * Memory of arrays that interpreters can share: what numpy has from the host, by
+	 * gorgon.use_data_handler(), and copies that gorgon.share() has made. Memory that several
+	 * interpreters hold counts for each with its share: the bytes, divided by the number of
+	 * these interpreters. An interpreter holds memory as long as an array of its lies in it,
+	 * one that it has made or received, and as long as a name that it has given with
+	 * gorgon.share() is not withdrawn. Whenever one begins or ceases to hold memory, the shares
+	 * of all change at once; who is beyond a limit thereby notices when it allocates next.
+	 * Memory of which an interpreter has a part, by a slice, counts whole. Not counted: what
+	 * the host alone holds, names of interpreters that are gone included, and what the host has
+	 * made (gorgon_array_create()), whoever holds it.
 	 */
 	uint64_t block_bytes;
 	uint64_t memory_limit;  /**< that holds now, or 0 */
 	uint64_t state;         /**< enum gorgon_interp_activity */
-	uint64_t gil_wait_ns;   /**< how long calls of the host have waited for the GIL, those that have it by
-				     now; waiting of threads that Python has started does not count */
-	uint64_t total_cpu_ns;  /**< processor time of all its code so far: of calls, or of the program, also those that
-				     run, and of threads that its code has started, also those that have ended */
+	/** how long calls of the host have waited for the GIL, those that have it by now; waiting
+	 * of threads that Python has started does not count */
+	uint64_t gil_wait_ns;
+	/** processor time of all its code so far: of calls, or of the program, also those that run,
+	 * and of threads that its code has started, also those that have ended */
+	uint64_t total_cpu_ns;
 	uint64_t thread_count;  /**< threads alive that its code has started */
 	uint64_t cpu_limit_ms;  /**< of total_cpu_ns that holds now, or 0 */
-	uint64_t stack_bytes;   /**< resident pages of stacks of threads that its code has started; no limit counts them */
-	char job[64];	      /**< what the newest call of the host that runs, runs: "module.function", the file, the name of
-				   the code; cut off where it is longer. "" for none */
+	/** resident pages of stacks of threads that its code has started; no limit counts them */
+	uint64_t stack_bytes;
+	/** what the newest call of the host that runs, runs: "module.function", the file, the name
+	 * of the code; cut off where it is longer. "" for none */
+	char job[64];
 };
 
 /**
@@ -99,9 +108,11 @@ gorgon_interp_get_stats(struct gorgon_interp *interp, struct gorgon_interp_stats
 struct gorgon_abandoned_stats {
 	size_t size;	       /**< sizeof(struct gorgon_abandoned_stats), set by the caller */
 	uint64_t count;	       /**< abandoned interpreters that are still there */
-	uint64_t thread_count; /**< threads that these have started and that have not ended; most are parked */
-	/** What these hold of the process's memory: heap_bytes, extension_bytes, block_bytes, private_bytes and stack_bytes of
-	 * struct gorgon_interp_stats, and resident pages of what mapped_bytes counts. */
+	/** threads that these have started and that have not ended; most are parked */
+	uint64_t thread_count;
+	/** What these hold of the process's memory: heap_bytes, extension_bytes, block_bytes,
+	 * private_bytes and stack_bytes of struct gorgon_interp_stats, and resident pages of what
+	 * mapped_bytes counts. */
 	uint64_t bytes;
 	uint64_t total_count;  /**< interpreters that were abandoned so far, destroyed ones too */
 };
@@ -109,9 +120,11 @@ struct gorgon_abandoned_stats {
 /**
  * Say how many interpreters are abandoned, and what they keep.
  *
- * @return GORGON_ERROR_ARGUMENT: a structure of a wrong size. GORGON_ERROR_OS: /proc/self/pagemap cannot be read. Since 1.0.
+ * @return GORGON_ERROR_ARGUMENT: a structure of a wrong size. GORGON_ERROR_OS: /proc/self/pagemap
+ *         cannot be read. Since 1.0.
  */
-GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_abandoned_get_stats(struct gorgon_abandoned_stats *ret);
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *
+gorgon_abandoned_get_stats(struct gorgon_abandoned_stats *ret);
 
 #ifdef __cplusplus
 }

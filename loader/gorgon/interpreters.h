@@ -44,9 +44,10 @@ GORGON_API void gorgon_python_deinit(struct gorgon_python *python);
 /** How the libraries of an interpreter are made private. docs/isolation.md compares the ways. */
 enum gorgon_isolate {
 	GORGON_ISOLATE_LOADER = 0, /**< this library's loader */
-	/** a link namespace of the system's linker, see dlmopen(3): 15 at most. Everything is private,
-	 * the C library too, so @c share, @c provider, @c pool_threads and @c debug of struct
-	 * gorgon_ns_opts are refused; debuggers know the objects from the system's linker. */
+	/** a link namespace of the system's linker, see dlmopen(3): 15 at most. Everything is
+	 * private, the C library too, so @c share, @c provider, @c pool_threads and @c debug of
+	 * struct gorgon_ns_opts are refused; debuggers know the objects from the system's linker.
+	 */
 	GORGON_ISOLATE_DLMOPEN = 1,
 	/** copies of the files of private libraries, in a folder under TMPDIR, which the system's
 	 * linker loads. @c provider and @c debug of struct gorgon_ns_opts are refused, and all of
@@ -67,10 +68,10 @@ enum gorgon_isolate {
  */
 enum gorgon_files {
 	/**
-	 * Its own for programs, which gorgon_interp_main() runs on a thread of the library while the
-	 * calling thread waits, and for the jobs of a pool. The host's where functions of the host
-	 * run on the interpreter's threads: with @c write_output, @c provider or @c progress set,
-	 * and for gorgon_interp_start() on a thread of the host.
+	 * Its own for programs, which gorgon_interp_main() runs on a thread of the library while
+	 * the calling thread waits, and for the jobs of a pool. The host's where functions of the
+	 * host run on the interpreter's threads: with @c write_output, @c provider or @c progress
+	 * set, and for gorgon_interp_start() on a thread of the host.
 	 */
 	GORGON_FILES_AUTO = 0,
 	/** The host's. Record locks keep interpreters and the host apart all the same. */
@@ -88,16 +89,17 @@ enum gorgon_end {
 	/** As python3 ends. */
 	GORGON_END_FULL = 0,
 	/**
-	 * For hosts that replace interpreters often: objects in reference cycles (classes, functions of
-	 * modules, most exceptions with a traceback) are not collected; their memory is unmapped with
-	 * the interpreter's. As in python3, and in this order, threads that are not daemons are
-	 * joined; functions of atexit run; sys.stdout and sys.stderr are flushed; modules lose their
-	 * variables, and objects without a reference are finalised. The difference: for objects in a
-	 * cycle, and for those that only a cycle refers to, neither __del__() nor callbacks of weak
-	 * references nor destructors of extensions' types run, so a file that such an object has open
-	 * loses what was not flushed. What must happen at the end belongs into atexit, or into a
-	 * `with` statement. Only with GORGON_ISOLATE_LOADER, otherwise GORGON_ERROR_UNSUPPORTED: the
-	 * other ways of isolation cannot give the memory back.
+	 * For hosts that replace interpreters often: objects in reference cycles (classes,
+	 * functions of modules, most exceptions with a traceback) are not collected; their memory
+	 * is unmapped with the interpreter's. As in python3, and in this order, threads that are
+	 * not daemons are joined; functions of atexit run; sys.stdout and sys.stderr are flushed;
+	 * modules lose their variables, and objects without a reference are finalised. The
+	 * difference: for objects in a cycle, and for those that only a cycle refers to, neither
+	 * __del__() nor callbacks of weak references nor destructors of extensions' types run, so a
+	 * file that such an object has open loses what was not flushed. What must happen at the end
+	 * belongs into atexit, or into a `with` statement. Only with GORGON_ISOLATE_LOADER,
+	 * otherwise GORGON_ERROR_UNSUPPORTED: the other ways of isolation cannot give the memory
+	 * back.
 	 */
 	GORGON_END_QUICK = 1,
 };
@@ -105,10 +107,11 @@ enum gorgon_end {
 /** Whether Python lines have addresses for debuggers. Since 0.1. */
 enum gorgon_python_lines {
 	GORGON_PYTHON_LINES_OFF, /**< They have none. */
-	/** Calls of Python functions take longer. Where it cannot be done it is GORGON_ERROR_UNSUPPORTED. */
+	/** Calls of Python functions take longer. Where it cannot be done it is
+	 * GORGON_ERROR_UNSUPPORTED. */
 	GORGON_PYTHON_LINES_ON,
-	/** The same while a debugger is attached, and for frames that begin then; otherwise only imports take
-	 * longer. Where it cannot be done nothing happens. */
+	/** The same while a debugger is attached, and for frames that begin then; otherwise only
+	 * imports take longer. Where it cannot be done nothing happens. */
 	GORGON_PYTHON_LINES_AUTO,
 };
 
@@ -116,61 +119,65 @@ enum gorgon_python_lines {
 struct gorgon_interp_opts {
 	size_t size;          /**< sizeof(struct gorgon_interp_opts) */
 	/** As for gorgon_python_find(); NULL for the default. The interpreter finds its standard
-	 * library as the executable does, with one exception: PYTHONHOME of the process's environment
-	 * counts only where there is no standard library beside the libpython. */
+	 * library as the executable does, with one exception: PYTHONHOME of the process's
+	 * environment counts only where there is no standard library beside the libpython. */
 	const char *python;
 	const struct gorgon_ns_opts *ns; /**< NULL for defaults; read during the call only. */
 	/** Measure start-up apart from the program: @c init_ns of struct gorgon_interp_stats. Takes
 	 * an audit hook (PEP 578), which slows the events that Python audits. */
 	bool timing;
-	/** With another way than GORGON_ISOLATE_LOADER gorgon_object_open() loads nothing beside the
-	 * interpreter, and its memory cannot be limited. A process may use several ways. */
+	/** With another way than GORGON_ISOLATE_LOADER gorgon_object_open() loads nothing beside
+	 * the interpreter, and its memory cannot be limited. A process may use several ways. */
 	enum gorgon_isolate isolate;
 	enum gorgon_files files; /**< whose descriptors it has */
 	enum gorgon_end end;     /**< how its Python ends */
 	/**
-	 * Bytes that the interpreter may hold: heap_bytes, mapped_bytes, extension_bytes and block_bytes of
-	 * struct gorgon_interp_stats together. 0 for no limit. When the limit is passed, the main
-	 * thread collects garbage before its next bytecode, also if the program has switched the collector
-	 * off, and raises MemoryError if that did
-	 * not help. Allocations that would pass the limit by more than a quarter fail, on all
-	 * threads. Other interpreters do not notice. Counted from the end of Python's start on.
+	 * Bytes that the interpreter may hold: heap_bytes, mapped_bytes, extension_bytes and
+	 * block_bytes of struct gorgon_interp_stats together. 0 for no limit. When the limit is
+	 * passed, the main thread collects garbage before its next bytecode, also if the program
+	 * has switched the collector off, and raises MemoryError if that did not help. Allocations
+	 * that would pass the limit by more than a quarter fail, on all threads. Other interpreters
+	 * do not notice. Counted from the end of Python's start on.
 	 */
 	uint64_t memory_limit;
-	/** Bytes beyond which allocations fail, on all threads. 0 for a quarter more than the limit. Less than the
-	 * limit, or without one, is GORGON_ERROR_ARGUMENT. */
+	/** Bytes beyond which allocations fail, on all threads. 0 for a quarter more than the
+	 * limit. Less than the limit, or without one, is GORGON_ERROR_ARGUMENT. */
 	uint64_t memory_hard_limit;
 	/**
-	 * Called when the limit is passed, before anything else happens, on Python's main thread between two bytecodes:
-	 * it must not call into the interpreter. @c held are the bytes that it holds. Returns the limit from now on, or
-	 * 0 for no change. NULL: nobody is asked.
+	 * Called when the limit is passed, before anything else happens, on Python's main thread
+	 * between two bytecodes: it must not call into the interpreter. @c held are the bytes that
+	 * it holds. Returns the limit from now on, or 0 for no change. NULL: nobody is asked.
 	 */
 	uint64_t (*near_memory_limit)(void *ctx, uint64_t held);
 	void *limit_ctx; /**< passed to @c near_memory_limit */
 	/**
-	 * Milliseconds of processor time that all code of the interpreter may use together: @c total_cpu_ns of struct
-	 * gorgon_interp_stats, Python's start included. 0 for no limit. When it is used up, all that runs in the
-	 * interpreter is interrupted, as by gorgon_interp_interrupt(), once. A thread of the library watches; it
-	 * notices within 100 ms. Not in a forked child.
+	 * Milliseconds of processor time that all code of the interpreter may use together: @c
+	 * total_cpu_ns of struct gorgon_interp_stats, Python's start included. 0 for no limit. When
+	 * it is used up, all that runs in the interpreter is interrupted, as by
+	 * gorgon_interp_interrupt(), once. A thread of the library watches; it notices within 100
+	 * ms. Not in a forked child.
 	 */
 	uint64_t cpu_limit_ms;
 	/**
-	 * Milliseconds beyond which the interpreter is stopped, as by gorgon_interp_stop_within() with a second: what runs is
-	 * interrupted, calls after its end return GORGON_ERROR_BUSY with the reason, and what does not end is abandoned. A program of
-	 * gorgon_interp_main() is interrupted every 50 ms for a second, and then abandoned: the call returns GORGON_ERROR_ABANDONED, unless
-	 * the program's main thread is in C code that does not come back to Python. 0 for a quarter more than the limit. Less than
-	 * the limit, or without one, is GORGON_ERROR_ARGUMENT. With another isolation
-	 * than GORGON_ISOLATE_LOADER what runs is interrupted every 50 ms, and nothing else happens.
+	 * Milliseconds beyond which the interpreter is stopped, as by gorgon_interp_stop_within()
+	 * with a second: what runs is interrupted, calls after its end return GORGON_ERROR_BUSY
+	 * with the reason, and what does not end is abandoned. A program of gorgon_interp_main() is
+	 * interrupted every 50 ms for a second, and then abandoned: the call returns
+	 * GORGON_ERROR_ABANDONED, unless the program's main thread is in C code that does not come
+	 * back to Python. 0 for a quarter more than the limit. Less than the limit, or without one,
+	 * is GORGON_ERROR_ARGUMENT. With another isolation than GORGON_ISOLATE_LOADER what runs is
+	 * interrupted every 50 ms, and nothing else happens.
 	 */
 	uint64_t cpu_hard_limit_ms;
 	/**
-	 * Called when the limit is used up, before anything is interrupted, on the library's thread: it must not call into the
-	 * interpreter, and not destroy it. Returns the limit from now on, or 0 for no change. NULL: nobody is asked. Gets
+	 * Called when the limit is used up, before anything is interrupted, on the library's
+	 * thread: it must not call into the interpreter, and not destroy it. Returns the limit from
+	 * now on, or 0 for no change. NULL: nobody is asked. Gets
 	 * @c limit_ctx.
 	 */
 	uint64_t (*near_cpu_limit)(void *ctx, uint64_t used_ms);
-	/** What the host calls it: a customer, a plug-in. Reports of faults and gorgon-symdump have it. At most 63 bytes, which are
-	 * copied; more is GORGON_ERROR_ARGUMENT. NULL: nothing. */
+	/** What the host calls it: a customer, a plug-in. Reports of faults and gorgon-symdump have
+	 * it. At most 63 bytes, which are copied; more is GORGON_ERROR_ARGUMENT. NULL: nothing. */
 	const char *label;
 	/** Whether Python lines have addresses, so that plain debuggers show Python frames and stop
 	 * at Python lines; docs/mixed.md. On x86-64, with CPython 3.11 to 3.13, isolation by the
@@ -222,8 +229,9 @@ struct gorgon_start_opts {
 	size_t size;	/**< sizeof(struct gorgon_start_opts) */
 	const char *const *argv; /**< sys.argv; NULL for one empty string */
 	const char *const *path; /**< folders to put in front of sys.path, or NULL */
-	/** Options of python3's command line, such as `-X`, `utf8`, `-W`, `error`, or NULL. Settings
-	 * without an option have a variable: see @c environment in struct gorgon_ns_opts. */
+	/** Options of python3's command line, such as `-X`, `utf8`, `-W`, `error`, or NULL.
+	 * Settings without an option have a variable: see @c environment in struct gorgon_ns_opts.
+	 */
 	const char *const *options;
 	bool isolated;		 /**< As `-I`: no environment variables, no user's site-packages. */
 	bool ignore_environment; /**< As `-E`: PYTHONPATH and the like play no part. */
@@ -267,49 +275,58 @@ gorgon_interp_start(struct gorgon_interp *interp, const struct gorgon_start_opts
  * Finalise a started interpreter as python3 does at its end: join its non-daemon threads, run
  * the functions of atexit. New calls are refused from the beginning of this call on.
  *
- * Calls of other threads are waited for. The calling thread finalises, and it takes as long as the program likes. It is best
- * called on the thread that started the interpreter. On another thread it works, too: atexit functions then run there.
+ * Calls of other threads are waited for. The calling thread finalises, and it takes as long as the
+ * program likes. It is best called on the thread that started the interpreter. On another thread it
+ * works, too: atexit functions then run there.
  *
- * @return GORGON_ERROR_BUSY: it is not started, or this was called from inside it; nothing has changed.
- *         GORGON_ERROR_ABANDONED: it was abandoned before.
- *         GORGON_ERROR_PYTHON: its code called exit() at the end; it has ended. Since 0.1.
+ * @return GORGON_ERROR_BUSY: it is not started, or this was called from inside it; nothing has
+ *         changed. GORGON_ERROR_ABANDONED: it was abandoned before. GORGON_ERROR_PYTHON: its code
+ *         called exit() at the end; it has ended. Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_interp_stop(struct gorgon_interp *interp);
 
 /**
  * gorgon_interp_stop(), unless calls of other threads run.
  *
- * @return as that, and GORGON_ERROR_BUSY: calls were running; nothing has changed, and calls are accepted again. Since 1.0.
+ * @return as that, and GORGON_ERROR_BUSY: calls were running; nothing has changed, and calls are
+ *         accepted again. Since 1.0.
  */
-GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_interp_try_stop(struct gorgon_interp *interp);
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *
+gorgon_interp_try_stop(struct gorgon_interp *interp);
 
 /**
- * gorgon_interp_stop() with a limit of time. New calls are refused from the beginning of this call on.
+ * gorgon_interp_stop() with a limit of time. New calls are refused from the beginning of this call
+ * on.
  *
- * This returns within the limit, plus 100 ms, whatever the program has started; later only where other work keeps the
- * processors busy: time in which a thread of the program, or the calling one, is ready and gets no processor does not count, unless
- * the program itself is what runs then. The limit grows to twenty times of what it was at most. A thread of the library finalises,
- * on which atexit functions run; to Python it is the main thread. Calls and the program's threads have half of the time to end
- * by themselves. Then they are interrupted, again and again, as gorgon_interp_interrupt() says; functions of atexit and
- * finalisers are, too, but for finalisers in a blocking call. When the time is up, the interpreter is abandoned:
+ * This returns within the limit, plus 100 ms, whatever the program has started; later only where
+ * other work keeps the processors busy: time in which a thread of the program, or the calling one,
+ * is ready and gets no processor does not count, unless the program itself is what runs then. The
+ * limit grows to twenty times of what it was at most. A thread of the library finalises, on which
+ * atexit functions run; to Python it is the main thread. Calls and the program's threads have half
+ * of the time to end by themselves. Then they are interrupted, again and again, as
+ * gorgon_interp_interrupt() says; functions of atexit and finalisers are, too, but for finalisers
+ * in a blocking call. When the time is up, the interpreter is abandoned:
  *
- * - the error names the threads that still run: kernel's number, name, native function and, where CPython exports
- *   what that needs (see gorgon_faults_report()), the Python line;
- * - its GIL is never given to anybody again. Its threads are parked for good when they ask for the GIL, or at their next
- *   bytecode. Calls of the host come back from there with GORGON_ERROR_ABANDONED; functions of the host that Python had
- *   called go on first. Code in C that computes goes on until it comes back to Python;
- * - no function of atexit, destructor or finaliser of it runs any more; its handlers of signals and its timers are gone. Its
- *   memory, its descriptors and its children stay. gorgon_abandoned_get_stats() says how much memory that is. Locks that its C
- *   code shares with the process and that a parked thread holds stay locked;
- * - debuggers and gorgon-symdump show it as "abandoned". The library stays mapped for good. exit() of the host and fork() work as
- *   without; a process that ends by pthread_exit() of its main thread waits for parked threads.
+ * - the error names the threads that still run: kernel's number, name, native function and, where
+ *   CPython exports what that needs (see gorgon_faults_report()), the Python line;
+ * - its GIL is never given to anybody again. Its threads are parked for good when they ask for the
+ *   GIL, or at their next bytecode. Calls of the host come back from there with
+ *   GORGON_ERROR_ABANDONED; functions of the host that Python had called go on first. Code in C
+ *   that computes goes on until it comes back to Python;
+ * - no function of atexit, destructor or finaliser of it runs any more; its handlers of signals and
+ *   its timers are gone. Its memory, its descriptors and its children stay.
+ *   gorgon_abandoned_get_stats() says how much memory that is. Locks that its C code shares with
+ *   the process and that a parked thread holds stay locked;
+ * - debuggers and gorgon-symdump show it as "abandoned". The library stays mapped for good. exit()
+ *   of the host and fork() work as without; a process that ends by pthread_exit() of its main
+ *   thread waits for parked threads.
  *
- * @param limit_ms  In milliseconds. With another isolation than GORGON_ISOLATE_LOADER it is how long to wait for calls, and nothing is
- *                  abandoned.
- * @return GORGON_ERROR_BUSY: it is not started, or this was called from inside it; nothing has changed.
- *         GORGON_ERROR_ABANDONED: it was abandoned, now or before.
- *         GORGON_ERROR_OS: no thread could be made; nothing has changed.
- *         GORGON_ERROR_PYTHON: its code called exit() at the end; it has ended. Since 1.0.
+ * @param limit_ms  In milliseconds. With another isolation than GORGON_ISOLATE_LOADER it is how
+ *                  long to wait for calls, and nothing is abandoned.
+ * @return GORGON_ERROR_BUSY: it is not started, or this was called from inside it; nothing has
+ *         changed. GORGON_ERROR_ABANDONED: it was abandoned, now or before. GORGON_ERROR_OS: no
+ *         thread could be made; nothing has changed. GORGON_ERROR_PYTHON: its code called exit() at
+ *         the end; it has ended. Since 1.0.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_interp_stop_within(struct gorgon_interp *interp, unsigned limit_ms);
@@ -317,18 +334,19 @@ gorgon_interp_stop_within(struct gorgon_interp *interp, unsigned limit_ms);
 /**
  * Unload the interpreter's namespace and free everything. A started interpreter is stopped first,
  * as gorgon_interp_try_stop() does; to wait for calls of other threads, call gorgon_interp_stop()
- * before. Debuggers drop its breakpoint locations. NULL is ignored.
- * The signal SIGURG wakes up daemon threads of the program that are in a blocking call; they end then.
+ * before. Debuggers drop its breakpoint locations. NULL is ignored. The signal SIGURG wakes up
+ * daemon threads of the program that are in a blocking call; they end then.
  *
- * Of an abandoned interpreter the memory is given back without running any of its code, when no call and no thread of
- * it is left.
+ * Of an abandoned interpreter the memory is given back without running any of its code, when no
+ * call and no thread of it is left.
  *
- * In a child that the host forks an idle interpreter goes on as in the parent. One in which other threads were, its own or
- * those of calls, can be called while none of them had the GIL; otherwise a call returns GORGON_ERROR_ABANDONED within
- * 100 ms. Such an interpreter is abandoned by gorgon_interp_stop_within(), and this function gives its memory back.
+ * In a child that the host forks an idle interpreter goes on as in the parent. One in which other
+ * threads were, its own or those of calls, can be called while none of them had the GIL; otherwise
+ * a call returns GORGON_ERROR_ABANDONED within 100 ms. Such an interpreter is abandoned by
+ * gorgon_interp_stop_within(), and this function gives its memory back.
  *
- * @return GORGON_ERROR_BUSY while its program, calls, or threads that its libraries
- *         started still run, parked ones included; see gorgon_ns_destroy(). The call may be repeated.
+ * @return GORGON_ERROR_BUSY while its program, calls, or threads that its libraries started still
+ *         run, parked ones included; see gorgon_ns_destroy(). The call may be repeated.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_interp_destroy(struct gorgon_interp *interp);

@@ -29,32 +29,36 @@ extern "C" {
 /** Limits of gorgon_keep(). Of each kind, what was used last is kept. */
 struct gorgon_keep_opts {
 	size_t size;	     /**< sizeof(struct gorgon_keep_opts) */
-	/** Bytes of libraries' files that stay mapped read-only: address space, and pages that are the
-	 * page cache's. 0: no file. */
+	/** Bytes of libraries' files that stay mapped read-only: address space, and pages that are
+	 * the page cache's. 0: no file. */
 	uint64_t file_bytes;
 	uint64_t memory_bytes; /**< Bytes of what debuggers are told. 0: nothing. */
-	/** Bytes of what is known of modules that interpreters import: in which folder there is a module, and the contents of
-	 * compiled files (`.pyc`), for all interpreters together. With 0 interpreters that start from then on import with
-	 * CPython's own finders alone. */
+	/** Bytes of what is known of modules that interpreters import: in which folder there is a
+	 * module, and the contents of compiled files (`.pyc`), for all interpreters together. With
+	 * 0 interpreters that start from then on import with CPython's own finders alone. */
 	uint64_t import_bytes;
-	/** Since its last use. What is older goes when something is loaded or unloaded, or by gorgon_trim(). */
+	/** Since its last use. What is older goes when something is loaded or unloaded, or by
+	 * gorgon_trim(). */
 	unsigned seconds;
 };
 
 /**
  * Limit what the process keeps for the next interpreter.
  *
- * Of libraries that no namespace has any more: their files, mapped, how their symbols were bound, and what debuggers are told of
- * them. Thanks to that a host that replaces its only interpreter pays what a second interpreter beside the first would cost. A
- * library whose file has changed (its device, inode, size, or the time of its last modification
- * or status change) is read again. Nothing that is kept needs a descriptor. As long as a file is kept its contents stay on disk even
+ * Of libraries that no namespace has any more: their files, mapped, how their symbols were bound,
+ * and what debuggers are told of them. Thanks to that a host that replaces its only interpreter
+ * pays what a second interpreter beside the first would cost. A library whose file has changed (its
+ * device, inode, size, or the time of its last modification or status change) is read again.
+ * Nothing that is kept needs a descriptor. As long as a file is kept its contents stay on disk even
  * if it is deleted, and its file system cannot be unmounted.
  *
- * Of modules: interpreters see what they would see without it. A result is used only while the folder, the source and the compiled
- * file are the same ones with the same times and sizes. Compiled files that have a hash of their source instead of its time (PEP
- * 552) are not kept, nor is anything of files that were changed in the last two seconds. Not reported are events of audit hooks
- * about files that need not be opened (PEP 578, "open"), nor are they read by a function that the host has given to
- * PyFile_SetOpenCodeHook(): hosts that watch so which files are run keep no bytes of imports.
+ * Of modules: interpreters see what they would see without it. A result is used only while the
+ * folder, the source and the compiled file are the same ones with the same times and sizes.
+ * Compiled files that have a hash of their source instead of its time (PEP
+ * 552) are not kept, nor is anything of files that were changed in the last two seconds. Not
+ * reported are events of audit hooks about files that need not be opened (PEP 578, "open"), nor are
+ * they read by a function that the host has given to PyFile_SetOpenCodeHook(): hosts that watch so
+ * which files are run keep no bytes of imports.
  *
  * The limits hold at once.
  *
@@ -63,7 +67,8 @@ struct gorgon_keep_opts {
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_keep(const struct gorgon_keep_opts *opts);
 
-/** Drop all that is kept, at once. The limits stay, and libraries and modules are kept again from then on. Since 0.1. */
+/** Drop all that is kept, at once. The limits stay, and libraries and modules are kept again from
+ * then on. Since 0.1. */
 GORGON_API void gorgon_trim(void);
 
 /** What is kept at this moment; see gorgon_kept_get_stats(). */

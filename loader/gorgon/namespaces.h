@@ -16,25 +16,27 @@ extern "C" {
 /* ---- namespaces: private worlds ----------------------------------------- */
 
 /**
- * What the code of a namespace may not do; flags. This keeps order among friends: it tells a program that means well
- * what is not for it. It is no sandbox. Native code, ctypes and bugs get around all of it.
+ * What the code of a namespace may not do; flags. This keeps order among friends: it tells a
+ * program that means well what is not for it. It is no sandbox. Native code, ctypes and bugs get
+ * around all of it.
  */
 enum gorgon_deny {
-	/** Importing extension modules, those of the standard library in files of their own included, but for
-	 * @c extensions of struct gorgon_ns_opts. ImportError says so. Modules that are built into libpython and what
-	 * the host loads with gorgon_object_open() are not affected. */
+	/** Importing extension modules, those of the standard library in files of their own
+	 * included, but for
+	 * @c extensions of struct gorgon_ns_opts. ImportError says so. Modules that are built into
+	 * libpython and what the host loads with gorgon_object_open() are not affected. */
 	GORGON_DENY_EXTENSIONS = 1,
 	/** Opening libraries with dlopen(), as ctypes and cffi do (OSError); the program itself,
 	 * dlopen(NULL), can be opened. */
 	GORGON_DENY_LIBRARIES = 2,
-	/** New processes: fork(), vfork(), posix_spawn(), system(), popen() and the like fail with EPERM, which is
-	 * PermissionError in Python; os.system() returns -1. */
+	/** New processes: fork(), vfork(), posix_spawn(), system(), popen() and the like fail with
+	 * EPERM, which is PermissionError in Python; os.system() returns -1. */
 	GORGON_DENY_FORK = 4,
-	/** Other programs: execve() and its relatives, posix_spawn(), system() and popen() fail with EPERM, so
-	 * subprocess raises PermissionError. */
+	/** Other programs: execve() and its relatives, posix_spawn(), system() and popen() fail
+	 * with EPERM, so subprocess raises PermissionError. */
 	GORGON_DENY_EXEC = 8,
-	/** Handlers of signals: sigaction() and signal() fail with EPERM, but for the default, SIG_IGN, and handlers of
-	 * SIGINT, which CPython begins with and asyncio.run() sets. */
+	/** Handlers of signals: sigaction() and signal() fail with EPERM, but for the default,
+	 * SIG_IGN, and handlers of SIGINT, which CPython begins with and asyncio.run() sets. */
 	GORGON_DENY_SIGNALS = 16,
 };
 
@@ -72,9 +74,10 @@ struct gorgon_ns_opts {
 	/** The environment that the namespace's code begins with, `NAME=value` each, ended by NULL;
 	 * copied. NULL for a copy of the process's as it is when the namespace is created: no other
 	 * thread may change it just then. The environment is the namespace's own: it is what
-	 * getenv(3), setenv(3), `environ` and programs that the code starts see, and TZ, LANG and the
-	 * like, and PATH, mean what is said there. What else the C library asks for itself (TMPDIR), and
-	 * shared libraries, as a BLAS that sizes its thread pool, read the process's environment. */
+	 * getenv(3), setenv(3), `environ` and programs that the code starts see, and TZ, LANG and
+	 * the like, and PATH, mean what is said there. What else the C library asks for itself
+	 * (TMPDIR), and shared libraries, as a BLAS that sizes its thread pool, read the process's
+	 * environment. */
 	const char *const *environment;
 	/** How many threads pools of private libraries (BLAS, OpenMP) are told to have, through
 	 * OPENBLAS_NUM_THREADS, OMP_NUM_THREADS and the like where the environment does not
@@ -87,8 +90,8 @@ struct gorgon_ns_opts {
 	 * gives no large pages to programs that ask (`transparent_hugepage` is `never`) nothing
 	 * changes. */
 	bool large_arenas;
-	/** What its code may not do: flags of enum gorgon_deny. Other ways of isolation than GORGON_ISOLATE_LOADER
-	 * refuse it. Which environment its code sees is @c environment. */
+	/** What its code may not do: flags of enum gorgon_deny. Other ways of isolation than
+	 * GORGON_ISOLATE_LOADER refuse it. Which environment its code sees is @c environment. */
 	unsigned deny;
 	/** Extension modules that may be imported with GORGON_DENY_EXTENSIONS, ended by NULL.
 	 * They are shell patterns of the names of their files (`_json.*`) or, with a slash, of
@@ -96,11 +99,13 @@ struct gorgon_ns_opts {
 	 * without GORGON_DENY_EXTENSIONS is refused with GORGON_ERROR_ARGUMENT. The list is
 	 * copied. */
 	const char *const *extensions;
-	/** How many threads that its code has started may be there at a time: pthread_create() fails with EAGAIN beyond, which
-	 * is RuntimeError in Python. 0 for no limit. Threads of the host do not count. */
+	/** How many threads that its code has started may be there at a time: pthread_create()
+	 * fails with EAGAIN beyond, which is RuntimeError in Python. 0 for no limit. Threads of the
+	 * host do not count. */
 	unsigned thread_limit;
-	/** The environment is the process's, which the host and all namespaces with this flag have in
-	 * common: what one of them changes (TZ, too) all see. GORGON_ERROR_ARGUMENT with @c environment. */
+	/** The environment is the process's, which the host and all namespaces with this flag have
+	 * in common: what one of them changes (TZ, too) all see. GORGON_ERROR_ARGUMENT with @c
+	 * environment. */
 	bool share_environment;
 };
 

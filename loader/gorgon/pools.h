@@ -18,9 +18,10 @@ extern "C" {
 /** Options of gorgon_pool_create(). */
 struct gorgon_pool_opts {
 	size_t size; /**< sizeof(struct gorgon_pool_opts) */
-	/** Options of each interpreter; NULL for defaults. The structures are copied; the strings and
-	 * lists in them are not, and must live as long as the pool. Jobs have signals as programs
-	 * have: handlers, alarms, what they send to themselves, SIGCHLD of their children; unless
+	/** Options of each interpreter; NULL for defaults. The structures are copied; the strings
+	 * and lists in them are not, and must live as long as the pool. Jobs have signals as
+	 * programs have: handlers, alarms, what they send to themselves, SIGCHLD of their children;
+	 * unless
 	 * @c no_signals in struct gorgon_ns_opts is set. A SIGINT to the process is the host's. */
 	const struct gorgon_interp_opts *interp;
 	const struct gorgon_start_opts *start; /**< for each worker; NULL for defaults */
@@ -30,11 +31,13 @@ struct gorgon_pool_opts {
 	 * gorgon_interp_run_string() does: imports, definitions. NULL for none. */
 	const char *warm_up;
 	/**
-	 * How long a job may run, in milliseconds; 0 for no limit. A late job is interrupted again and again, as
-	 * gorgon_job_cancel() does, and ends with KeyboardInterrupt. After 500 ms more its interpreter is abandoned, as
-	 * gorgon_interp_stop_within() says, and replaced; the job ends with GORGON_ERROR_ABANDONED, which names what it was doing, after 200
-	 * ms more at the latest. Interpreters are stopped with a limit of 500 ms then. On a busy machine these 500 ms are longer, as
-	 * the limit of gorgon_interp_stop_within(). Only with GORGON_ISOLATE_LOADER.
+	 * How long a job may run, in milliseconds; 0 for no limit. A late job is interrupted again
+	 * and again, as gorgon_job_cancel() does, and ends with KeyboardInterrupt. After 500 ms
+	 * more its interpreter is abandoned, as gorgon_interp_stop_within() says, and replaced; the
+	 * job ends with GORGON_ERROR_ABANDONED, which names what it was doing, after 200 ms more at
+	 * the latest. Interpreters are stopped with a limit of 500 ms then. On a busy machine these
+	 * 500 ms are longer, as the limit of gorgon_interp_stop_within(). Only with
+	 * GORGON_ISOLATE_LOADER.
 	 */
 	unsigned job_limit_ms;
 };
@@ -44,10 +47,10 @@ struct gorgon_pool_opts {
  * Returns when all have run their warm-up.
  *
  * An interpreter is replaced by a new one, with a warm-up of its own, when its job was cancelled
- * while it ran, called exit(), ended with MemoryError, or had a fault that the host survives
- * (@c abandon in struct gorgon_fault_opts), and when the interpreter has used up its processor time (@c cpu_limit_ms in
- * struct gorgon_interp_opts). If no new one can be made, the next job
- * that this thread takes ends with the error, and the thread tries again.
+ * while it ran, called exit(), ended with MemoryError, or had a fault that the host survives (@c
+ * abandon in struct gorgon_fault_opts), and when the interpreter has used up its processor time (@c
+ * cpu_limit_ms in struct gorgon_interp_opts). If no new one can be made, the next job that this
+ * thread takes ends with the error, and the thread tries again.
  *
  * A child that the process forks has none of these threads. There gorgon_pool_destroy() returns at
  * once, and what the pool has stays allocated; gorgon_job_wait() says whether the job had ended

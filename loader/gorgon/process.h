@@ -26,8 +26,8 @@ extern "C" {
  *
  * A handler of SIGCHLD may call it: with WNOHANG it is async-signal-safe.
  *
- * @param      pid      As of waitpid(): a child, -1 for any, 0 or less than -1 for the children of a
- *                      process group. A child that an interpreter has made is not found: ECHILD.
+ * @param      pid      As of waitpid(): a child, -1 for any, 0 or less than -1 for the children of
+ *                      a process group. A child that an interpreter has made is not found: ECHILD.
  *                      Children that C libraries of an interpreter make by popen(), clone() or
  *                      syscall() count as the host's.
  * @param[out] status   How the child ended, as of waitpid(); or NULL.

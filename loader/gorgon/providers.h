@@ -57,8 +57,8 @@ struct gorgon_table_entry {
 };
 
 /**
- * A provider that is a table: an array that ends with a NULL name, and lives as long as the provider is used. Versions play no
- * part. Since 1.0.
+ * A provider that is a table: an array that ends with a NULL name, and lives as long as the
+ * provider is used. Versions play no part. Since 1.0.
  */
 GORGON_API struct gorgon_provider gorgon_provider_table(const struct gorgon_table_entry *entries);
 
@@ -73,21 +73,24 @@ GORGON_API struct gorgon_provider
 gorgon_provider_tls_table(const struct gorgon_tls_table_entry *entries);
 
 /**
- * A provider that is a library of the system's: a handle of dlopen(3), which must be open as long as the provider is used. The
- * library's dependencies are asked, too, as dlsym(3) does. Its thread-local variables are found like its functions; code that
- * refers to one as initial-exec can be loaded only if the library was there when the program started.
+ * A provider that is a library of the system's: a handle of dlopen(3), which must be open as long
+ * as the provider is used. The library's dependencies are asked, too, as dlsym(3) does. Its
+ * thread-local variables are found like its functions; code that refers to one as initial-exec can
+ * be loaded only if the library was there when the program started.
  *
- * @param takes  Whether the provider's @c close closes the handle; otherwise it stays the host's. Since 1.0.
+ * @param takes  Whether the provider's @c close closes the handle; otherwise it stays the host's.
+ *               Since 1.0.
  */
 GORGON_API struct gorgon_provider gorgon_provider_handle(void *handle, bool takes);
 
 /**
- * A provider that asks several others, in their order: an array that ends with a provider whose @c find is NULL, and lives as long
- * as this provider is used.
+ * A provider that asks several others, in their order: an array that ends with a provider whose @c
+ * find is NULL, and lives as long as this provider is used.
  *
  * @param takes  Whether the provider's @c close closes each of them, the last first. Since 1.0.
  */
-GORGON_API struct gorgon_provider gorgon_provider_chain(const struct gorgon_provider *providers, bool takes);
+GORGON_API struct gorgon_provider gorgon_provider_chain(const struct gorgon_provider *providers,
+							bool takes);
 
 #ifdef __cplusplus
 }

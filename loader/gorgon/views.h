@@ -25,10 +25,11 @@ struct gorgon_view;
  * the items from the interpreter's threads. The view must not be used after the interpreter's end
  * has begun (gorgon_interp_stop(), gorgon_interp_destroy()), only released.
  *
- * @param      writable  The host wants to write. Without it the memory must not be written to, whatever gorgon_view_get_info() says.
+ * @param      writable  The host wants to write. Without it the memory must not be written to,
+ *                       whatever gorgon_view_get_info() says.
  * @param[out] ret       To be given back with gorgon_view_release().
- * @return and GORGON_ERROR_EXCEPTION (TypeError: the object has no buffer; BufferError: it is read-only),
- *         GORGON_ERROR_UNSUPPORTED (memory in several pieces). Since 0.1.
+ * @return and GORGON_ERROR_EXCEPTION (TypeError: the object has no buffer; BufferError: it is
+ *         read-only), GORGON_ERROR_UNSUPPORTED (memory in several pieces). Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_pyobject_view(struct gorgon_pyobject *object, bool writable, struct gorgon_view **ret);

@@ -8,7 +8,8 @@
 // What else is in a record is read only for an exception through its code, as from a library
 // of the system's linker.
 //
-// Stricter than the unwinder, which knows more encodings and augmentations: see jitreg/file/eh_frame.h.
+// Stricter than the unwinder, which knows more encodings and augmentations: see
+// jitreg/file/eh_frame.h.
 //
 // Specification: LSB, "Exception Frames". The unwinder: libgcc, unwind-dw2-fde.c.
 

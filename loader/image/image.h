@@ -18,7 +18,8 @@ struct gorgon_segment {
 	uint64_t vaddr, mem_size;
 	uint64_t off, file_size;
 	int prot;
-	bool shared; /* writable, and its pages are the file's until they are written to: see written.c */
+	/* writable, and its pages are the file's until they are written to: see written.c */
+	bool shared;
 };
 
 /* A symbol version: of a definition, or of a need. */
@@ -153,7 +154,8 @@ void gorgon_image_trim(void);
 /* Bytes of files that are kept, and how many. The lock is held. */
 uint64_t gorgon_image_kept(uint64_t *count);
 
-/* Validation of a new image whose elf is open, in image_headers.c: the headers and all they lead to. */
+/* Validation of a new image whose elf is open, in image_headers.c: the headers and all they lead
+ * to. */
 struct gorgon_error *gorgon_image_read(struct gorgon_image *image);
 
 /* The part of it in image_dynamic.c: everything that PT_DYNAMIC leads to. */

@@ -89,13 +89,14 @@ static void image_view(struct gorgon_image *image, const struct gorgon_file *fil
 	}
 }
 
-// Finds the image of this very file with these contents, or NULL. A library that was overwritten since
-// it was read has the same inode and another size or time, so it gets an image of its own.
+// Finds the image of this very file with these contents, or NULL. A library that was overwritten
+// since it was read has the same inode and another size or time, so it gets an image of its own.
 static struct gorgon_image *find_cached(const struct stat *st)
 {
 	struct gorgon_image *image = cache;
 
-	while (image && !(image->refs ? gorgon_file_is_same(&image->st, st) : gorgon_file_is_untouched(&image->st, st)))
+	while (image && !(image->refs ? gorgon_file_is_same(&image->st, st)
+				      : gorgon_file_is_untouched(&image->st, st)))
 		image = image->next;
 	return image;
 }
@@ -127,8 +128,8 @@ static void drop_surplus(void)
 	struct gorgon_image *oldest;
 	uint64_t count;
 
-	while ((oldest = find_oldest()) &&
-	       (gorgon_now() - oldest->kept_at >= kept_ns || gorgon_image_kept(&count) > kept_limit))
+	while ((oldest = find_oldest()) && (gorgon_now() - oldest->kept_at >= kept_ns ||
+					    gorgon_image_kept(&count) > kept_limit))
 		cache_drop(oldest);
 }
 
@@ -319,7 +320,8 @@ uint64_t gorgon_image_kept(uint64_t *count)
 			continue;
 		bytes += image->file_size;
 		for (const struct gorgon_plan *plan = image->plans; plan; plan = plan->next)
-			bytes += plan->key_count * sizeof(*plan->key) + plan->item_count * sizeof(*plan->items);
+			bytes += plan->key_count * sizeof(*plan->key) +
+				 plan->item_count * sizeof(*plan->items);
 		++*count;
 	}
 	return bytes;

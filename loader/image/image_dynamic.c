@@ -121,7 +121,8 @@ static struct gorgon_error *read_strings(struct gorgon_image *image, const struc
 	image->strtab = dynamic_table(image, dyn->value[DT_STRTAB], image->strtab_size, 1, 1);
 	if (!dyn->present[DT_STRTAB] || !image->strtab || !image->strtab_size ||
 	    image->strtab[image->strtab_size - 1])
-		return bad(image, "DT_STRTAB: 0x%lx, size 0x%lx, is in no segment or not terminated",
+		return bad(image,
+			   "DT_STRTAB: 0x%lx, size 0x%lx, is in no segment or not terminated",
 			   dyn->value[DT_STRTAB], image->strtab_size);
 	return NULL;
 }
@@ -162,8 +163,9 @@ static struct gorgon_error *read_names(struct gorgon_image *image, const struct 
 			continue;
 		}
 		if (!name)
-			return bad(image, "dynamic entry %zu: name at 0x%lx is outside of DT_STRTAB",
-				   i, (unsigned long)entry->d_un.d_val);
+			return bad(image,
+				   "dynamic entry %zu: name at 0x%lx is outside of DT_STRTAB", i,
+				   (unsigned long)entry->d_un.d_val);
 	}
 	return NULL;
 }
@@ -197,8 +199,8 @@ static struct gorgon_error *read_gnu_hash(struct gorgon_image *image, uint64_t v
 	image->symbol_count = hash->symbol_offset;
 	for (uint32_t i = 0; i < hash->bucket_count; i++) {
 		if (hash->buckets[i] && hash->buckets[i] < hash->symbol_offset)
-			return bad(image, "DT_GNU_HASH: bucket %u starts at symbol %u, before %u", i,
-				   hash->buckets[i], hash->symbol_offset);
+			return bad(image, "DT_GNU_HASH: bucket %u starts at symbol %u, before %u",
+				   i, hash->buckets[i], hash->symbol_offset);
 		if (hash->buckets[i] > last)
 			last = hash->buckets[i];
 	}
@@ -209,7 +211,8 @@ static struct gorgon_error *read_gnu_hash(struct gorgon_image *image, uint64_t v
 			image, at + (uint64_t)(last - hash->symbol_offset) * 4, 1, 4, 4);
 
 		if (!chain)
-			return bad(image, "DT_GNU_HASH: chain of symbol %u leaves the segment", last);
+			return bad(image, "DT_GNU_HASH: chain of symbol %u leaves the segment",
+				   last);
 		if (*chain & 1)
 			break;
 	}
@@ -278,11 +281,12 @@ static struct gorgon_error *check_symbols(const struct gorgon_image *image)
 		if (sym->st_shndx == SHN_UNDEF)
 			continue;
 		if (type == STT_TLS && sym->st_value > image->tls.mem_size)
-			return bad(image, "symbol %u: thread-local, at 0x%lx of a block of 0x%lx", i,
-				   sym->st_value, image->tls.mem_size);
+			return bad(image, "symbol %u: thread-local, at 0x%lx of a block of 0x%lx",
+				   i, sym->st_value, image->tls.mem_size);
 		if (type == STT_GNU_IFUNC && !is_code(image, sym->st_value))
-			return bad(image, "symbol %u: its resolver 0x%lx is in no executable segment",
-				   i, sym->st_value);
+			return bad(image,
+				   "symbol %u: its resolver 0x%lx is in no executable segment", i,
+				   sym->st_value);
 	}
 	return NULL;
 }
@@ -331,10 +335,13 @@ static struct gorgon_error *set_version(struct gorgon_image *image, uint32_t ndx
 	ndx &= 0x7fff;
 	if (!name)
 		return bad(image, "symbol version %u: name is outside of DT_STRTAB", ndx);
-	// The C library crashes when it looks for such a version: its symbols without a version have this hash, and no name.
+	// The C library crashes when it looks for such a version: its symbols without a version
+	// have this hash, and no name.
 	hash = gorgon_symbol_sysv_hash(name);
 	if (!hash)
-		return bad(image, "symbol version %u: its name, '%s', has the hash 0, as no version has", ndx, name);
+		return bad(image,
+			   "symbol version %u: its name, '%s', has the hash 0, as no version has",
+			   ndx, name);
 	if (ndx >= image->version_count) {
 		size_t count = ndx + 1;
 		struct gorgon_version *grown =
@@ -362,8 +369,10 @@ static struct gorgon_error *read_verdef(struct gorgon_image *image, uint64_t vad
 			def ? dynamic_table(image, vaddr + def->vd_aux, 1, sizeof(*aux), 4) : NULL;
 
 		if (!aux || def->vd_version != VER_DEF_CURRENT)
-			return bad(image, "DT_VERDEF: entry %lu of %lu is in no segment or of another format",
-				   i, count);
+			return bad(
+				image,
+				"DT_VERDEF: entry %lu of %lu is in no segment or of another format",
+				i, count);
 		// The base definition (index 1) names the file; symbols with it are unversioned.
 		if (!(def->vd_flags & VER_FLG_BASE) &&
 		    (err = set_version(image, def->vd_ndx, aux->vda_name, NULL)))
@@ -387,21 +396,26 @@ static struct gorgon_error *read_verneed(struct gorgon_image *image, uint64_t va
 		uint64_t at = vaddr;
 
 		if (!file || need->vn_version != VER_NEED_CURRENT)
-			return bad(image, "DT_VERNEED: entry %lu of %lu is in no segment or of another format",
+			return bad(image,
+				   "DT_VERNEED: entry %lu of %lu is in no segment or of another "
+				   "format",
 				   i, count);
 		at += need->vn_aux;
 		for (unsigned j = 0; j < need->vn_cnt; j++) {
 			const Elf64_Vernaux *aux = dynamic_table(image, at, 1, sizeof(*aux), 4);
 
 			if (!aux)
-				return bad(image, "DT_VERNEED: need %u of %s is in no segment", j, file);
+				return bad(image, "DT_VERNEED: need %u of %s is in no segment", j,
+					   file);
 			if ((err = set_version(image, aux->vna_other, aux->vna_name, file)))
 				return err;
 			version = &image->versions[aux->vna_other & 0x7fff];
 			version->weak = aux->vna_flags & VER_FLG_WEAK;
 			// The system's linker finds no such version in any library.
 			if (version->hash != aux->vna_hash && !version->weak)
-				return bad(image, "DT_VERNEED: version %s of %s has the hash 0x%x, expected 0x%x",
+				return bad(image,
+					   "DT_VERNEED: version %s of %s has the hash 0x%x, "
+					   "expected 0x%x",
 					   version->name, file, aux->vna_hash, version->hash);
 			if (!aux->vna_next)
 				break;
@@ -430,7 +444,8 @@ static struct gorgon_error *read_versions(struct gorgon_image *image, const stru
 	for (uint32_t i = 0; i < image->symbol_count; i++) {
 		uint32_t ndx = image->versym[i] & 0x7fff;
 
-		if (ndx > VER_NDX_GLOBAL && (ndx >= image->version_count || !image->versions[ndx].name))
+		if (ndx > VER_NDX_GLOBAL &&
+		    (ndx >= image->version_count || !image->versions[ndx].name))
 			return bad(image, "symbol %u: version index %u is not defined", i, ndx);
 	}
 	return NULL;
@@ -447,10 +462,10 @@ static struct gorgon_error *check_rela(const struct gorgon_image *image, const E
 		unsigned width = gorgon_arch_reloc_width(type);
 
 		if (!width && type != GORGON_ARCH_R_NONE)
-			return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-						   "%s: %s entry %lu: relocation type %u is not supported%s",
-						   image->path, where, i, type,
-						   gorgon_arch_reloc_hint(type));
+			return gorgon_error_create(
+				GORGON_ERROR_UNSUPPORTED,
+				"%s: %s entry %lu: relocation type %u is not supported%s",
+				image->path, where, i, type, gorgon_arch_reloc_hint(type));
 		if (ELF64_R_SYM(rela[i].r_info) >= image->symbol_count &&
 		    ELF64_R_SYM(rela[i].r_info))
 			return bad(image, "%s entry %lu: symbol %lu of %u", where, i,
@@ -459,7 +474,8 @@ static struct gorgon_error *check_rela(const struct gorgon_image *image, const E
 			continue;
 		if (gorgon_arch_reloc_kind(type) == GORGON_RELOC_IRELATIVE &&
 		    !is_code(image, (uint64_t)rela[i].r_addend))
-			return bad(image, "%s entry %lu: resolver 0x%lx is in no executable segment",
+			return bad(image,
+				   "%s entry %lu: resolver 0x%lx is in no executable segment",
 				   where, i, rela[i].r_addend);
 		if (!seg || off < seg->vaddr || off - seg->vaddr > seg->mem_size ||
 		    seg->mem_size - (off - seg->vaddr) < width)
@@ -481,30 +497,37 @@ static struct gorgon_error *check_relr(const struct gorgon_image *image)
 		uint64_t first, size;
 
 		if (!gorgon_relr_step(&walk, image->relr[i], &step))
-			return bad(image, "DT_RELR entry %lu: a bitmap, expected an address first", i);
+			return bad(image, "DT_RELR entry %lu: a bitmap, expected an address first",
+				   i);
 		if (!step.words)
 			continue;
 		// From the first to the last set bit.
 		first = step.vaddr + 8 * (uint64_t)__builtin_ctzll(step.words);
-		size = 8 * (uint64_t)(64 - __builtin_clzll(step.words) - __builtin_ctzll(step.words));
+		size = 8 *
+		       (uint64_t)(64 - __builtin_clzll(step.words) - __builtin_ctzll(step.words));
 		seg = gorgon_image_segment(image, first, size);
 		if (!seg || !(seg->prot & PROT_WRITE) || first % 8)
-			return bad(image, "DT_RELR entry %lu: 0x%lx is in no writable segment", i, first);
+			return bad(image, "DT_RELR entry %lu: 0x%lx is in no writable segment", i,
+				   first);
 	}
 	return NULL;
 }
 
 // What comes behind the last whole entry would be applied by the system's linker and not by us.
-static struct gorgon_error *read_table(const struct gorgon_image *image, const struct dynamic *dyn, int64_t tag,
-				       int64_t size_tag, size_t entry_size, const char *name, const void **ret, uint64_t *count)
+static struct gorgon_error *read_table(const struct gorgon_image *image, const struct dynamic *dyn,
+				       int64_t tag, int64_t size_tag, size_t entry_size,
+				       const char *name, const void **ret, uint64_t *count)
 {
 	if (!dyn->present[tag])
 		return NULL;
 	if (dyn->value[size_tag] % entry_size)
-		return bad(image, "%s: size 0x%lx is no multiple of %zu", name, dyn->value[size_tag], entry_size);
+		return bad(image, "%s: size 0x%lx is no multiple of %zu", name,
+			   dyn->value[size_tag], entry_size);
 	*count = dyn->value[size_tag] / entry_size;
 	*ret = dynamic_table(image, dyn->value[tag], *count, entry_size, 8);
-	return *ret ? NULL : bad(image, "%s: 0x%lx, size 0x%lx, is in no segment", name, dyn->value[tag], dyn->value[size_tag]);
+	return *ret ? NULL
+		    : bad(image, "%s: 0x%lx, size 0x%lx, is in no segment", name, dyn->value[tag],
+			  dyn->value[size_tag]);
 }
 
 static struct gorgon_error *read_relocations(struct gorgon_image *image, const struct dynamic *dyn)
@@ -513,18 +536,19 @@ static struct gorgon_error *read_relocations(struct gorgon_image *image, const s
 
 	if (dyn->present[DT_REL])
 		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-					   "%s: has DT_REL relocations, expected DT_RELA", image->path);
+					   "%s: has DT_REL relocations, expected DT_RELA",
+					   image->path);
 	if (dyn->present[DT_PLTREL] && dyn->value[DT_PLTREL] != DT_RELA)
 		return bad(image, "DT_PLTREL is %lu, expected DT_RELA (7)", dyn->value[DT_PLTREL]);
 	if (dyn->present[DT_RELAENT] && dyn->value[DT_RELAENT] != sizeof(Elf64_Rela))
 		return bad(image, "DT_RELAENT is %lu, expected %zu", dyn->value[DT_RELAENT],
 			   sizeof(Elf64_Rela));
-	if ((err = read_table(image, dyn, DT_RELA, DT_RELASZ, sizeof(Elf64_Rela), "DT_RELA", (const void **)&image->rela,
-			      &image->rela_count)) ||
+	if ((err = read_table(image, dyn, DT_RELA, DT_RELASZ, sizeof(Elf64_Rela), "DT_RELA",
+			      (const void **)&image->rela, &image->rela_count)) ||
 	    (err = read_table(image, dyn, DT_JMPREL, DT_PLTRELSZ, sizeof(Elf64_Rela), "DT_JMPREL",
 			      (const void **)&image->jmprel, &image->jmprel_count)) ||
-	    (err = read_table(image, dyn, DT_RELR, DT_RELRSZ, sizeof(uint64_t), "DT_RELR", (const void **)&image->relr,
-			      &image->relr_count)))
+	    (err = read_table(image, dyn, DT_RELR, DT_RELRSZ, sizeof(uint64_t), "DT_RELR",
+			      (const void **)&image->relr, &image->relr_count)))
 		return err;
 	if ((err = check_rela(image, image->rela, image->rela_count, "DT_RELA")) ||
 	    (err = check_rela(image, image->jmprel, image->jmprel_count, "DT_JMPREL")))
@@ -533,14 +557,16 @@ static struct gorgon_error *read_relocations(struct gorgon_image *image, const s
 }
 
 // An array of functions. One that has a size and no place is none, as with the system's linker.
-static struct gorgon_error *read_array(const struct gorgon_image *image, const struct dynamic *dyn, int64_t tag,
-				       int64_t size_tag, const char *name, uint64_t *vaddr, uint64_t *count)
+static struct gorgon_error *read_array(const struct gorgon_image *image, const struct dynamic *dyn,
+				       int64_t tag, int64_t size_tag, const char *name,
+				       uint64_t *vaddr, uint64_t *count)
 {
 	if (!dyn->present[tag])
 		return NULL;
 	*vaddr = dyn->value[tag];
 	*count = dyn->value[size_tag] / 8;
-	if (*count && (*vaddr % 8 || *count >= image->file_size || !gorgon_image_segment(image, *vaddr, *count * 8)))
+	if (*count && (*vaddr % 8 || *count >= image->file_size ||
+		       !gorgon_image_segment(image, *vaddr, *count * 8)))
 		return bad(image, "%s: 0x%lx is in no segment", name, *vaddr);
 	return NULL;
 }
@@ -555,10 +581,11 @@ static struct gorgon_error *read_init(struct gorgon_image *image, const struct d
 		return bad(image, "DT_INIT: 0x%lx is in no executable segment", image->init);
 	if (image->fini && !is_code(image, image->fini))
 		return bad(image, "DT_FINI: 0x%lx is in no executable segment", image->fini);
-	err = read_array(image, dyn, DT_INIT_ARRAY, DT_INIT_ARRAYSZ, "DT_INIT_ARRAY", &image->init_array,
-			 &image->init_array_count);
-	return err ?: read_array(image, dyn, DT_FINI_ARRAY, DT_FINI_ARRAYSZ, "DT_FINI_ARRAY", &image->fini_array,
-				 &image->fini_array_count);
+	err = read_array(image, dyn, DT_INIT_ARRAY, DT_INIT_ARRAYSZ, "DT_INIT_ARRAY",
+			 &image->init_array, &image->init_array_count);
+	return err
+		       ?: read_array(image, dyn, DT_FINI_ARRAY, DT_FINI_ARRAYSZ, "DT_FINI_ARRAY",
+				     &image->fini_array, &image->fini_array_count);
 }
 
 struct gorgon_error *gorgon_image_read_dynamic(struct gorgon_image *image, uint64_t vaddr,

@@ -47,10 +47,10 @@ static struct gorgon_error *check_ehdr(struct gorgon_image *image)
 		return bad(image, "not an ELF file (%llu bytes)",
 			   (unsigned long long)image->file_size);
 	if (ident[EI_CLASS] != ELFCLASS64 || ident[EI_DATA] != ELFDATA2LSB)
-		return gorgon_error_create(
-			GORGON_ERROR_MACHINE,
-			"%s: class %u and data encoding %u, expected ELFCLASS64 (2) and ELFDATA2LSB (1)",
-			image->path, ident[EI_CLASS], ident[EI_DATA]);
+		return gorgon_error_create(GORGON_ERROR_MACHINE,
+					   "%s: class %u and data encoding %u, expected ELFCLASS64 "
+					   "(2) and ELFDATA2LSB (1)",
+					   image->path, ident[EI_CLASS], ident[EI_DATA]);
 	if (image->file_size < sizeof(Elf64_Ehdr) || !gelf_getehdr(image->elf, &ehdr))
 		return bad(image, "truncated in the ELF header (%llu bytes)",
 			   (unsigned long long)image->file_size);
@@ -60,13 +60,15 @@ static struct gorgon_error *check_ehdr(struct gorgon_image *image)
 					   image->path, ehdr.e_machine, GORGON_ARCH_NAME,
 					   GORGON_ARCH_MACHINE);
 	if (!is_known_abi(ident))
-		return gorgon_error_create(GORGON_ERROR_MACHINE,
-					   "%s: EI_OSABI is %u, version %u; expected System V (0) or GNU (3)",
-					   image->path, ident[EI_OSABI], ident[EI_ABIVERSION]);
+		return gorgon_error_create(
+			GORGON_ERROR_MACHINE,
+			"%s: EI_OSABI is %u, version %u; expected System V (0) or GNU (3)",
+			image->path, ident[EI_OSABI], ident[EI_ABIVERSION]);
 	if (ehdr.e_version != EV_CURRENT)
 		return bad(image, "e_version is %u, expected %u", ehdr.e_version, EV_CURRENT);
 	if (ehdr.e_type != ET_DYN)
-		return bad(image, "e_type is %u, expected a shared object, ET_DYN (3)", ehdr.e_type);
+		return bad(image, "e_type is %u, expected a shared object, ET_DYN (3)",
+			   ehdr.e_type);
 	if (ehdr.e_phentsize != sizeof(Elf64_Phdr))
 		return bad(image, "e_phentsize is %u, expected %zu", ehdr.e_phentsize,
 			   sizeof(Elf64_Phdr));
@@ -92,22 +94,24 @@ static struct gorgon_error *add_segment(struct gorgon_image *image, const GElf_P
 	if (ph->p_align > 1 && (ph->p_align & (ph->p_align - 1) || ph->p_align > VADDR_MAX))
 		return bad(image, "segment %u: p_align 0x%lx is no power of two", n, ph->p_align);
 	if ((ph->p_vaddr ^ ph->p_offset) & (page - 1))
-		return bad(image, "segment %u: p_vaddr 0x%lx and p_offset 0x%lx differ within a page",
-			   n, ph->p_vaddr, ph->p_offset);
+		return bad(image,
+			   "segment %u: p_vaddr 0x%lx and p_offset 0x%lx differ within a page", n,
+			   ph->p_vaddr, ph->p_offset);
 	if ((ph->p_flags & (PF_W | PF_X)) == (PF_W | PF_X))
 		return bad(image, "segment %u: writable and executable", n);
 	if (ph->p_memsz > ph->p_filesz && !(ph->p_flags & PF_W))
-		return bad(image, "segment %u: zero-filled memory in a segment that is not writable",
-			   n);
+		return bad(image,
+			   "segment %u: zero-filled memory in a segment that is not writable", n);
 	if (prev && (ph->p_vaddr & -page) < ((prev->vaddr + prev->mem_size + page - 1) & -page))
-		return bad(image, "segment %u: shares a page with the one before or is out of order",
-			   n);
+		return bad(image,
+			   "segment %u: shares a page with the one before or is out of order", n);
 	image->segments[image->segment_count++] = (struct gorgon_segment){
 		.vaddr = ph->p_vaddr,
 		.mem_size = ph->p_memsz,
 		.off = ph->p_offset,
 		.file_size = ph->p_filesz,
-		.prot = (ph->p_flags & PF_R ? PROT_READ : 0) | (ph->p_flags & PF_W ? PROT_WRITE : 0) |
+		.prot = (ph->p_flags & PF_R ? PROT_READ : 0) |
+			(ph->p_flags & PF_W ? PROT_WRITE : 0) |
 			(ph->p_flags & PF_X ? PROT_EXEC : 0),
 	};
 	if (ph->p_align > image->align)
@@ -150,7 +154,8 @@ static struct gorgon_error *read_tls(struct gorgon_image *image, const GElf_Phdr
 	if (!ph->p_memsz)
 		return NULL;
 	if (ph->p_filesz > ph->p_memsz || ph->p_memsz > VADDR_MAX)
-		return bad(image, "PT_TLS: p_filesz 0x%lx, p_memsz 0x%lx", ph->p_filesz, ph->p_memsz);
+		return bad(image, "PT_TLS: p_filesz 0x%lx, p_memsz 0x%lx", ph->p_filesz,
+			   ph->p_memsz);
 	if (ph->p_align > 1 && (ph->p_align & (ph->p_align - 1) || ph->p_align > VADDR_MAX))
 		return bad(image, "PT_TLS: p_align 0x%lx is no power of two", ph->p_align);
 	if (ph->p_filesz && !gorgon_image_at(image, ph->p_vaddr, ph->p_filesz))
@@ -221,7 +226,8 @@ static struct gorgon_error *read_phdrs(struct gorgon_image *image)
 		case PT_GNU_RELRO:
 			if (!gorgon_image_segment(image, ph.p_vaddr, 1) ||
 			    ph.p_memsz > image->vaddr_end - ph.p_vaddr)
-				return bad(image, "PT_GNU_RELRO: 0x%lx is in no segment", ph.p_vaddr);
+				return bad(image, "PT_GNU_RELRO: 0x%lx is in no segment",
+					   ph.p_vaddr);
 			image->relro_vaddr = ph.p_vaddr;
 			image->relro_size = ph.p_memsz;
 			break;

@@ -26,7 +26,8 @@ static uint64_t checked_place(const struct gorgon_image *image, const Elf64_Sym 
 	return segment && segment->prot & PROT_WRITE ? sym->st_value : 0;
 }
 
-static uint64_t find_in_symtab(const struct gorgon_image *image, Elf_Scn *scn, const GElf_Shdr *shdr)
+static uint64_t find_in_symtab(const struct gorgon_image *image, Elf_Scn *scn,
+			       const GElf_Shdr *shdr)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
 	uint64_t ret = 0;

@@ -36,7 +36,8 @@ struct entry {
 void gorgon_ldcache_read(const char *file, size_t size, gorgon_ldcache_fn *fn, void *ctx)
 {
 	// The new header is at the start, or after an old table. Strings end before the last zero.
-	const char *base = memmem(file, size, MAGIC, sizeof(MAGIC) - 1), *last = memrchr(file, 0, size);
+	const char *base = memmem(file, size, MAGIC, sizeof(MAGIC) - 1),
+		   *last = memrchr(file, 0, size);
 	size_t end = base && last > base ? (size_t)(last - base) : 0;
 	uint32_t count;
 
@@ -49,8 +50,8 @@ void gorgon_ldcache_read(const char *file, size_t size, gorgon_ldcache_fn *fn, v
 		struct entry entry;
 
 		memcpy(&entry, base + HEADER_SIZE + (size_t)i * sizeof(entry), sizeof(entry));
-		if (entry.flags == GORGON_ARCH_CACHE_FLAGS && !entry.hwcap && entry.name <= end && entry.path <= end &&
-		    !fn(ctx, base + entry.name, base + entry.path))
+		if (entry.flags == GORGON_ARCH_CACHE_FLAGS && !entry.hwcap && entry.name <= end &&
+		    entry.path <= end && !fn(ctx, base + entry.name, base + entry.path))
 			return;
 	}
 }

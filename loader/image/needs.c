@@ -53,10 +53,11 @@ static struct gorgon_error *check_machine(const struct file *file)
 	if (elf_kind(file->elf) != ELF_K_ELF || !gelf_getehdr(file->elf, &ehdr))
 		return needs_bad(file, "not an ELF file");
 	if (gelf_getclass(file->elf) != ELFCLASS64 || ehdr.e_machine != GORGON_ARCH_MACHINE)
-		return gorgon_error_create(GORGON_ERROR_MACHINE,
-					   "%s: class %d and e_machine %u, this process is %s (class %u, %u)",
-					   file->path, gelf_getclass(file->elf), ehdr.e_machine,
-					   GORGON_ARCH_NAME, ELFCLASS64, GORGON_ARCH_MACHINE);
+		return gorgon_error_create(
+			GORGON_ERROR_MACHINE,
+			"%s: class %d and e_machine %u, this process is %s (class %u, %u)",
+			file->path, gelf_getclass(file->elf), ehdr.e_machine, GORGON_ARCH_NAME,
+			ELFCLASS64, GORGON_ARCH_MACHINE);
 	return NULL;
 }
 
@@ -90,7 +91,8 @@ static struct gorgon_error *read_dynamic(struct file *file)
 			return needs_failed(file, "truncated program headers");
 	if (ph.p_type != PT_DYNAMIC)
 		return NULL;
-	file->dynamic = elf_getdata_rawchunk(file->elf, (int64_t)ph.p_offset, ph.p_filesz, ELF_T_DYN);
+	file->dynamic =
+		elf_getdata_rawchunk(file->elf, (int64_t)ph.p_offset, ph.p_filesz, ELF_T_DYN);
 	if (!file->dynamic)
 		return needs_failed(file, "PT_DYNAMIC is not in the file");
 	for (int i = 0; gelf_getdyn(file->dynamic, i, &dyn) && dyn.d_tag != DT_NULL; i++)
@@ -138,8 +140,8 @@ static struct gorgon_error *needs_copy(const char *text, char **ret)
 	return text && !*ret ? &gorgon_error_nomem : NULL;
 }
 
-static struct gorgon_error *read_file(struct file *file, bool (*matches)(const char *name), char **name,
-				      char **search_path)
+static struct gorgon_error *read_file(struct file *file, bool (*matches)(const char *name),
+				      char **name, char **search_path)
 {
 	const char *found = NULL, *found_path = NULL;
 	struct gorgon_error *err;

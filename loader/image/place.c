@@ -43,11 +43,13 @@ static struct gorgon_image *placed; // by offset
 // process that maps something outside of what it knows as a program's.
 extern void __tsan_init(void) __attribute__((weak));
 
-// Between a quarter and five eighths of the addresses of a program; programs that may lie anywhere begin behind that. The first thread's
-// stack, which has the bytes of AT_RANDOM, is near the end of the addresses: processors and kernels have 2^47, 2^48, 2^39 or another number.
+// Between a quarter and five eighths of the addresses of a program; programs that may lie anywhere
+// begin behind that. The first thread's stack, which has the bytes of AT_RANDOM, is near the end of
+// the addresses: processors and kernels have 2^47, 2^48, 2^39 or another number.
 static void find_room(uint64_t *low, uint64_t *high)
 {
-	const uint64_t end = UINT64_C(1) << (64 - __builtin_clzll(getauxval(AT_RANDOM) | GORGON_ZONE_SIZE));
+	const uint64_t end = UINT64_C(1)
+			     << (64 - __builtin_clzll(getauxval(AT_RANDOM) | GORGON_ZONE_SIZE));
 
 	*low = __tsan_init ? UINT64_C(0x1000000000) : end / 4;
 	*high = __tsan_init ? UINT64_C(0x8000000000) : end / 8 * 5;

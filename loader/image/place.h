@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-/* 2^32 bytes for the libraries of one namespace, at most 2^13 namespaces at once: fewer where a program has fewer
- * than 2^47 addresses. */
+/* 2^32 bytes for the libraries of one namespace, at most 2^13 namespaces at once: fewer where a
+ * program has fewer than 2^47 addresses. */
 #define GORGON_ZONE_SIZE (UINT64_C(1) << 32)
 #ifdef __SANITIZE_THREAD__
 #define GORGON_ZONE_COUNT 64

@@ -8,7 +8,8 @@
 
 enum gorgon_plan_kind {
 	GORGON_PLAN_PRIVATE,  /* symbol @definition of object @ordinal of the scope */
-	GORGON_PLAN_UNIQUE,   /* the same, unless the namespace has a first definition of the name already */
+	/* the same, unless the namespace has a first definition of the name already */
+	GORGON_PLAN_UNIQUE,
 	GORGON_PLAN_REPLACED, /* ours; see ../process/interpose.c */
 	GORGON_PLAN_SYSTEM,   /* at @addr; 0: weak, and not defined */
 	GORGON_PLAN_SEARCH,   /* to be looked for each time */

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Whether this processor has the instructions that a file says it needs, and how its code is mapped.
+// SPDX-License-Identifier: MIT Whether this processor has the instructions that a file says it
+// needs, and how its code is mapped.
 //
 // Compilers write what a file needs as a program property (a note of 8-byte words). Code that was
 // built for a level which the processor does not have would end the process at its first such
@@ -98,7 +98,8 @@ struct gorgon_error *gorgon_property_check(struct gorgon_image *image)
 
 		if (notes && ph->p_align == 8 &&
 		    (ph->p_type == PT_GNU_PROPERTY || ph->p_type == PT_NOTE)) {
-			struct properties found = read_notes((struct span){notes, notes + ph->p_filesz});
+			struct properties found =
+				read_notes((struct span){notes, notes + ph->p_filesz});
 
 			needed |= found.isa;
 			prot |= gorgon_arch_code_prot(found.features);

@@ -5,8 +5,8 @@
 
 #include "image.h"
 
-/* GORGON_ERROR_MACHINE if this processor lacks what the file needs. The segments are read; those of code get
- * what else the file's features ask for when they are mapped. */
+/* GORGON_ERROR_MACHINE if this processor lacks what the file needs. The segments are read; those of
+ * code get what else the file's features ask for when they are mapped. */
 struct gorgon_error *gorgon_property_check(struct gorgon_image *image);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What relocations do, on whatever machine: each machine's image/arch.h says which kind a type is. */
+/* What relocations do, on whatever machine: each machine's image/arch.h says which kind a type is.
+ */
 #ifndef GORGON_IMAGE_RELOC_KIND_H
 #define GORGON_IMAGE_RELOC_KIND_H
 

@@ -75,7 +75,8 @@ static bool is_definition(const Elf64_Sym *sym)
 	unsigned bind = ELF64_ST_BIND(sym->st_info), type = ELF64_ST_TYPE(sym->st_info);
 	unsigned visibility = ELF64_ST_VISIBILITY(sym->st_other);
 
-	if (!(DEFINITIONS >> type & 1) || sym->st_shndx == SHN_UNDEF || (!sym->st_value && type != STT_TLS && sym->st_shndx != SHN_ABS))
+	if (!(DEFINITIONS >> type & 1) || sym->st_shndx == SHN_UNDEF ||
+	    (!sym->st_value && type != STT_TLS && sym->st_shndx != SHN_ABS))
 		return false;
 	if (bind != STB_GLOBAL && bind != STB_WEAK && bind != STB_GNU_UNIQUE)
 		return false;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Which pages of a file's data each copy writes to as soon as it is loaded.
 //
-// Relocation fills in most pages of most libraries' data, and what is written must be a copy's
-// own. Pages without relocations (tables of numbers, characters, code points) can stay the page
-// cache's, which all copies and processes share, until the program writes to them. That costs a
-// mapping more, of which a process has a limited number. So the loader does it only for segments in which it
-// spares some memory, and for all segments under a memory checker, because valgrind has to see data mapped from the file.
+// Relocation fills in most pages of most libraries' data, and what is written must be a copy's own.
+// Pages without relocations (tables of numbers, characters, code points) can stay the page cache's,
+// which all copies and processes share, until the program writes to them. That costs a mapping
+// more, of which a process has a limited number. So the loader does it only for segments in which
+// it spares some memory, and for all segments under a memory checker, because valgrind has to see
+// data mapped from the file.
 
 #include "written.h"
 
@@ -47,7 +48,8 @@ static void mark_rela(struct gorgon_image *image, const Elf64_Rela *rela, uint64
 
 		if (!width)
 			continue;
-		if (!seg || rela[i].r_offset < seg->vaddr || rela[i].r_offset - seg->vaddr >= seg->mem_size)
+		if (!seg || rela[i].r_offset < seg->vaddr ||
+		    rela[i].r_offset - seg->vaddr >= seg->mem_size)
 			seg = gorgon_image_segment(image, rela[i].r_offset, width);
 		written_mark(image, seg, rela[i].r_offset, width);
 	}
@@ -83,7 +85,8 @@ static bool is_worth_sharing(const struct gorgon_image *image, const struct gorg
 		return false;
 	if (gorgon_checker)
 		return true;
-	for (size_t page = page_of(seg->off); page <= page_of(seg->off + seg->file_size - 1); page++)
+	for (size_t page = page_of(seg->off); page <= page_of(seg->off + seg->file_size - 1);
+	     page++)
 		spared += !image->written[page];
 	return spared >= SPARED_MIN;
 }

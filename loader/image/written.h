@@ -5,7 +5,8 @@
 
 #include "image.h"
 
-/* Fill in @written and the segments' @shared of an image whose relocations are checked. False: no memory. */
+/* Fill in @written and the segments' @shared of an image whose relocations are checked. False: no
+ * memory. */
 bool gorgon_image_find_written(struct gorgon_image *image);
 
 #endif

@@ -5,8 +5,8 @@
 //
 // A copy has a DT_SONAME of its own and needs, by path, the copies of the private libraries that
 // the original needs. A copy that uses CPython's API needs its interpreter's libpython besides,
-// which extensions do not name. The loader's rules decide what is private, and the first step of its loads
-// (../load/load_set.c) finds it.
+// which extensions do not name. The loader's rules decide what is private, and the first step of
+// its loads (../load/load_set.c) finds it.
 //
 // Copies are in slots. A slot is a folder inside the private folder of the process (folder.c), and
 // belongs to an interpreter as long as the interpreter lives:
@@ -14,8 +14,9 @@
 //	TMPDIR/gorgon-XXXXXX/SLOT/NUMBER/libfoo.so.1
 //
 // A later interpreter with an equal libpython and equal rules takes a free slot over, with its
-// copies. When the linker did not unload a library of a slot, the slot is not used again: that library
-// would not start afresh. Files are told apart by device, inode, size and time, as not all have a build-id.
+// copies. When the linker did not unload a library of a slot, the slot is not used again: that
+// library would not start afresh. Files are told apart by device, inode, size and time, as not all
+// have a build-id.
 //
 // Debuggers are told the names of the original files: a copy has the addresses and the build-id of
 // its original, and is gone when somebody looks at a core.
@@ -72,8 +73,8 @@ static struct gorgon_error *make_folder(const char *path)
 
 // ---- slots --------------------------------------------------------------------------
 
-// Make the slot's folder, if this process has not made one for it. A forked child writes into a folder of
-// its own; the copies that it has inherited stay in its parent's folder.
+// Make the slot's folder, if this process has not made one for it. A forked child writes into a
+// folder of its own; the copies that it has inherited stay in its parent's folder.
 static struct gorgon_error *give_folder(struct slot *slot)
 {
 	struct gorgon_error *err;
@@ -96,8 +97,8 @@ static struct gorgon_error *give_folder(struct slot *slot)
 	return NULL;
 }
 
-// A text of all that decides which libraries are private and what they need. It includes the libpython's
-// inode and time, because the file may have been replaced.
+// A text of all that decides which libraries are private and what they need. It includes the
+// libpython's inode and time, because the file may have been replaced.
 static char *make_key(const struct gorgon_ns *ns, const char *python)
 {
 	struct stat st = {0}; // stays so when there is no such file: the load will say so
@@ -343,10 +344,11 @@ static struct gorgon_error *copy_check(const struct gorgon_ns_opts *opts)
 static struct gorgon_error *copy_explain(const char *text)
 {
 	if (strstr(text, "static TLS"))
-		return gorgon_error_create(
-			GORGON_ERROR_UNSUPPORTED,
-			"%s: each copy takes of it; GLIBC_TUNABLES=glibc.rtld.optional_static_tls=N "
-			"makes it larger", text);
+		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					   "%s: each copy takes of it; "
+					   "GLIBC_TUNABLES=glibc.rtld.optional_static_tls=N "
+					   "makes it larger",
+					   text);
 	return gorgon_error_create(GORGON_ERROR_MISSING, "%s", text);
 }
 
@@ -359,7 +361,8 @@ static struct gorgon_error *open_shared(const char *path, int flags, void **hand
 	return NULL;
 }
 
-static struct gorgon_error *open_file(struct gorgon_ns *ns, const char *path, int flags, void **handle)
+static struct gorgon_error *open_file(struct gorgon_ns *ns, const char *path, int flags,
+				      void **handle)
 {
 	struct gorgon_error *err;
 	const char *to, *text;
@@ -374,7 +377,8 @@ static struct gorgon_error *open_file(struct gorgon_ns *ns, const char *path, in
 		return err ?: open_shared(path, flags, handle);
 	if (flags & RTLD_GLOBAL)
 		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-					   "%s: RTLD_GLOBAL is not possible with isolation by copy", path);
+					   "%s: RTLD_GLOBAL is not possible with isolation by copy",
+					   path);
 	if ((err = make_copies(ns, path, &to)))
 		return err;
 	*handle = dlopen(to, flags);

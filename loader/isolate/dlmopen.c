@@ -5,9 +5,9 @@
 // first object, libpython, and what it needs are the global scope of a namespace, so that
 // extensions find the C API although they do not name libpython.
 //
-// All limits are the C library's: there are 16 namespaces; each copy of the C library takes a part of the
-// room for initial-exec thread-local variables; RTLD_GLOBAL is not possible; the number of a namespace with
-// a library that cannot be unloaded is never free again.
+// All limits are the C library's: there are 16 namespaces; each copy of the C library takes a part
+// of the room for initial-exec thread-local variables; RTLD_GLOBAL is not possible; the number of a
+// namespace with a library that cannot be unloaded is never free again.
 //
 // Documentation: dlmopen(3); docs/isolation.md compares the strategies.
 
@@ -33,7 +33,8 @@ static struct gorgon_error *dlmopen_check(const struct gorgon_ns_opts *opts)
 		return dlmopen_refuse(
 			"sizes of thread pools cannot be told, its C library has the environment");
 	if (opts->share_environment)
-		return dlmopen_refuse("the environment cannot be the process's, its C library has one of its own");
+		return dlmopen_refuse("the environment cannot be the process's, its C library has "
+				      "one of its own");
 	return gorgon_refuse_options("dlmopen", opts);
 }
 
@@ -46,14 +47,15 @@ static struct gorgon_error *dlmopen_explain(const char *text)
 			"dlmopen: %s: every namespace takes of it for its C library; "
 			"GLIBC_TUNABLES=glibc.rtld.optional_static_tls=N makes it larger", text);
 	if (strstr(text, "no more namespaces"))
-		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-					   "dlmopen: %s: the C library has 16, the process's own is one", text);
+		return gorgon_error_create(
+			GORGON_ERROR_UNSUPPORTED,
+			"dlmopen: %s: the C library has 16, the process's own is one", text);
 	return gorgon_error_create(GORGON_ERROR_MISSING, "%s", text);
 }
 
-// For debuggers the linker keeps a list of link namespaces, whose entries outlive the namespaces. The list
-// tells whether a namespace is still there. dlmopen() cannot be asked: for a namespace that is gone it fails
-// and keeps the linker's lock (glibc 2.36).
+// For debuggers the linker keeps a list of link namespaces, whose entries outlive the namespaces.
+// The list tells whether a namespace is still there. dlmopen() cannot be asked: for a namespace
+// that is gone it fails and keeps the linker's lock (glibc 2.36).
 static struct gorgon_error *note_world(struct gorgon_linked *linked, void **handle)
 {
 	const struct r_debug_extended *world = (const struct r_debug_extended *)&_r_debug;
@@ -84,15 +86,17 @@ static struct gorgon_error *dlmopen_validate(const char *path)
 	return err;
 }
 
-static struct gorgon_error *open_file(struct gorgon_ns *ns, const char *path, int flags, void **handle)
+static struct gorgon_error *open_file(struct gorgon_ns *ns, const char *path, int flags,
+				      void **handle)
 {
 	struct gorgon_linked *linked = ns->linked;
 	struct gorgon_error *err;
 	const char *text;
 
 	if (flags & RTLD_GLOBAL)
-		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-					   "%s: RTLD_GLOBAL is not possible with isolation by dlmopen", path);
+		return gorgon_error_create(
+			GORGON_ERROR_UNSUPPORTED,
+			"%s: RTLD_GLOBAL is not possible with isolation by dlmopen", path);
 	if (strchr(path, '/') && (err = dlmopen_validate(path)))
 		return err;
 	*handle = dlmopen(linked->handle_count ? linked->lmid : LM_ID_NEWLM, path, flags);
@@ -106,7 +110,8 @@ static struct link_map *first_map(const struct gorgon_ns *ns)
 	return ns->linked->world ? ns->linked->world->r_map : NULL;
 }
 
-// The list of each namespace has the system's linker, which is not private: the process has only one.
+// The list of each namespace has the system's linker, which is not private: the process has only
+// one.
 static const char *file_of(const struct gorgon_ns *ns, const struct link_map *map)
 {
 	const char *slash = strrchr(map->l_name, '/');

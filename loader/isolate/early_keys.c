@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Keys of thread-specific data that constructors make in a C library of the namespace's own.
 //
-// Each C library numbers its keys from 0, and all C libraries of a process keep the values in the same
-// array of the thread. Our hooks (hooks.c) give private code keys of the host's C library, but
+// Each C library numbers its keys from 0, and all C libraries of a process keep the values in the
+// same array of the thread. Our hooks (hooks.c) give private code keys of the host's C library, but
 // constructors run before their objects are bound to the hooks. libpython's constructor (since
 // CPython 3.13) makes a key for its allocator and sets a value. A key of the host may have that
 // number: then its value is lost, and its destructor gets CPython's value when the thread ends.
@@ -11,9 +11,9 @@
 // key that the other C library has made meanwhile, a key of the host's C library is made and gets
 // the value; the hooks translate the number. The number stays in use in the other C library.
 //
-// Not handled: a constructor that reads a key's value before it has set it gets the host's value; keys
-// beyond the 32nd, for whose values one C library allocates memory that another would free; keys of
-// objects that the C library loads for itself.
+// Not handled: a constructor that reads a key's value before it has set it gets the host's value;
+// keys beyond the 32nd, for whose values one C library allocates memory that another would free;
+// keys of objects that the C library loads for itself.
 
 #define _GNU_SOURCE
 #include "linked.h"
@@ -42,7 +42,8 @@ struct gorgon_error *gorgon_early_keys_begin(struct gorgon_ns *ns)
 		return NULL;
 	if (!linked->early)
 		linked->early = calloc(1, sizeof(*linked->early));
-	// gorgon_thread_get() makes the library's own key and value, which thus are among those saved below.
+	// gorgon_thread_get() makes the library's own key and value, which thus are among those
+	// saved below.
 	if (!linked->early || !gorgon_thread_get())
 		return &gorgon_error_nomem;
 	if (linked->early->depth++)
@@ -95,7 +96,8 @@ struct gorgon_error *gorgon_early_keys_end(struct gorgon_ns *ns, bool opened)
 	if (!linked->linker->own_libc || --early->depth || !opened)
 		return NULL;
 	if (!linked->libc.keys)
-		return gorgon_refuse("dlmopen", "the C library does not show its keys (__pthread_keys)");
+		return gorgon_refuse("dlmopen",
+				     "the C library does not show its keys (__pthread_keys)");
 	for (pthread_key_t key = 0; key < PTHREAD_KEYS_MAX && !err; key++)
 		if (is_used(linked, key))
 			err = keys_adopt(ns, key);
@@ -114,9 +116,10 @@ struct gorgon_error *gorgon_early_keys_end(struct gorgon_ns *ns, bool opened)
 
 unsigned gorgon_early_keys_find(const struct gorgon_ns *ns, unsigned key)
 {
-	unsigned number = key < PTHREAD_KEYS_MAX
-				  ? __atomic_load_n(&ns->linked->early->list[key].number, __ATOMIC_ACQUIRE)
-				  : 0;
+	unsigned number =
+		key < PTHREAD_KEYS_MAX
+			? __atomic_load_n(&ns->linked->early->list[key].number, __ATOMIC_ACQUIRE)
+			: 0;
 
 	return number ?: key;
 }

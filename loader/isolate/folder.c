@@ -4,16 +4,16 @@
 //	TMPDIR/gorgon-XXXXXX        mode 0700
 //	TMPDIR/gorgon-XXXXXX/lock   flock(2)ed as long as the process lives
 //
-// flock() locks the open file, and a mapping keeps the file open. A descriptor would not do, since programs
-// close descriptors that they do not know.
+// flock() locks the open file, and a mapping keeps the file open. A descriptor would not do, since
+// programs close descriptors that they do not know.
 //
-// Code is loaded from this folder, so nobody else may be able to put another folder in its place: TMPDIR must belong to
-// the user or to root, and be sticky if others may write to it.
+// Code is loaded from this folder, so nobody else may be able to put another folder in its place:
+// TMPDIR must belong to the user or to root, and be sticky if others may write to it.
 //
 // A process that was killed leaves its folder behind, without the lock. The next process that makes
-// a folder beside it removes it: debugged programs are killed often. Only folders that belong to the
-// user, and that nobody else can write to, are looked into. A folder without a lock file is just being
-// made. If it is old, a process has left it that ended while its threads still wrote.
+// a folder beside it removes it: debugged programs are killed often. Only folders that belong to
+// the user, and that nobody else can write to, are looked into. A folder without a lock file is
+// just being made. If it is old, a process has left it that ended while its threads still wrote.
 
 #define _GNU_SOURCE
 #include "folder.h"
@@ -184,7 +184,8 @@ static struct gorgon_error *check_base(const char *base)
 	    (st.st_mode & S_ISVTX || !(st.st_mode & (st.st_gid == getegid() ? 002 : 022))))
 		return NULL;
 	return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-				   "%s: copies of libraries would not be safe there: others may replace them (owner %u, mode %o)",
+				   "%s: copies of libraries would not be safe there: others may "
+				   "replace them (owner %u, mode %o)",
 				   base, st.st_uid, st.st_mode & 07777);
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Functions of ours that objects of the system's linker call instead of the C library's.
 //
-// The linker has bound an object's references before we see the object, so slots.c writes the words anew
-// that the linker has written (JUMP_SLOT, GLOB_DAT and plain addresses of functions). The table
-// here is far smaller than that of ../dl/replacements.c: the linker itself does thread-local storage,
-// unwinding and dlsym() for its objects. Where the C library is shared with the process, objects call
-// the functions of ../process, too.
+// The linker has bound an object's references before we see the object, so slots.c writes the words
+// anew that the linker has written (JUMP_SLOT, GLOB_DAT and plain addresses of functions). The
+// table here is far smaller than that of ../dl/replacements.c: the linker itself does thread-local
+// storage, unwinding and dlsym() for its objects. Where the C library is shared with the process,
+// objects call the functions of ../process, too.
 //
 // In a namespace with a C library of its own, our functions set the errno of the host's C library.
 // Each hook copies it to the namespace's errno.
@@ -144,12 +144,14 @@ static int hook_pthread_create(void *thread, const void *attr, void *(*fn)(void 
 
 static char *hook_getenv(const char *name, struct gorgon_ns *ns)
 {
-	return gorgon_environment_hides(ns->environment, name) ? NULL : ns->linked->libc.getenv(name);
+	return gorgon_environment_hides(ns->environment, name) ? NULL
+							       : ns->linked->libc.getenv(name);
 }
 
-// Each C library numbers keys from 0, and all keep the values in the same array of the thread, so a value
-// of one library's key would go to the destructor of another's. early_keys.c translates a key that a
-// constructor has made before its object was bound, from the end of that constructor's load on.
+// Each C library numbers keys from 0, and all keep the values in the same array of the thread, so a
+// value of one library's key would go to the destructor of another's. early_keys.c translates a key
+// that a constructor has made before its object was bound, from the end of that constructor's load
+// on.
 static int hook_key_delete(unsigned key, struct gorgon_ns *ns)
 {
 	return key < GORGON_TSD_FIRST ? gorgon_early_keys_delete(ns, key) : gorgon_tsd_delete(key);
@@ -168,8 +170,8 @@ static int hook_key_set(unsigned key, const void *value, struct gorgon_ns *ns)
 				      : gorgon_tsd_set(key, value);
 }
 
-// The fork() of a namespace's own C library does not call the functions that pthread_atfork() of the host's
-// C library was given.
+// The fork() of a namespace's own C library does not call the functions that pthread_atfork() of
+// the host's C library was given.
 static pid_t hook_fork(struct gorgon_ns *ns)
 {
 	pid_t pid;
@@ -200,7 +202,8 @@ static const struct {
 	{"dlopen", hook_dlopen, 2, EVERYWHERE},
 	{"dlclose", hook_dlclose, 1, EVERYWHERE},
 	{"dlerror", hook_dlerror, 0, EVERYWHERE},
-	// exit() ends the interpreter and never the host, and so does the SIGINT that CPython sends itself.
+	// exit() ends the interpreter and never the host, and so does the SIGINT that CPython sends
+	// itself.
 	{"exit", hook_exit, 1, EVERYWHERE},
 	{"kill", hook_kill, 2, EVERYWHERE},
 	// Each copy has its own handlers.
@@ -257,7 +260,10 @@ void *gorgon_hooks_find(const struct gorgon_object *object, const char *name)
 {
 	for (size_t i = 0; i < COUNT; i++)
 		if (!strcmp(hooks[i].name, name) && applies(object, hooks[i].where))
-			return hooks[i].target ? gorgon_thunks_get(object->ns->linked->thunks, i)
-					       : gorgon_interpose_find(object->ns, object, NULL, name);
-	return object->ns->linked->linker->own_libc ? NULL : gorgon_interpose_find_of_process(object->ns, name);
+			return hooks[i].target
+				       ? gorgon_thunks_get(object->ns->linked->thunks, i)
+				       : gorgon_interpose_find(object->ns, object, NULL, name);
+	return object->ns->linked->linker->own_libc
+		       ? NULL
+		       : gorgon_interpose_find_of_process(object->ns, name);
 }

@@ -1,13 +1,13 @@
-// SPDX-License-Identifier: MIT
-// The three strategies that make the libraries of an interpreter private, and the table of the first.
+// SPDX-License-Identifier: MIT The three strategies that make the libraries of an interpreter
+// private, and the table of the first.
 //
 // loader   the loader of this library maps and relocates them itself (../load); documents that name
 //	    no strategy are about this one, the default
 // dlmopen  the system's linker loads them into a link namespace (dlmopen.c)
 // copy     the system's linker loads copies of their files under other names (copy.c)
 //
-// Under every strategy an interpreter has a namespace with objects, signals, a locale, thunks and an
-// entry for debuggers.
+// Under every strategy an interpreter has a namespace with objects, signals, a locale, thunks and
+// an entry for debuggers.
 
 #define _GNU_SOURCE
 #include "isolate.h"
@@ -24,7 +24,11 @@ static struct gorgon_error *loader_check(const struct gorgon_ns_opts *opts)
 static struct gorgon_error *loader_open(struct gorgon_ns *ns, const char *path,
 					struct gorgon_object **ret)
 {
-	return gorgon_object_open(ns, path, &(struct gorgon_open_opts){.size = sizeof(struct gorgon_open_opts), .flags = GORGON_OPEN_GLOBAL}, ret);
+	return gorgon_object_open(
+		ns, path,
+		&(struct gorgon_open_opts){.size = sizeof(struct gorgon_open_opts),
+					   .flags = GORGON_OPEN_GLOBAL},
+		ret);
 }
 
 // There is nothing to do: objects go with their namespace.
@@ -39,8 +43,8 @@ static void loader_enter(struct gorgon_ns *ns)
 	(void)ns;
 }
 
-// fflush(NULL) would wait for the lock of each stream, and a thread of the host that waits for input
-// holds such a lock.
+// fflush(NULL) would wait for the lock of each stream, and a thread of the host that waits for
+// input holds such a lock.
 static void loader_flush(struct gorgon_ns *ns)
 {
 	(void)ns;

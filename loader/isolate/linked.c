@@ -4,14 +4,15 @@
 //
 // The linker maps, relocates and initialises, and debuggers know its objects from it. After each
 // dlopen() and dlclose() of private code update_objects() compares the linker's list with the
-// namespace's. A new object is listed in the namespace, which makes it an entry for debuggers, and is
-// bound to our hooks (hooks.c, slots.c). An object that is not in the linker's list any more is forgotten.
+// namespace's. A new object is listed in the namespace, which makes it an entry for debuggers, and
+// is bound to our hooks (hooks.c, slots.c). An object that is not in the linker's list any more is
+// forgotten.
 //
 // So a library's constructors run before it is bound to the hooks, and libraries that the C library
 // loads for itself (iconv, nss) are listed at the program's next dlopen().
 //
-// Locks: the linker's lock (base/lock.c), a single one for all such namespaces, is held during the linker's work and
-// update_objects(). It is recursive, because constructors may load.
+// Locks: the linker's lock (base/lock.c), a single one for all such namespaces, is held during the
+// linker's work and update_objects(). It is recursive, because constructors may load.
 
 #define _GNU_SOURCE
 #include "linked.h"
@@ -71,8 +72,8 @@ static bool linked_note(struct found_list *all, struct link_map *map)
 	return all->list[all->count++].file;
 }
 
-// dl_iterate_phdr() calls this for its first object only. The C library holds a lock meanwhile, so that
-// the linker's list does not change.
+// dl_iterate_phdr() calls this for its first object only. The C library holds a lock meanwhile, so
+// that the linker's list does not change.
 static int linked_walk(struct dl_phdr_info *info, size_t size, void *ctx)
 {
 	struct found_list *all = ctx;
@@ -115,8 +116,8 @@ static struct gorgon_object *linked_find(const struct gorgon_ns *ns, const struc
 	return object;
 }
 
-// Copy the object's build-id, for debuggers that compare it with a file. The copy is on the heap, which
-// every core has; the pages that libelf reads from are not in every core. False: no memory.
+// Copy the object's build-id, for debuggers that compare it with a file. The copy is on the heap,
+// which every core has; the pages that libelf reads from are not in every core. False: no memory.
 static bool note_build_id(struct gorgon_object *object)
 {
 	const struct gorgon_image *image = object->image;
@@ -127,13 +128,15 @@ static bool note_build_id(struct gorgon_object *object)
 		const Elf64_Phdr *ph = &image->phdrs[i];
 		Elf_Data *data = ph->p_type != PT_NOTE
 					 ? NULL
-					 : elf_getdata_rawchunk(image->elf, (int64_t)ph->p_offset, ph->p_filesz,
-								ph->p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+					 : elf_getdata_rawchunk(
+						   image->elf, (int64_t)ph->p_offset, ph->p_filesz,
+						   ph->p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
 
-		for (at = 0; data && (next = gelf_getnote(data, at, &note, &name, &desc)); at = next) {
+		for (at = 0; data && (next = gelf_getnote(data, at, &note, &name, &desc));
+		     at = next) {
 			if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != sizeof("GNU") ||
-			    memcmp((char *)data->d_buf + name, "GNU", sizeof("GNU")) || !note.n_descsz ||
-			    note.n_descsz > BUILD_ID_MAX)
+			    memcmp((char *)data->d_buf + name, "GNU", sizeof("GNU")) ||
+			    !note.n_descsz || note.n_descsz > BUILD_ID_MAX)
 				continue;
 			object->foreign_build_id = malloc(note.n_descsz);
 			if (!object->foreign_build_id)
@@ -265,7 +268,8 @@ static void find_libc(const struct gorgon_ns *ns, void *handle)
 		*linked->libc.environ_place = *gorgon_environment_list(ns->environment);
 }
 
-static struct gorgon_error *open_file(struct gorgon_ns *ns, const char *path, int flags, void **handle)
+static struct gorgon_error *open_file(struct gorgon_ns *ns, const char *path, int flags,
+				      void **handle)
 {
 	struct gorgon_linked *linked = ns->linked;
 	struct gorgon_error *err = gorgon_early_keys_begin(ns), *keys_err;
@@ -394,7 +398,8 @@ static struct gorgon_error *linked_detach(struct gorgon_ns *ns)
 	return err;
 }
 
-// Code of a library that was opened and has no object, because there was no memory for it, is the namespace's, too.
+// Code of a library that was opened and has no object, because there was no memory for it, is the
+// namespace's, too.
 static bool is_code_of(struct gorgon_ns *ns, const void *addr)
 {
 	struct link_map *map = NULL;
@@ -412,8 +417,8 @@ static bool is_code_of(struct gorgon_ns *ns, const void *addr)
 }
 
 // Constructors make keys before they are bound to the hooks. libpython never deletes the key of its
-// allocator (since CPython 3.13): a thread that ends later would call a destructor that is unmapped.
-// Where the C library does not show its keys (__pthread_keys), they stay.
+// allocator (since CPython 3.13): a thread that ends later would call a destructor that is
+// unmapped. Where the C library does not show its keys (__pthread_keys), they stay.
 static void delete_keys(struct gorgon_ns *ns)
 {
 	struct gorgon_linked *linked = ns->linked;
@@ -459,7 +464,8 @@ struct gorgon_error *gorgon_linked_close(struct gorgon_ns *ns)
 	if (!(err = update_objects(ns)))
 		left = unbind_all(ns);
 	if (left)
-		gorgon_ns_log(ns, "%zu objects stay loaded: the system's linker cannot unload them", left);
+		gorgon_ns_log(ns, "%zu objects stay loaded: the system's linker cannot unload them",
+			      left);
 	if (!err && linked->linker->closed)
 		linked->linker->closed(ns, left);
 	gorgon_linker_unlock();
@@ -476,8 +482,8 @@ struct gorgon_error *gorgon_linked_close(struct gorgon_ns *ns)
 
 // --- running ------------------------------------------------------------------------------
 
-// A C library keeps pointers to its tables of character classes for each thread. A thread that another C
-// library has started has none; uselocale() sets them.
+// A C library keeps pointers to its tables of character classes for each thread. A thread that
+// another C library has started has none; uselocale() sets them.
 void gorgon_linked_enter(struct gorgon_ns *ns)
 {
 	if (ns->linked->linker->own_libc)

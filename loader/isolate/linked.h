@@ -25,8 +25,8 @@ struct gorgon_linker {
 	/* The file of an object, or the file that it is a copy of: debuggers are told of the
 	 * original, since a copy is removed. NULL: the object is not the namespace's. */
 	const char *(*file_of)(const struct gorgon_ns *ns, const struct link_map *map);
-	/* The functions of hooks.c. They are pointers because hooks.c uses linked.c, and no two files
-	 * use each other. */
+	/* The functions of hooks.c. They are pointers because hooks.c uses linked.c, and no two
+	 * files use each other. */
 	struct gorgon_error *(*create_hooks)(struct gorgon_ns *ns);
 	void *(*find_hook)(const struct gorgon_object *object, const char *name);
 	/* Called after the last dlclose(); @left is the number of objects that the linker did not
@@ -58,7 +58,9 @@ struct gorgon_linked {
 	void **handles;
 	size_t handle_count, handle_capacity;
 	bool closing;
-	struct gorgon_signals *none; /* without handlers: replaces the namespace's at its end; made early, so that the end cannot fail */
+	/* without handlers: replaces the namespace's at its end; made early, so that the end cannot
+	 * fail */
+	struct gorgon_signals *none;
 	struct gorgon_patch *patches;
 	size_t patch_count, patch_capacity;
 	struct gorgon_early_keys *early; /* NULL unless the namespace has a C library of its own */
@@ -71,7 +73,8 @@ struct gorgon_linked {
 		FILE **out;
 		pid_t (*fork)(void);
 		int (*key_delete)(pthread_key_t key);
-		const struct gorgon_system_key *keys; /* PTHREAD_KEYS_MAX of them; NULL: this C library does not show them */
+		/* PTHREAD_KEYS_MAX of them; NULL: this C library does not show them */
+		const struct gorgon_system_key *keys;
 		void *(*key_get)(pthread_key_t key);
 		int (*key_set)(pthread_key_t key, const void *value);
 		locale_t (*uselocale)(locale_t locale);
@@ -86,8 +89,8 @@ extern const struct gorgon_isolation gorgon_isolation_dlmopen, gorgon_isolation_
 
 /* The error for something that a strategy cannot do; @how is the strategy's name. */
 struct gorgon_error *gorgon_refuse(const char *how, const char *what);
-/* The error for an option that no strategy with the system's linker can obey; NULL: there is no such
- * option in @opts. */
+/* The error for an option that no strategy with the system's linker can obey; NULL: there is no
+ * such option in @opts. */
 struct gorgon_error *gorgon_refuse_options(const char *how, const struct gorgon_ns_opts *opts);
 
 /* --- linked.c ------------------------------------------------------------------------ */
@@ -109,7 +112,8 @@ struct gorgon_error *gorgon_linked_dlclose(struct gorgon_ns *ns, void *handle);
  * succeeded. @opened: objects may have been loaded. */
 struct gorgon_error *gorgon_early_keys_begin(struct gorgon_ns *ns);
 struct gorgon_error *gorgon_early_keys_end(struct gorgon_ns *ns, bool opened);
-/* For a namespace with a C library of its own: the key of the host's C library that stands for @key, or
+/* For a namespace with a C library of its own: the key of the host's C library that stands for
+ * @key, or
  * @key itself, when there is none. */
 unsigned gorgon_early_keys_find(const struct gorgon_ns *ns, unsigned key);
 /* Delete a key of the namespace's C library, and the host's key that stands for it. */

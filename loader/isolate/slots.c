@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT
-// Binding: an object keeps the addresses of the functions that it calls in words of its data, called slots
-// here. This file changes them to addresses of our functions (hooks.c), and back.
+// SPDX-License-Identifier: MIT Binding: an object keeps the addresses of the functions that it
+// calls in words of its data, called slots here. This file changes them to addresses of our
+// functions (hooks.c), and back.
 
 #define _GNU_SOURCE
 #include "linked.h"
@@ -18,7 +18,8 @@ static bool keep_patch(struct gorgon_linked *linked, void **slot)
 {
 	if (linked->patch_count == linked->patch_capacity) {
 		size_t capacity = linked->patch_capacity ? 2 * linked->patch_capacity : 64;
-		struct gorgon_patch *grown = reallocarray(linked->patches, capacity, sizeof(*grown));
+		struct gorgon_patch *grown =
+			reallocarray(linked->patches, capacity, sizeof(*grown));
 
 		if (!grown)
 			return false;
@@ -70,7 +71,8 @@ static struct gorgon_error *bind_list(struct gorgon_object *object, const Elf64_
 		    image->symbols[symbol].st_shndx != SHN_UNDEF)
 			continue;
 		segment = gorgon_image_segment(image, vaddr, sizeof(*slot));
-		hook = object->ns->linked->linker->find_hook(object, image->strtab + image->symbols[symbol].st_name);
+		hook = object->ns->linked->linker->find_hook(
+			object, image->strtab + image->symbols[symbol].st_name);
 		if (!hook || !segment || !(segment->prot & PROT_WRITE) || vaddr % sizeof(*slot))
 			continue;
 		if (!keep_patch(object->ns->linked, slot))

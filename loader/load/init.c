@@ -93,7 +93,8 @@ void gorgon_init_after_fork(void)
 	waiters = NULL;
 	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns; ns = gorgon_ns_next(ns))
 		for (struct gorgon_object *o = ns->first; o; o = o->next)
-			if (o->state == GORGON_OBJECT_INITIALISING && !pthread_equal(o->init_thread, pthread_self()))
+			if (o->state == GORGON_OBJECT_INITIALISING &&
+			    !pthread_equal(o->init_thread, pthread_self()))
 				o->state = GORGON_OBJECT_READY;
 }
 

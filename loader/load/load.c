@@ -70,7 +70,8 @@ static struct gorgon_error *set_publish(struct gorgon_load_set *set)
 	for (size_t i = 0; i < set->count; i++)
 		if ((err = gorgon_object_publish(set->objects[i])))
 			return err;
-	// Debuggers have not been told of objects with names only: they hear of all of them at once.
+	// Debuggers have not been told of objects with names only: they hear of all of them at
+	// once.
 	return gorgon_debug_mode_list(set->ns);
 }
 

@@ -62,14 +62,17 @@ static struct gorgon_error *check_image(const char *path, const struct gorgon_im
 	const char *reason = image->soname ? gorgon_policy_must_share(image->soname) : NULL;
 
 	if (reason)
-		return gorgon_error_create(GORGON_ERROR_ARGUMENT, "%s: %s, which cannot be private: %s",
-					   path, image->soname, reason);
-	// A filter's own definitions are placeholders: without the other library a wrong function would run.
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					   "%s: %s, which cannot be private: %s", path,
+					   image->soname, reason);
+	// A filter's own definitions are placeholders: without the other library a wrong function
+	// would run.
 	if (image->filtee)
-		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-					   "%s: is a filter in front of %s (DT_FILTER, DT_AUXILIARY), which "
-					   "cannot be private; take it from the system (--share)",
-					   path, image->filtee);
+		return gorgon_error_create(
+			GORGON_ERROR_UNSUPPORTED,
+			"%s: is a filter in front of %s (DT_FILTER, DT_AUXILIARY), which "
+			"cannot be private; take it from the system (--share)",
+			path, image->filtee);
 	return NULL;
 }
 
@@ -132,7 +135,8 @@ struct gorgon_error *gorgon_load_set_read_name(struct gorgon_load_set *set, cons
 	return err;
 }
 
-// Say in front of @err, which is taken, which object needs the library that could not be found or opened.
+// Say in front of @err, which is taken, which object needs the library that could not be found or
+// opened.
 static struct gorgon_error *needed_by(const struct gorgon_object *object, struct gorgon_error *err)
 {
 	enum gorgon_error_code code = gorgon_error_code(err);

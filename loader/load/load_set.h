@@ -21,12 +21,14 @@ struct gorgon_error *gorgon_load_set_read_name(struct gorgon_load_set *set, cons
 					    struct gorgon_object *requester,
 					    struct gorgon_object **ret);
 
-/* The same for a private library that @object needs (DT_NEEDED); it is noted in the object's list. */
+/* The same for a private library that @object needs (DT_NEEDED); it is noted in the object's list.
+ */
 struct gorgon_error *gorgon_load_set_read_private(struct gorgon_load_set *set,
 					       struct gorgon_object *object, const char *name,
 					       struct gorgon_object **ret);
 
-/* Open a shared library that @object needs; it is noted in the object's list and in the namespace's. */
+/* Open a shared library that @object needs; it is noted in the object's list and in the
+ * namespace's. */
 struct gorgon_error *gorgon_load_set_open_shared(struct gorgon_load_set *set,
 					      struct gorgon_object *object, const char *name);
 

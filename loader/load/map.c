@@ -5,16 +5,16 @@
 //	|-- R ---|-- RX -----|-- R ---|..hole..|-- R relro --|-- RW data, zeros --|
 //	^ start = bias + vaddr_start                                          end ^
 //
-// Segments that nobody writes to (text, constants) are private mappings of the file, whose pages all
-// copies share in the page cache. A segment of data is anonymous memory with a copy of the file's
-// bytes, if relocation writes to most of its pages anyway: data and zeros are then one mapping (the
-// number of mappings of a process is limited, mappings.c). Data with many pages that relocation does
-// not write to are a private mapping of the file, too, and the zeros behind them are memory of their
-// own. A page of such a mapping becomes the copy's when it is written to, and a page with relocations
-// does so at once. Cores contain such a mapping as a whole. A file that is cut short meanwhile makes an
-// error and no SIGBUS. No page is ever writable and executable at once.
-// Holes stay reserved without access, so that no other mapping can lie inside an
-// object's range.
+// Segments that nobody writes to (text, constants) are private mappings of the file, whose pages
+// all copies share in the page cache. A segment of data is anonymous memory with a copy of the
+// file's bytes, if relocation writes to most of its pages anyway: data and zeros are then one
+// mapping (the number of mappings of a process is limited, mappings.c). Data with many pages that
+// relocation does not write to are a private mapping of the file, too, and the zeros behind them
+// are memory of their own. A page of such a mapping becomes the copy's when it is written to, and a
+// page with relocations does so at once. Cores contain such a mapping as a whole. A file that is
+// cut short meanwhile makes an error and no SIGBUS. No page is ever writable and executable at
+// once. Holes stay reserved without access, so that no other mapping can lie inside an object's
+// range.
 
 #define _GNU_SOURCE
 #include "base/error.h"
@@ -53,15 +53,17 @@ static void *map_pointer(uint64_t addr)
 	return (void *)(uintptr_t)addr;
 }
 
-// The number of mappings is the first limit that many copies reach, so the error says how to raise it.
+// The number of mappings is the first limit that many copies reach, so the error says how to raise
+// it.
 static struct gorgon_error *map_error(const struct gorgon_object *object, int errnum)
 {
 	unsigned long limit;
 
 	if (errnum == ENOMEM && gorgon_mappings_are_used_up(&limit))
 		return gorgon_error_create_os(
-			errnum, "%s: cannot map: all of the %lu mappings that a process may have are in "
-				"use; raise sysctl vm.max_map_count",
+			errnum,
+			"%s: cannot map: all of the %lu mappings that a process may have are in "
+			"use; raise sysctl vm.max_map_count",
 			object->path, limit);
 	return gorgon_error_create_os(errnum, "%s: cannot map", object->path);
 }
@@ -73,7 +75,8 @@ static void reserved(struct gorgon_object *object, uint64_t start, uint64_t size
 	object->bias = start - object->image->vaddr_start;
 }
 
-// Reserve the addresses that this file has in the zones of other namespaces, too. False: they are not free.
+// Reserve the addresses that this file has in the zones of other namespaces, too. False: they are
+// not free.
 static bool reserve_place(struct gorgon_object *object)
 {
 	uint64_t size = object->image->vaddr_end - object->image->vaddr_start;
@@ -121,11 +124,13 @@ static struct gorgon_error *reserve_anywhere(struct gorgon_object *object)
 	return NULL;
 }
 
-// Have the kernel make the pages that are read into all at once, since each would cost a fault. A kernel
-// before 5.14 does not know the advice. If there is no memory, reading into them will say so.
+// Have the kernel make the pages that are read into all at once, since each would cost a fault. A
+// kernel before 5.14 does not know the advice. If there is no memory, reading into them will say
+// so.
 static void map_populate(const struct gorgon_object *object, const struct gorgon_segment *seg)
 {
-	uint64_t start = page_down(object->bias + seg->vaddr), end = page_up(object->bias + seg->vaddr + seg->file_size);
+	uint64_t start = page_down(object->bias + seg->vaddr),
+		 end = page_up(object->bias + seg->vaddr + seg->file_size);
 
 	if (seg->file_size > (uint64_t)getpagesize())
 		madvise(map_pointer(start), end - start, MADV_POPULATE_WRITE);
@@ -133,9 +138,10 @@ static void map_populate(const struct gorgon_object *object, const struct gorgon
 
 static struct gorgon_error *cut_short(const struct gorgon_object *object, uint64_t off)
 {
-	return gorgon_error_create(GORGON_ERROR_FORMAT,
-				   "%s: ends at 0x%lx within a segment; it was cut short while in use",
-				   object->path, off);
+	return gorgon_error_create(
+		GORGON_ERROR_FORMAT,
+		"%s: ends at 0x%lx within a segment; it was cut short while in use", object->path,
+		off);
 }
 
 static struct gorgon_error *read_segment(const struct gorgon_object *object,
@@ -159,7 +165,8 @@ static struct gorgon_error *read_segment(const struct gorgon_object *object,
 }
 
 // The pages of a segment that relocation writes to become the copy's, one run of pages at a time.
-static struct gorgon_error *populate_written(const struct gorgon_object *object, const struct gorgon_segment *seg)
+static struct gorgon_error *populate_written(const struct gorgon_object *object,
+					     const struct gorgon_segment *seg)
 {
 	uint64_t page = (uint64_t)getpagesize(), end = seg->off + seg->file_size;
 	const bool *written = object->image->written;
@@ -177,7 +184,8 @@ static struct gorgon_error *populate_written(const struct gorgon_object *object,
 	return NULL;
 }
 
-static struct gorgon_error *share_data(const struct gorgon_object *object, const struct gorgon_segment *seg)
+static struct gorgon_error *share_data(const struct gorgon_object *object,
+				       const struct gorgon_segment *seg)
 {
 	uint64_t data_end = object->bias + seg->vaddr + seg->file_size;
 	uint64_t end = object->bias + seg->vaddr + seg->mem_size, zeros = page_up(data_end);
@@ -197,7 +205,8 @@ static struct gorgon_error *map_segment(struct gorgon_object *object,
 {
 	bool is_read = seg->prot & PROT_WRITE && !seg->shared;
 	uint64_t start = page_down(object->bias + seg->vaddr);
-	uint64_t end = page_up(object->bias + seg->vaddr + (seg->shared ? seg->file_size : seg->mem_size));
+	uint64_t end =
+		page_up(object->bias + seg->vaddr + (seg->shared ? seg->file_size : seg->mem_size));
 
 	// Only writable segments have zeros behind the file's bytes (image.c).
 	if (mmap(map_pointer(start), end - start, seg->prot,

@@ -5,15 +5,16 @@
 // most of the time goes into the system's dlsym(). A plan says of each symbol that relocations of a
 // file refer to where its definition was: in which object of the private scope, or at which address
 // in a shared library. The key of a plan is everything that decides on that: the objects of the
-// scope in their order, by the numbers of their images; shared libraries; which references are looked
-// up outside first; the options that decide on replacements; and how many libraries the system's
-// linker has loaded and unloaded so far (../ns/world.c). A scope with another key needs another plan;
-// a file keeps its last few plans.
+// scope in their order, by the numbers of their images; shared libraries; which references are
+// looked up outside first; the options that decide on replacements; and how many libraries the
+// system's linker has loaded and unloaded so far (../ns/world.c). A scope with another key needs
+// another plan; a file keeps its last few plans.
 //
-// What the key cannot cover is looked up each time: thread-local variables, IFUNCs, names that may be
-// defined by a library that is not global yet, and everything of a load with a provider, which may
-// give any answer, or with a list of objects to search. Each namespace has replacements at addresses
-// of its own. GNU_UNIQUE names are bound to the namespace's first definition, with a plan or without.
+// What the key cannot cover is looked up each time: thread-local variables, IFUNCs, names that may
+// be defined by a library that is not global yet, and everything of a load with a provider, which
+// may give any answer, or with a list of objects to search. Each namespace has replacements at
+// addresses of its own. GNU_UNIQUE names are bound to the namespace's first definition, with a plan
+// or without.
 //
 // A plan is made when a file is loaded for the second time, so that a process with one interpreter
 // pays nothing for it.
@@ -42,7 +43,8 @@ static void plan_append(struct list *list, uint64_t item)
 {
 	if (list->count == list->capacity) {
 		size_t capacity = list->capacity ? 2 * list->capacity : 64;
-		uint64_t *items = list->failed ? NULL : reallocarray(list->items, capacity, sizeof(*items));
+		uint64_t *items =
+			list->failed ? NULL : reallocarray(list->items, capacity, sizeof(*items));
 
 		if (!items) {
 			list->failed = true;
@@ -55,7 +57,8 @@ static void plan_append(struct list *list, uint64_t item)
 }
 
 // The objects of the private scope. The position of an object in this order is its ordinal.
-static void append_objects(struct list *list, const struct gorgon_object *object, const struct gorgon_scope *scope)
+static void append_objects(struct list *list, const struct gorgon_object *object,
+			   const struct gorgon_scope *scope)
 {
 	plan_append(list, (uintptr_t)object);
 	for (struct gorgon_object *o = object->ns->first; o; o = o->next)
@@ -126,7 +129,8 @@ static struct gorgon_plan *find_plan(const struct gorgon_image *image, const str
 {
 	struct gorgon_plan *plan = image->plans;
 
-	while (plan && (plan->key_count != key->count || memcmp(plan->key, key->items, key->count * sizeof(*key->items))))
+	while (plan && (plan->key_count != key->count ||
+			memcmp(plan->key, key->items, key->count * sizeof(*key->items))))
 		plan = plan->next;
 	return plan;
 }
@@ -139,15 +143,19 @@ struct replay {
 	struct gorgon_object *last_ref;
 };
 
-static struct gorgon_error *bind_private(struct replay *replay, const struct gorgon_plan_item *item, uint64_t *value)
+static struct gorgon_error *bind_private(struct replay *replay, const struct gorgon_plan_item *item,
+					 uint64_t *value)
 {
 	struct gorgon_object *object = replay->object;
 	struct gorgon_object *definer = object_at(replay->objects, item->ordinal);
-	struct gorgon_binding binding = {
-		.found = true, .object = definer, .sym = &definer->image->symbols[item->definition]};
+	struct gorgon_binding binding = {.found = true,
+					 .object = definer,
+					 .sym = &definer->image->symbols[item->definition]};
 
 	if (item->kind == GORGON_PLAN_UNIQUE)
-		gorgon_scope_bind_unique(object->ns, gorgon_symbol_query_of(object->image, item->symbol).gnu_hash, &binding);
+		gorgon_scope_bind_unique(
+			object->ns, gorgon_symbol_query_of(object->image, item->symbol).gnu_hash,
+			&binding);
 	if (binding.no_memory)
 		return &gorgon_error_nomem;
 	if (binding.object != replay->last_ref && !gorgon_object_add_ref(object, binding.object))
@@ -173,8 +181,9 @@ static struct gorgon_error *replay_item(struct replay *replay, const struct gorg
 		*value = item->addr;
 		return NULL;
 	case GORGON_PLAN_REPLACED:
-		*value = (uintptr_t)gorgon_interpose_find(object->ns, object, NULL,
-							  image->strtab + image->symbols[item->symbol].st_name);
+		*value = (uintptr_t)gorgon_interpose_find(
+			object->ns, object, NULL,
+			image->strtab + image->symbols[item->symbol].st_name);
 		return NULL;
 	case GORGON_PLAN_SEARCH:
 		break;
@@ -183,8 +192,9 @@ static struct gorgon_error *replay_item(struct replay *replay, const struct gorg
 	return NULL;
 }
 
-static struct gorgon_error *replay_plan(const struct gorgon_plan *plan, struct gorgon_object *object,
-					const struct list *objects, struct gorgon_plan_values *ret)
+static struct gorgon_error *replay_plan(const struct gorgon_plan *plan,
+					struct gorgon_object *object, const struct list *objects,
+					struct gorgon_plan_values *ret)
 {
 	struct replay replay = {.object = object, .objects = objects, .last_ref = object};
 	size_t count = object->image->symbol_count + 1u;
@@ -201,7 +211,8 @@ static struct gorgon_error *replay_plan(const struct gorgon_plan *plan, struct g
 	return err;
 }
 
-struct gorgon_error *gorgon_plan_replay(struct gorgon_object *object, const struct gorgon_scope *scope,
+struct gorgon_error *gorgon_plan_replay(struct gorgon_object *object,
+					const struct gorgon_scope *scope,
 					struct gorgon_plan_values *ret)
 {
 	const struct gorgon_plan *plan;
@@ -239,11 +250,12 @@ static uint32_t ordinal_of(const struct list *objects, const struct gorgon_objec
 
 static bool is_indirect(const Elf64_Sym *sym)
 {
-	return ELF64_ST_TYPE(sym->st_info) == STT_TLS || ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC;
+	return ELF64_ST_TYPE(sym->st_info) == STT_TLS ||
+	       ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC;
 }
 
-static void plan_private(const struct list *objects, const struct gorgon_binding *binding, bool outside_first,
-			 struct gorgon_plan_item *item)
+static void plan_private(const struct list *objects, const struct gorgon_binding *binding,
+			 bool outside_first, struct gorgon_plan_item *item)
 {
 	bool is_unique = ELF64_ST_BIND(binding->first_sym->st_info) == STB_GNU_UNIQUE;
 	uint32_t ordinal = ordinal_of(objects, binding->first);
@@ -260,10 +272,11 @@ static void plan_system(const struct gorgon_object *object, const struct gorgon_
 {
 	struct gorgon_system_symbol again = {0};
 
-	// A library that the object itself does not need was found because another object of its namespace
-	// needs it. In another namespace it may not be found.
-	if (binding->found && (!gorgon_system_find(query, object->system, object->system_count, &again) ||
-			       again.addr != binding->system.addr))
+	// A library that the object itself does not need was found because another object of its
+	// namespace needs it. In another namespace it may not be found.
+	if (binding->found &&
+	    (!gorgon_system_find(query, object->system, object->system_count, &again) ||
+	     again.addr != binding->system.addr))
 		return;
 	if (!gorgon_world_is_settled(query, binding->system.addr))
 		return;
@@ -271,7 +284,8 @@ static void plan_system(const struct gorgon_object *object, const struct gorgon_
 	item->addr = (uintptr_t)binding->system.addr;
 }
 
-static struct gorgon_plan_item plan_symbol(const struct gorgon_object *object, const struct list *objects, uint32_t index,
+static struct gorgon_plan_item plan_symbol(const struct gorgon_object *object,
+					   const struct list *objects, uint32_t index,
 					   const struct gorgon_binding *binding)
 {
 	struct gorgon_plan_item item = {.symbol = index, .kind = GORGON_PLAN_SEARCH};
@@ -286,15 +300,16 @@ static struct gorgon_plan_item plan_symbol(const struct gorgon_object *object, c
 	else if (!binding->found || binding->source == GORGON_BOUND_SYSTEM)
 		plan_system(object, binding, &query, &item);
 	else if (binding->source == GORGON_BOUND_REPLACED &&
-		 gorgon_interpose_find(object->ns, object, NULL, query.name) == binding->system.addr)
+		 gorgon_interpose_find(object->ns, object, NULL, query.name) ==
+			 binding->system.addr)
 		item.kind = GORGON_PLAN_REPLACED;
 	return item;
 }
 
 static struct gorgon_plan *create_plan(const struct list *key, size_t item_count)
 {
-	struct gorgon_plan *plan =
-		malloc(sizeof(*plan) + key->count * sizeof(*plan->key) + item_count * sizeof(*plan->items));
+	struct gorgon_plan *plan = malloc(sizeof(*plan) + key->count * sizeof(*plan->key) +
+					  item_count * sizeof(*plan->items));
 
 	if (!plan)
 		return NULL;
@@ -335,7 +350,8 @@ void gorgon_plan_record(struct gorgon_object *object, const struct gorgon_scope 
 	plan = create_plan(&key, count);
 	for (uint32_t i = 1; plan && i < image->symbol_count; i++)
 		if (bound[i])
-			plan->items[plan->item_count++] = plan_symbol(object, &objects, i, &bindings[i]);
+			plan->items[plan->item_count++] =
+				plan_symbol(object, &objects, i, &bindings[i]);
 	if (plan)
 		keep_plan(image, plan);
 	free(objects.items);

@@ -13,10 +13,11 @@ struct gorgon_plan_values {
 
 /*
  * Put the values that a plan gives into *@ret, to be released with gorgon_plan_values_deinit().
- * @ret->values is NULL where there is no plan for this scope, or the plan is no longer true. The objects
- * that symbols are bound to are noted (gorgon_object_add_ref()).
+ * @ret->values is NULL where there is no plan for this scope, or the plan is no longer true. The
+ * objects that symbols are bound to are noted (gorgon_object_add_ref()).
  */
-struct gorgon_error *gorgon_plan_replay(struct gorgon_object *object, const struct gorgon_scope *scope,
+struct gorgon_error *gorgon_plan_replay(struct gorgon_object *object,
+					const struct gorgon_scope *scope,
 					struct gorgon_plan_values *ret);
 void gorgon_plan_values_deinit(struct gorgon_plan_values *values);
 

@@ -3,9 +3,10 @@
 // has checked that every relocation writes inside a writable segment and names an existing symbol.
 //
 // Everything is bound at once, as with RTLD_NOW, and nothing lazily, so that the PLT's GOT can be
-// read-only. Each symbol is looked up once per object, because many relocations name one symbol (ten
-// in a libpython, on average), and the result serves further copies (plan.c). Relocations of type
-// IRELATIVE come last, because the resolvers that they call may use what the others have filled in.
+// read-only. Each symbol is looked up once per object, because many relocations name one symbol
+// (ten in a libpython, on average), and the result serves further copies (plan.c). Relocations of
+// type IRELATIVE come last, because the resolvers that they call may use what the others have
+// filled in.
 //
 // References to static TLS of private objects wait until the whole load set is relocated: when the
 // block is made, its initial values are copied to all threads, and they may contain addresses.
@@ -50,11 +51,11 @@ static struct gorgon_error *unresolved(const struct gorgon_object *object,
 				       const struct gorgon_symbol_query *query)
 {
 	if (query->version)
-		return gorgon_error_create(GORGON_ERROR_UNRESOLVED,
-					   "%s: undefined symbol: %s, version %s of %s", object->path,
-					   query->name, query->version, query->file ?: "itself");
-	return gorgon_error_create(GORGON_ERROR_UNRESOLVED, "%s: undefined symbol: %s", object->path,
-				   query->name);
+		return gorgon_error_create(
+			GORGON_ERROR_UNRESOLVED, "%s: undefined symbol: %s, version %s of %s",
+			object->path, query->name, query->version, query->file ?: "itself");
+	return gorgon_error_create(GORGON_ERROR_UNRESOLVED, "%s: undefined symbol: %s",
+				   object->path, query->name);
 }
 
 // Whether a reference never leaves the object: the symbol is local, or the object defines it with a
@@ -67,7 +68,8 @@ static bool binds_locally(const Elf64_Sym *sym)
 
 static bool make_bindings(struct pass *pass)
 {
-	size_t count = pass->object->image->symbol_count + 1u; // index 0 exists even without symbols
+	// index 0 exists even without symbols
+	size_t count = pass->object->image->symbol_count + 1u;
 
 	pass->bindings = calloc(count, sizeof(*pass->bindings));
 	pass->bound = calloc(count, sizeof(*pass->bound));
@@ -88,8 +90,11 @@ static struct gorgon_error *reloc_bind(struct pass *pass, uint32_t index,
 	if (pass->bound[index])
 		return NULL;
 	if (!index || binds_locally(sym)) {
-		*binding = (struct gorgon_binding){
-			.found = true, .object = object, .sym = sym, .first = object, .first_sym = sym};
+		*binding = (struct gorgon_binding){.found = true,
+						   .object = object,
+						   .sym = sym,
+						   .first = object,
+						   .first_sym = sym};
 		pass->bound[index] = true;
 		return NULL;
 	}
@@ -134,9 +139,9 @@ static struct gorgon_error *static_tls_value(struct pass *pass, struct gorgon_ob
 
 // The values of the three kinds of TLS relocations. A symbol of a shared library has the system's
 // module id, which our __tls_get_addr() passes on to the system's.
-static struct gorgon_error *tls_value(struct pass *pass, enum gorgon_reloc_kind kind, uint32_t index,
-				      struct gorgon_binding *binding, uint64_t addend,
-				      uint64_t *value)
+static struct gorgon_error *tls_value(struct pass *pass, enum gorgon_reloc_kind kind,
+				      uint32_t index, struct gorgon_binding *binding,
+				      uint64_t addend, uint64_t *value)
 {
 	struct gorgon_object *object = pass->object;
 	bool private = binding->object != NULL;
@@ -154,13 +159,15 @@ static struct gorgon_error *tls_value(struct pass *pass, enum gorgon_reloc_kind 
 		*value = private ? binding->object->tls_module : binding->system.tls_module;
 		return NULL;
 	case GORGON_RELOC_TLS_OFFSET:
-		*value = (private ? (index ? binding->sym->st_value : 0) : binding->system.tls_offset) +
+		*value = (private ? (index ? binding->sym->st_value : 0)
+				  : binding->system.tls_offset) +
 			 addend;
 		return NULL;
 	default:
 		if (private)
 			return static_tls_value(pass, binding->object,
-						(index ? binding->sym->st_value : 0) + addend, value);
+						(index ? binding->sym->st_value : 0) + addend,
+						value);
 		// A static block of the system's has the same distance in every thread. Whether a
 		// block is static the system's linker decides when it loads the library.
 		if (!gorgon_system_tls_is_static(&binding->system))
@@ -208,13 +215,14 @@ static uint64_t count_descriptors(const Elf64_Rela *rela, uint64_t count)
 	uint64_t ret = 0;
 
 	for (uint64_t i = 0; i < count; i++)
-		ret += gorgon_arch_reloc_kind(ELF64_R_TYPE(rela[i].r_info)) == GORGON_RELOC_TLS_DESC;
+		ret += gorgon_arch_reloc_kind(ELF64_R_TYPE(rela[i].r_info)) ==
+		       GORGON_RELOC_TLS_DESC;
 	return ret;
 }
 
-// A descriptor holds a function of ours and what it is called with: a module and an offset. They are
-// in one array per object, which is large enough from the start and never moves, because the object's
-// memory has addresses of its items.
+// A descriptor holds a function of ours and what it is called with: a module and an offset. They
+// are in one array per object, which is large enough from the start and never moves, because the
+// object's memory has addresses of its items.
 static struct gorgon_error *apply_descriptor(struct pass *pass, const Elf64_Rela *rela)
 {
 	struct gorgon_object *object = pass->object;
@@ -225,9 +233,10 @@ static struct gorgon_error *apply_descriptor(struct pass *pass, const Elf64_Rela
 	struct gorgon_error *err;
 
 	if (!object->tls_indices) {
-		object->tls_indices = calloc(count_descriptors(image->rela, image->rela_count) +
-						     count_descriptors(image->jmprel, image->jmprel_count),
-					     sizeof(*object->tls_indices));
+		object->tls_indices =
+			calloc(count_descriptors(image->rela, image->rela_count) +
+				       count_descriptors(image->jmprel, image->jmprel_count),
+			       sizeof(*object->tls_indices));
 		if (!object->tls_indices)
 			return &gorgon_error_nomem;
 	}
@@ -277,11 +286,13 @@ static bool apply_planned(const struct pass *pass, const Elf64_Rela *rela)
 {
 	uint32_t type = ELF64_R_TYPE(rela->r_info), index = ELF64_R_SYM(rela->r_info);
 
-	if (!index || !pass->plan.known[index] || gorgon_arch_reloc_kind(type) != GORGON_RELOC_SYMBOL ||
+	if (!index || !pass->plan.known[index] ||
+	    gorgon_arch_reloc_kind(type) != GORGON_RELOC_SYMBOL ||
 	    gorgon_arch_reloc_width(type) != 8)
 		return false;
 	write_field(pass->object->bias + rela->r_offset, 8,
-		    pass->plan.values[index] + (gorgon_arch_reloc_has_addend(type) ? (uint64_t)rela->r_addend : 0));
+		    pass->plan.values[index] +
+			    (gorgon_arch_reloc_has_addend(type) ? (uint64_t)rela->r_addend : 0));
 	return true;
 }
 
@@ -323,7 +334,8 @@ static void apply_relr(const struct gorgon_object *object)
 	uint64_t bias = object->bias;
 
 	for (uint64_t i = 0; i < object->image->relr_count; i++) {
-		gorgon_relr_step(&walk, object->image->relr[i], &step); // image_dynamic.c has checked it
+		// image_dynamic.c has checked it
+		gorgon_relr_step(&walk, object->image->relr[i], &step);
 		for (uint64_t words = step.words; words; words &= words - 1) {
 			uint64_t at = bias + step.vaddr + 8 * (uint64_t)__builtin_ctzll(words);
 
@@ -341,7 +353,8 @@ static struct gorgon_error *apply_tables(struct gorgon_object *object,
 		.scope = scope,
 		.static_tls = static_tls,
 	};
-	struct gorgon_error *err = static_tls ? NULL : gorgon_plan_replay(object, scope, &pass.plan);
+	struct gorgon_error *err =
+		static_tls ? NULL : gorgon_plan_replay(object, scope, &pass.plan);
 
 	if (!err)
 		err = apply_table(&pass, image->rela, image->rela_count);

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: MIT
 // Which definition a reference gets.
 //
-// Inside, a reference is looked up in the order of the system's linker: in the object itself when it
-// is DT_SYMBOLIC; then, where the host has given a list for this load, in the object itself and in
-// the objects of that list; then in the namespace's global objects in the order of their loads (the
-// libpython and what it needs, and what was opened with RTLD_GLOBAL); then in the objects of this
-// load, breadth first. RTLD_DEEPBIND puts the objects of the load before the global ones. A few
-// definitions that are found so are replaced (interpose.c).
+// Inside, a reference is looked up in the order of the system's linker: in the object itself when
+// it is DT_SYMBOLIC; then, where the host has given a list for this load, in the object itself and
+// in the objects of that list; then in the namespace's global objects in the order of their loads
+// (the libpython and what it needs, and what was opened with RTLD_GLOBAL); then in the objects of
+// this load, breadth first. RTLD_DEEPBIND puts the objects of the load before the global ones. A
+// few definitions that are found so are replaced (interpose.c).
 //
-// Outside, it is looked up in the replacements of interpose.c, with the host's providers (that of the
-// load, then that of the namespace), and in shared libraries. A reference with a version of a shared
-// library gets a replacement only if that library has the name in that version: otherwise no definition
-// fits, as with the system's linker.
+// Outside, it is looked up in the replacements of interpose.c, with the host's providers (that of
+// the load, then that of the namespace), and in shared libraries. A reference with a version of a
+// shared library gets a replacement only if that library has the name in that version: otherwise no
+// definition fits, as with the system's linker.
 //
 // A reference whose version names a shared library is looked up outside first: a private libunwind
 // must not define the _Unwind_* that libgcc_s is to define. All others are looked up inside first.
 //
-// Memory has one allocator. A private library may define malloc() (tcmalloc, jemalloc, mimalloc), but blocks come from and go to
-// the C library and libstdc++, too, which use the process's. In a process the global scope has the C library, so its malloc()
-// comes first there as well. The operators of C++ that such a library defines would mix with libstdc++'s in the same way.
+// Memory has one allocator. A private library may define malloc() (tcmalloc, jemalloc, mimalloc),
+// but blocks come from and go to the C library and libstdc++, too, which use the process's. In a
+// process the global scope has the C library, so its malloc() comes first there as well. The
+// operators of C++ that such a library defines would mix with libstdc++'s in the same way.
 
 #define _GNU_SOURCE
 #include "scope.h"
@@ -27,8 +28,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A namespace has one definition of a GNU_UNIQUE name, the first that was loaded. That stays for good, as
-// with the system's linker, because later loads must see the same value.
+// A namespace has one definition of a GNU_UNIQUE name, the first that was loaded. That stays for
+// good, as with the system's linker, because later loads must see the same value.
 void gorgon_scope_bind_unique(struct gorgon_ns *ns, uint32_t hash, struct gorgon_binding *binding)
 {
 	const char *name = binding->object->image->strtab + binding->sym->st_name;
@@ -71,8 +72,8 @@ struct gorgon_binding gorgon_scope_find_private(struct gorgon_ns *ns,
 	return ret;
 }
 
-// An object that is about to be unmapped defines nothing for others any more, unless the whole namespace
-// ends: what destructors load then goes together with it.
+// An object that is about to be unmapped defines nothing for others any more, unless the whole
+// namespace ends: what destructors load then goes together with it.
 bool gorgon_scope_is_global(const struct gorgon_ns *ns, const struct gorgon_object *object)
 {
 	return object->global &&
@@ -152,7 +153,8 @@ struct gorgon_binding gorgon_scope_find_outside(struct gorgon_ns *ns,
 	if (scope_ask(provider, query, &ret) || scope_ask(ns->opts.provider, query, &ret))
 		return ret;
 	ret.source = GORGON_BOUND_SYSTEM;
-	// Last come the libraries that other objects of the namespace need: some objects do not name what they use.
+	// Last come the libraries that other objects of the namespace need: some objects do not
+	// name what they use.
 	ret.found = (object && gorgon_system_find(query, object->system, object->system_count,
 						  &ret.system)) ||
 		    gorgon_system_find(query, ns->system, ns->system_count, &ret.system);
@@ -162,8 +164,10 @@ struct gorgon_binding gorgon_scope_find_outside(struct gorgon_ns *ns,
 // malloc()'s family, and operator new and delete.
 static bool is_allocation(const char *name)
 {
-	static const char *const functions[] = {"malloc", "calloc", "realloc", "free", "cfree", "memalign", "aligned_alloc",
-						"posix_memalign", "valloc", "pvalloc", "reallocarray", "malloc_usable_size"};
+	static const char *const functions[] = {
+		"malloc", "calloc",   "realloc",       "free",
+		"cfree",  "memalign", "aligned_alloc", "posix_memalign",
+		"valloc", "pvalloc",  "reallocarray",  "malloc_usable_size"};
 	static const char *const operators[] = {"_Znw", "_Zna", "_Zdl", "_Zda"};
 
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
@@ -176,11 +180,13 @@ static bool is_allocation(const char *name)
 }
 
 // Whether @definer has an allocator of its own that @object's reference to @name is not to get.
-static bool is_second_allocator(const struct gorgon_object *definer, const struct gorgon_object *object, const char *name)
+static bool is_second_allocator(const struct gorgon_object *definer,
+				const struct gorgon_object *object, const char *name)
 {
 	struct gorgon_symbol_query query;
 
-	if (!is_allocation(name) || (object && (object->deepbind || (object == definer && object->image->symbolic))))
+	if (!is_allocation(name) ||
+	    (object && (object->deepbind || (object == definer && object->image->symbolic))))
 		return false;
 	query = gorgon_symbol_query("malloc", NULL);
 	return gorgon_symbol_find(definer->image, &query);

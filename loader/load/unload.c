@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Unloading.
 //
-// An object stays while somebody has it open, if it was told to stay (DF_1_NODELETE,
-// RTLD_NODELETE, a GNU_UNIQUE definition in use), while some thread has thread_local
-// variables of it to destroy, or while an object that stays needs it (DT_NEEDED) or is bound
-// to a symbol of it. All others are doomed: they are no longer found by their names, and their
-// destructors run in reverse order of initialisation. The first of them is unmapped when
-// the destructors of all have run, and when nobody walks through the objects (dl_iterate_phdr()): the last
-// walker unmaps what has been closed meanwhile. So dlclose() does not wait for a walk, whose callback may close.
+// An object stays while somebody has it open, if it was told to stay (DF_1_NODELETE, RTLD_NODELETE,
+// a GNU_UNIQUE definition in use), while some thread has thread_local variables of it to destroy,
+// or while an object that stays needs it (DT_NEEDED) or is bound to a symbol of it. All others are
+// doomed: they are no longer found by their names, and their destructors run in reverse order of
+// initialisation. The first of them is unmapped when the destructors of all have run, and when
+// nobody walks through the objects (dl_iterate_phdr()): the last walker unmaps what has been closed
+// meanwhile. So dlclose() does not wait for a walk, whose callback may close.
 
 #define _GNU_SOURCE
 #include "unload.h"
@@ -34,9 +34,9 @@ static void mark_reachable(struct gorgon_object *object)
 // An object whose constructors are running stays, with what it needs.
 static bool is_root(const struct gorgon_object *object)
 {
-	return !object->doomed && (object->open_count || object->nodelete || object->image->nodelete ||
-				   object->state != GORGON_OBJECT_READY ||
-				   gorgon_thread_has_dtors(object));
+	return !object->doomed &&
+	       (object->open_count || object->nodelete || object->image->nodelete ||
+		object->state != GORGON_OBJECT_READY || gorgon_thread_has_dtors(object));
 }
 
 // Mark the objects that do not stay as doomed, and count them.
@@ -133,9 +133,10 @@ void gorgon_ns_close(struct gorgon_ns *ns, struct gorgon_object *object)
 {
 	if (object->open_count)
 		object->open_count--;
-	// A destructor calls this, or another thread is running one. Objects that are doomed already have their
-	// turn in the unload that is under way, and objects that this close dooms come after it. If they were
-	// finalised here, so would be an object that the running destructor still needs.
+	// A destructor calls this, or another thread is running one. Objects that are doomed
+	// already have their turn in the unload that is under way, and objects that this close
+	// dooms come after it. If they were finalised here, so would be an object that the running
+	// destructor still needs.
 	if (ns->unloading) {
 		ns->unload_again = true;
 		return;

@@ -9,9 +9,9 @@
 struct gorgon_ns;
 struct gorgon_object;
 
-/* A walk through a namespace's objects that does not hold the lock: meanwhile none of them is unmapped or freed. It is
- * on the heap, because a callback may leave the walk by an exception or by longjmp(): then what is closed later stays
- * until the namespace ends. */
+/* A walk through a namespace's objects that does not hold the lock: meanwhile none of them is
+ * unmapped or freed. It is on the heap, because a callback may leave the walk by an exception or by
+ * longjmp(): then what is closed later stays until the namespace ends. */
 struct gorgon_walk {
 	struct gorgon_walk *next;
 	pthread_t thread;
@@ -27,8 +27,8 @@ void gorgon_walk_drop_all(struct gorgon_ns *ns);
 /* Give back one open_count and unload what nothing uses any more. */
 void gorgon_ns_close(struct gorgon_ns *ns, struct gorgon_object *object);
 
-/* The namespace ends: run all destructors. From then on no dlclose() unmaps anything of it: a thread that
- * lives on must not unmap the code that it runs in. */
+/* The namespace ends: run all destructors. From then on no dlclose() unmaps anything of it: a
+ * thread that lives on must not unmap the code that it runs in. */
 void gorgon_unload_finalise_all(struct gorgon_ns *ns);
 /* The same without running any of them. */
 void gorgon_unload_drop_all(struct gorgon_ns *ns);

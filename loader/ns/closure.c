@@ -314,11 +314,12 @@ static struct gorgon_error *cannot_share(const struct gorgon_ns *ns, const char 
 	if (fclose(out) && !err)
 		err = &gorgon_error_nomem;
 	if (!err)
-		err = gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					  "%s: is to be shared by option (%s), but %s; a library is "
-					  "shared only with all that it needs%s%s",
-					  name, verdict->rule.pattern, verdict->obstacle,
-					  size ? ", here also:" : "", list);
+		err = gorgon_error_create(
+			GORGON_ERROR_ARGUMENT,
+			"%s: is to be shared by option (%s), but %s; a library is "
+			"shared only with all that it needs%s%s",
+			name, verdict->rule.pattern, verdict->obstacle, size ? ", here also:" : "",
+			list);
 	free(list);
 	return err;
 }
@@ -369,7 +370,8 @@ static struct gorgon_error *find_rule_of_file(const struct gorgon_ns *ns, const 
 	return NULL;
 }
 
-// Whether the library, or a library that it needs, has a pool of threads. Its needs have been searched.
+// Whether the library, or a library that it needs, has a pool of threads. Its needs have been
+// searched.
 static bool has_pool(const struct gorgon_ns *ns, struct gorgon_closure_file *file)
 {
 	bool found = file->threads;
@@ -379,8 +381,8 @@ static bool has_pool(const struct gorgon_ns *ns, struct gorgon_closure_file *fil
 		const struct gorgon_closure_need *need = &file->needs[i];
 		struct gorgon_policy_rule rule = gorgon_policy_find(&ns->policy, need->name);
 
-		found = rule.is_pool ||
-			(rule.for_a_pool && need->file && !need->file->mark && has_pool(ns, need->file));
+		found = rule.is_pool || (rule.for_a_pool && need->file && !need->file->mark &&
+					 has_pool(ns, need->file));
 	}
 	return found;
 }

@@ -17,11 +17,13 @@
 __attribute__((visibility("protected"))) struct gorgon_debug_root gorgon_debug_root;
 struct gorgon_debug_request gorgon_debug_request;
 
-// The root has a lock of its own, so that a thread can show what an interpreter is doing while another thread loads. A thread that
-// takes it holds the loader's lock already, or the lock of the list of threads. fork() takes these two, so nobody holds the root's
-// lock while a process is forked.
+// The root has a lock of its own, so that a thread can show what an interpreter is doing while
+// another thread loads. A thread that takes it holds the loader's lock already, or the lock of the
+// list of threads. fork() takes these two, so nobody holds the root's lock while a process is
+// forked.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static __thread unsigned depth __attribute__((tls_model("initial-exec"))); // of changes by this thread
+// of changes by this thread
+static __thread unsigned depth __attribute__((tls_model("initial-exec")));
 
 static struct gorgon_debug_ns *ns_at(uint64_t addr)
 {

@@ -94,10 +94,11 @@ struct gorgon_debug_ns {
 	uint64_t usage;         /* the struct gorgon_debug_usage of its interpreter, or 0 */
 	uint64_t activity;      /* the struct gorgon_debug_activity of its interpreter, or 0 */
 	uint64_t label;         /* what the host calls its interpreter: a text, or 0 */
-	uint64_t job;           /* what the newest call of the host runs in it: a text, "" for none, or 0.
+	uint64_t job; /* what the newest call of the host runs in it: a text, "" for none, or 0.
 				 * Changes without the sequence */
 	uint64_t
-		requests; /* what requests to its interpreter name as their target, or 0: it takes none */
+		/* what requests to its interpreter name as their target, or 0: it takes none */
+		requests;
 };
 
 /*
@@ -108,10 +109,12 @@ struct gorgon_debug_ns {
  * Write 0 to `id`, then the members after it, then a new `id`. Then send SIGURG to a thread of
  * the process (rt_tgsigqueueinfo(2), with `target` as its value), again and again, until
  * `answered` is the id:
- * - to the thread that gorgon_debug_ns.thread names. It takes the request when it looks for signals;
- * - if no program runs in the interpreter, also to a thread that waits in a system call, with the same descriptors as
- *   that one. The signal then has in si_errno the number of the call, and behind its value, at the 32nd byte, a
- *   struct gorgon_debug_place, as /proc/PID/task/TID/syscall says. A thread is begun there, and the call repeated.
+ * - to the thread that gorgon_debug_ns.thread names. It takes the request when it looks for
+ *   signals;
+ * - if no program runs in the interpreter, also to a thread that waits in a system call, with the
+ *   same descriptors as that one. The signal then has in si_errno the number of the call, and
+ *   behind its value, at the 32nd byte, a struct gorgon_debug_place, as /proc/PID/task/TID/syscall
+ *   says. A thread is begun there, and the call repeated.
  * A thread of the interpreter then has two pipes, and waits for who asks to open them in
  * /proc/PID/task/`tid`/fd, to write to `input` a 64-bit number of bytes and as many bytes of
  * Python source; that is run with these names: take and give, the ends of the pipes that are the
@@ -133,7 +136,8 @@ struct gorgon_debug_place {
 	uint64_t sp, pc;
 };
 
-/* What an interpreter holds, in bytes, and does. Both change without the sequence, each member by itself. */
+/* What an interpreter holds, in bytes, and does. Both change without the sequence, each member by
+ * itself. */
 struct gorgon_debug_usage {
 	uint64_t heap_bytes;    /* these four together count for the limit */
 	uint64_t mapped_bytes;
@@ -147,7 +151,8 @@ struct gorgon_debug_activity {
 	uint32_t main_calls;    /* calls of the host that run on its main thread */
 	uint64_t call_count;    /* calls of the host that have ended */
 	uint64_t call_ns;       /* processor time of these, on the threads that called */
-	uint64_t gil_wait_ns;   /* how long calls have waited for the GIL, those that have it by now */
+	/* how long calls have waited for the GIL, those that have it by now */
+	uint64_t gil_wait_ns;
 	uint64_t start_ns;      /* CLOCK_MONOTONIC when Python was started, or 0 */
 	uint64_t end_ns;        /* when it had ended, or 0 */
 };

@@ -2,8 +2,9 @@
 /*
  * Writing the debug root, whose format is in debug_root.h. See debug_root.c.
  *
- * Between begin and end the sequence is odd, and the calling thread has the root's lock, a leaf; calls nest. The loader's lock is held,
- * or, if nothing comes, goes or moves in the lists of namespaces and objects, gorgon_threads_lock().
+ * Between begin and end the sequence is odd, and the calling thread has the root's lock, a leaf;
+ * calls nest. The loader's lock is held, or, if nothing comes, goes or moves in the lists of
+ * namespaces and objects, gorgon_threads_lock().
  */
 #ifndef GORGON_NS_DEBUG_WRITER_H
 #define GORGON_NS_DEBUG_WRITER_H

@@ -30,15 +30,17 @@ struct gorgon_ns_user {
 	void *ctx;
 	/* exit() from private code. It returns when the calling thread is not its to end. */
 	void (*on_exit)(void *ctx, int status);
-	/* In the handler of a fault: write the Python lines of the calling thread to @fd. False: nobody knows them. It
-	 * takes no lock and allocates nothing. */
+	/* In the handler of a fault: write the Python lines of the calling thread to @fd. False:
+	 * nobody knows them. It takes no lock and allocates nothing. */
 	bool (*write_python)(void *ctx, int fd);
-	/* The namespace is abandoned, and the calling thread is about to be parked. It returns when the thread has nowhere
-	 * else to go. */
+	/* The namespace is abandoned, and the calling thread is about to be parked. It returns when
+	 * the thread has nowhere else to go. */
 	void (*on_park)(void *ctx);
-	/* The namespace ends: none of its code runs any more. With the loader's lock: leaves are taken. */
+	/* The namespace ends: none of its code runs any more. With the loader's lock: leaves are
+	 * taken. */
 	void (*on_end)(void *ctx);
-	/* In the handler of a fault that the host has survived: abandon the namespace. @text is the report. */
+	/* In the handler of a fault that the host has survived: abandon the namespace. @text is the
+	 * report. */
 	void (*on_fault)(void *ctx, const char *text);
 };
 
@@ -51,7 +53,8 @@ struct gorgon_ns {
 	struct gorgon_policy policy;
 	struct gorgon_ns_opts opts; /* callbacks; its pattern pointers are not used */
 	struct gorgon_thunks *thunks;
-	const struct gorgon_interposed *interposed; /* names that it gets from us; see interpose.c */
+	/* names that it gets from us; see interpose.c */
+	const struct gorgon_interposed *interposed;
 	size_t first_thunk; /* of the thunks that the creator of the namespace has asked for */
 	struct gorgon_part_state *parts; /* what it has of the process; see ../process/part.h */
 	struct gorgon_signals *signals;
@@ -70,21 +73,26 @@ struct gorgon_ns {
 	struct gorgon_usage usage; /* of memory, by its code */
 	uint64_t init_counter;
 	uint64_t load_count, unload_count; /* of objects, ever: dl_iterate_phdr's counters */
-	unsigned unloading;    /* unloads that are under way; more than one with gorgon_ns_destroy() */
-	struct gorgon_walk *walks; /* through its objects, by dl_iterate_phdr(); see ../load/unload.c */
+	/* unloads that are under way; more than one with gorgon_ns_destroy() */
+	unsigned unloading;
+	/* through its objects, by dl_iterate_phdr(); see ../load/unload.c */
+	struct gorgon_walk *walks;
 	bool unload_again;     /* something was closed meanwhile */
-	uint64_t ended_threads_ns; /* processor time of threads that private code had started and that have ended */
+	/* processor time of threads that private code had started and that have ended */
+	uint64_t ended_threads_ns;
 	unsigned thread_count; /* alive, started by private code, or in its key destructors */
 
 	struct gorgon_ns_user user;
-	bool ends_threads; /* those that can be ended, when they are woken; atomic, see ../process/waiting.c */
+	/* those that can be ended, when they are woken; atomic, see ../process/waiting.c */
+	bool ends_threads;
 	bool waited; /* for its threads, in vain; under the lock */
 	/* Threads that were ended so and that private code may still join, and whether another
 	 * thread has ended since, which may have joined them; under the lock. See
 	 * ../process/pthread_create.c. */
 	struct gorgon_left_thread *left_threads;
 	bool others_ended;
-	bool abandoned; /* its code never gets a lock of CPython again; atomic, see ../process/parking.c */
+	/* its code never gets a lock of CPython again; atomic, see ../process/parking.c */
+	bool abandoned;
 
 	char pool_text[12]; /* what thread pools are told; see process.c */
 	uint64_t load_ns, relocate_ns, register_ns; /* time spent, for statistics */
@@ -93,7 +101,8 @@ struct gorgon_ns {
 /* Walk all namespaces, the oldest first: returns the namespace that was created after @ns, the
  * oldest if @ns is NULL, and NULL at the end. The loader's lock is held. */
 struct gorgon_ns *gorgon_ns_next(const struct gorgon_ns *ns);
-/* A new one gets its identity and is known to debuggers from now on; and the way back. Lock as above. */
+/* A new one gets its identity and is known to debuggers from now on; and the way back. Lock as
+ * above. */
 void gorgon_ns_list(struct gorgon_ns *ns);
 void gorgon_ns_unlist(struct gorgon_ns *ns);
 /* How many namespaces there are; without the lock a number that may be old. */

@@ -30,7 +30,8 @@ struct gorgon_object *gorgon_object_create(struct gorgon_ns *ns, const char *pat
 	}
 	object->ns = ns;
 	object->image = image;
-	object->requester = (struct gorgon_requester){object->path, image->rpath, image->runpath, NULL};
+	object->requester =
+		(struct gorgon_requester){object->path, image->rpath, image->runpath, NULL};
 	return object;
 }
 

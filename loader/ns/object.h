@@ -34,7 +34,8 @@ struct gorgon_object {
 	struct gorgon_image *image;
 	struct gorgon_file file; /* while it is being loaded, for who maps and reads it */
 	char *path; /* as it was asked for; image->path may be another name of the file */
-	struct gorgon_requester requester; /* of what it needs; its loader is another object's, or NULL */
+	/* of what it needs; its loader is another object's, or NULL */
+	struct gorgon_requester requester;
 	uint64_t bias, start, end;
 	enum gorgon_object_state state;
 	pthread_t init_thread;
@@ -77,7 +78,8 @@ struct gorgon_object *gorgon_object_create(struct gorgon_ns *ns, const char *pat
 void gorgon_object_free(struct gorgon_object *object);
 
 /* For a search on behalf of @object; NULL for NULL. */
-static inline const struct gorgon_requester *gorgon_object_requester(const struct gorgon_object *object)
+static inline const struct gorgon_requester *
+gorgon_object_requester(const struct gorgon_object *object)
 {
 	return object ? &object->requester : NULL;
 }

@@ -24,9 +24,9 @@
 // LLDB attached to 100 interpreters in 2.7 times the time of one instead of 2 times.)
 //
 // Some must be shared. To load one privately is an error, and so is an option to do so, when the
-// namespace is created: a second C library or dynamic linker knows nothing of the threads, the memory and
-// the objects of the first, and a sanitizer's runtime ends the process. All others on the list
-// work as copies. Nor can a libpython be shared, which is what an interpreter is.
+// namespace is created: a second C library or dynamic linker knows nothing of the threads, the
+// memory and the objects of the first, and a sanitizer's runtime ends the process. All others on
+// the list work as copies. Nor can a libpython be shared, which is what an interpreter is.
 //
 // Not shared although it could be: OpenSSL. Its locks are not reset in a forked child,
 // which hangs when another interpreter was in it; a copy each costs 0.4 MB.
@@ -229,13 +229,15 @@ struct gorgon_error *gorgon_policy_check(const char *const *share, const char *c
 					"private \"%s\": takes in %s, which cannot be private: %s; "
 					"take patterns that leave it out",
 					*keep_private, *name, gorgon_policy_must_share(*name));
-	// Only a pattern that names libpython is refused. A wider pattern (`lib*`) means other libraries.
+	// Only a pattern that names libpython is refused. A wider pattern (`lib*`) means other
+	// libraries.
 	for (; share && *share; share++)
 		if (!strncmp(*share, "libpython", 9))
-			return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-						   "share \"%s\": a libpython cannot be shared: each "
-						   "interpreter is a copy of it",
-						   *share);
+			return gorgon_error_create(
+				GORGON_ERROR_ARGUMENT,
+				"share \"%s\": a libpython cannot be shared: each "
+				"interpreter is a copy of it",
+				*share);
 	return NULL;
 }
 

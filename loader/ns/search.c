@@ -24,7 +24,12 @@
 #include <unistd.h>
 
 static const char *const default_dirs[] = {
-	"/lib/" GORGON_ARCH_MULTIARCH, "/usr/lib/" GORGON_ARCH_MULTIARCH, "/lib64", "/usr/lib64", "/lib", "/usr/lib",
+	"/lib/" GORGON_ARCH_MULTIARCH,
+	"/usr/lib/" GORGON_ARCH_MULTIARCH,
+	"/lib64",
+	"/usr/lib64",
+	"/lib",
+	"/usr/lib",
 };
 
 #define LIB_TOKEN "lib/" GORGON_ARCH_MULTIARCH
@@ -188,7 +193,8 @@ static struct gorgon_error *cannot_look(const char *name, int err)
 			     : gorgon_error_create_os(err, "%s: cannot look for it", name);
 }
 
-struct gorgon_error *gorgon_search_path(const char *path, const char *name, const char *origin, char **ret)
+struct gorgon_error *gorgon_search_path(const char *path, const char *name, const char *origin,
+					char **ret)
 {
 	int err;
 

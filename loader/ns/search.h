@@ -23,6 +23,7 @@ struct gorgon_error *gorgon_search(const char *name, const struct gorgon_request
 
 /* Find the file called @name in the directories of @path, a DT_RPATH or DT_RUNPATH of the file
  * @origin (or NULL). @ret is malloc()ed, or NULL when there is no such file. */
-struct gorgon_error *gorgon_search_path(const char *path, const char *name, const char *origin, char **ret);
+struct gorgon_error *gorgon_search_path(const char *path, const char *name, const char *origin,
+					char **ret);
 
 #endif

@@ -11,11 +11,11 @@
 //
 //	Ehdr | Phdrs | dynamic, symbol, hash, strings, relocation | TPOFF64 slot | TLS image
 //
-// It is loaded by the name of its descriptor in /proc, that of the calling thread's table, and closed
-// at once: only the mapping stays. The C library knows what it has by names, so each file gets
-// a name that no other file has had. Afterwards the name in the C library's list is made empty:
-// debuggers leave an entry without a name alone, and would otherwise open whatever file has the
-// descriptor's number by then.
+// It is loaded by the name of its descriptor in /proc, that of the calling thread's table, and
+// closed at once: only the mapping stays. The C library knows what it has by names, so each file
+// gets a name that no other file has had. Afterwards the name in the C library's list is made
+// empty: debuggers leave an entry without a name alone, and would otherwise open whatever file has
+// the descriptor's number by then.
 //
 // The room is what the C library keeps for libraries that are loaded late (about 1.6 KB,
 // glibc.rtld.optional_static_tls makes it larger). It takes room back only from its end
@@ -48,7 +48,8 @@ struct gorgon_static_tls {
 
 static struct gorgon_static_tls *newest; // under the loader's lock
 static uint32_t newest_serial;
-static int64_t lowest, highest; // of all offsets ever seen, and 0: blocks are below the thread pointer or above it
+// of all offsets ever seen, and 0: blocks are below the thread pointer or above it
+static int64_t lowest, highest;
 
 
 enum { SEGMENT_LOAD, SEGMENT_DYNAMIC, SEGMENT_TLS, SEGMENT_STACK, SEGMENTS };
@@ -65,28 +66,31 @@ struct file {
 };
 
 static const struct file file_template = {
-	.ehdr = {
-		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-		.e_type = ET_DYN,
-		.e_machine = GORGON_ARCH_MACHINE,
-		.e_version = EV_CURRENT,
-		.e_phoff = offsetof(struct file, phdrs),
-		.e_ehsize = sizeof(Elf64_Ehdr),
-		.e_phentsize = sizeof(Elf64_Phdr),
-		.e_phnum = SEGMENTS,
-		.e_shentsize = sizeof(Elf64_Shdr),
-	},
-	.dynamic = {
-		{DT_HASH, {offsetof(struct file, hash)}},
-		{DT_SYMTAB, {offsetof(struct file, symbol)}},
-		{DT_SYMENT, {sizeof(Elf64_Sym)}},
-		{DT_STRTAB, {offsetof(struct file, strings)}},
-		{DT_STRSZ, {sizeof(((struct file *)0)->strings)}},
-		{DT_RELA, {offsetof(struct file, rela)}},
-		{DT_RELASZ, {sizeof(Elf64_Rela)}},
-		{DT_RELAENT, {sizeof(Elf64_Rela)}},
-		{DT_FLAGS, {DF_STATIC_TLS}},
-	},
+	.ehdr =
+		{
+			.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+				    EV_CURRENT},
+			.e_type = ET_DYN,
+			.e_machine = GORGON_ARCH_MACHINE,
+			.e_version = EV_CURRENT,
+			.e_phoff = offsetof(struct file, phdrs),
+			.e_ehsize = sizeof(Elf64_Ehdr),
+			.e_phentsize = sizeof(Elf64_Phdr),
+			.e_phnum = SEGMENTS,
+			.e_shentsize = sizeof(Elf64_Shdr),
+		},
+	.dynamic =
+		{
+			{DT_HASH, {offsetof(struct file, hash)}},
+			{DT_SYMTAB, {offsetof(struct file, symbol)}},
+			{DT_SYMENT, {sizeof(Elf64_Sym)}},
+			{DT_STRTAB, {offsetof(struct file, strings)}},
+			{DT_STRSZ, {sizeof(((struct file *)0)->strings)}},
+			{DT_RELA, {offsetof(struct file, rela)}},
+			{DT_RELASZ, {sizeof(Elf64_Rela)}},
+			{DT_RELAENT, {sizeof(Elf64_Rela)}},
+			{DT_FLAGS, {DF_STATIC_TLS}},
+		},
 	.hash = {1, 1, 0, 0},
 	.rela = {offsetof(struct file, slot), ELF64_R_INFO(0, GORGON_ARCH_R_TPOFF), 0},
 };
@@ -122,7 +126,9 @@ static uint64_t misalignment(const struct gorgon_image *image)
 static struct file *static_tls_compose(const struct gorgon_object *object, size_t *size)
 {
 	const struct gorgon_image *image = object->image;
-	uint64_t align = image->tls.align > GORGON_ARCH_STATIC_TLS_ALIGN ? image->tls.align : GORGON_ARCH_STATIC_TLS_ALIGN;
+	uint64_t align = image->tls.align > GORGON_ARCH_STATIC_TLS_ALIGN
+				 ? image->tls.align
+				 : GORGON_ARCH_STATIC_TLS_ALIGN;
 	uint64_t misalign = misalignment(image), off = round_up(sizeof(struct file), align);
 	uint64_t file_size = misalign + image->tls.file_size;
 	struct file *file = calloc(1, off + file_size);
@@ -135,8 +141,8 @@ static struct file *static_tls_compose(const struct gorgon_object *object, size_
 	file->phdrs[SEGMENT_DYNAMIC] =
 		segment(PT_DYNAMIC, offsetof(struct file, dynamic), sizeof(file->dynamic),
 			sizeof(file->dynamic), sizeof(uint64_t));
-	file->phdrs[SEGMENT_TLS] =
-		segment(PT_TLS, off, file_size, round_up(misalign + image->tls.mem_size, align), align);
+	file->phdrs[SEGMENT_TLS] = segment(PT_TLS, off, file_size,
+					   round_up(misalign + image->tls.mem_size, align), align);
 	file->phdrs[SEGMENT_STACK] = segment(PT_GNU_STACK, 0, 0, 0, 16);
 	// Copied from this copy's memory and not from the file: relocations apply to it.
 	memcpy((uint8_t *)file + off + misalign,
@@ -199,7 +205,8 @@ static void static_tls_load(void *ctx)
 	loading->handle = NULL;
 	free(loading->refusal);
 	loading->refusal = NULL;
-	loading->errnum = gorgon_file_create("gorgon static TLS", loading->file, loading->size, &open);
+	loading->errnum =
+		gorgon_file_create("gorgon static TLS", loading->file, loading->size, &open);
 	if (loading->errnum)
 		return;
 	name = name_of(open.fd, ++loading->serial);
@@ -230,14 +237,15 @@ static struct gorgon_error *refused(const struct gorgon_object *object, const ch
 					   object->path, text);
 	return gorgon_error_create(
 		GORGON_ERROR_UNSUPPORTED,
-		"%s: no room for %lu bytes of initial-exec thread-local storage, aligned to %lu: raise "
+		"%s: no room for %lu bytes of initial-exec thread-local storage, aligned to %lu: "
+		"raise "
 		"glibc.rtld.optional_static_tls in GLIBC_TUNABLES, build without "
 		"-ftls-model=initial-exec, or take the library from the system (--share)",
 		object->path, object->image->tls.mem_size, object->image->tls.align);
 }
 
-// On a thread with a table of its own: the C library opens the file once more, and would not
-// notice if another thread put something else in its place. Where there can be no such thread, here.
+// On a thread with a table of its own: the C library opens the file once more, and would not notice
+// if another thread put something else in its place. Where there can be no such thread, here.
 static struct gorgon_error *load_file(const struct gorgon_object *object, struct loading *ret)
 {
 	struct file *file = static_tls_compose(object, &ret->size);
@@ -328,5 +336,6 @@ int64_t gorgon_static_tls_offset(const struct gorgon_static_tls *tls)
 
 bool gorgon_static_tls_contains(const void *tp, const void *block)
 {
-	return (const char *)block >= (const char *)tp + lowest && (const char *)block <= (const char *)tp + highest;
+	return (const char *)block >= (const char *)tp + lowest &&
+	       (const char *)block <= (const char *)tp + highest;
 }

@@ -170,7 +170,8 @@ static int place_tls_block(struct dl_phdr_info *info, size_t size, void *ctx)
 	(void)size;
 	if (info->dlpi_tls_modid != place->module || !info->dlpi_tls_data)
 		return 0;
-	place->from_pointer = (uintptr_t)info->dlpi_tls_data - (uintptr_t)__builtin_thread_pointer();
+	place->from_pointer =
+		(uintptr_t)info->dlpi_tls_data - (uintptr_t)__builtin_thread_pointer();
 	return 1;
 }
 

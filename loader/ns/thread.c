@@ -9,11 +9,12 @@
 // (PTHREAD_DESTRUCTOR_ITERATIONS): in the last round a thread sanitizer's runtime has left the
 // thread already. What is done then is in thread_exit.c.
 //
-// The list of all records has a lock of its own. A thread that changes the list holds this lock and the loader's, so a thread that
-// holds either can walk the list. A thread that interrupts or abandons an interpreter takes the list's lock alone, and does not wait
-// for other threads' loads. A record's slots are grown and filled under
-// the loader's lock by its own thread and emptied under it by whoever unloads; its thread reads them
-// without the lock, which is safe because an object that is being unloaded is not used any more.
+// The list of all records has a lock of its own. A thread that changes the list holds this lock and
+// the loader's, so a thread that holds either can walk the list. A thread that interrupts or
+// abandons an interpreter takes the list's lock alone, and does not wait for other threads' loads.
+// A record's slots are grown and filled under the loader's lock by its own thread and emptied under
+// it by whoever unloads; its thread reads them without the lock, which is safe because an object
+// that is being unloaded is not used any more.
 
 #define _GNU_SOURCE
 #include "thread.h"
@@ -63,8 +64,8 @@ struct gorgon_thread *gorgon_thread_next(const struct gorgon_thread *thread)
 	return thread ? thread->next : threads;
 }
 
-// The processor time of a thread by its kernel id: the clock's number is the kernel's format, and pthread_getcpuclockid()
-// wants a pthread_t of a thread that is alive.
+// The processor time of a thread by its kernel id: the clock's number is the kernel's format, and
+// pthread_getcpuclockid() wants a pthread_t of a thread that is alive.
 static uint64_t cpu_ns_of(uint64_t tid)
 {
 	return gorgon_clock_ns((clockid_t)(~(unsigned)tid << 3 | 6));
@@ -100,7 +101,8 @@ static void link_thread(struct gorgon_thread *thread)
 void gorgon_thread_unlink(struct gorgon_thread *thread)
 {
 	gorgon_threads_lock();
-	if (thread->ns && thread == gorgon_thread_current) // and not a thread of a forked child's parent, which has no clock here
+	// and not a thread of a forked child's parent, which has no clock here
+	if (thread->ns && thread == gorgon_thread_current)
 		thread->ns->ended_threads_ns += gorgon_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	gorgon_debug_begin();
 	if (thread->prev)
@@ -120,7 +122,8 @@ static void at_thread_exit(void *arg)
 	struct gorgon_thread *thread = arg;
 
 	exit_fn(thread, false);
-	if (++thread->exit_round < PTHREAD_DESTRUCTOR_ITERATIONS - 1 && !pthread_setspecific(key, thread))
+	if (++thread->exit_round < PTHREAD_DESTRUCTOR_ITERATIONS - 1 &&
+	    !pthread_setspecific(key, thread))
 		return;
 	gorgon_lock();
 	gorgon_thread_unlink(thread);

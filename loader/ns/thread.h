@@ -36,15 +36,18 @@ struct gorgon_thread {
 	uint64_t tid;
 	const void *tp; /* thread pointer */
 	struct gorgon_ns *ns; /* whose code started this thread, or NULL */
-	pthread_t pthread; /* what pthread_self() returns on it: the thread pointer on x86-64, on aarch64 an address before it */
+	/* what pthread_self() returns on it: the thread pointer on x86-64, on aarch64 an address
+	 * before it */
+	pthread_t pthread;
 	uint64_t serial; /* see gorgon_thread_serial() */
 	struct gorgon_thread_dtor *dtors; /* newest first */
 	char *dl_error;	      /* pending message for dlerror(), or NULL */
 	char *dl_error_shown; /* the last one returned; lives until the next dlerror() */
 	void **values; /* of keys; see tsd.c */
 	size_t value_count;
-	struct gorgon_ns *interrupt; /* whose Python is to raise an exception on this thread, or NULL; atomic. Set under the
-				      * list's lock; see ../process/interruption.c */
+	/* whose Python is to raise an exception on this thread, or NULL; atomic. Set under the
+	 * list's lock; see ../process/interruption.c */
+	struct gorgon_ns *interrupt;
 	unsigned exit_round;
 	void *altstack; /* its alternate signal stack, if we have made it; see altstack.c */
 	size_t altstack_size;
@@ -52,9 +55,13 @@ struct gorgon_thread {
 	bool dropped;      /* it ends without running private code; see ../process/waiting.c */
 	void *stack_bottom; /* of a thread that private code has started, or NULL: unknown */
 	unsigned
-		streams; /* how often it has the lock of a stream (FILE) that it has asked for; see ../process/streams.c */
+		/* how often it has the lock of a stream (FILE) that it has asked for; see
+		 * ../process/streams.c */
+		streams;
 	struct gorgon_shields shields;
-	void *start_env; /* of a thread that private code has started: the jmp_buf by which it can leave; see ../process/pthread_create.c */
+	/* of a thread that private code has started: the jmp_buf by which it can leave; see
+	 * ../process/pthread_create.c */
+	void *start_env;
 };
 
 #define GORGON_SAME_OFFSET(member)                                                                 \
@@ -82,14 +89,16 @@ struct gorgon_thread *gorgon_thread_peek(void);
  * again. 0: no memory. */
 uint64_t gorgon_thread_serial(void);
 
-/* The list's own lock, for callers that must not wait for a load. Under it only the locks of signals and of the debug root are taken. */
+/* The list's own lock, for callers that must not wait for a load. Under it only the locks of
+ * signals and of the debug root are taken. */
 void gorgon_threads_lock(void);
 bool gorgon_threads_trylock(void);
 void gorgon_threads_unlock(void);
 /* Walk all records, the newest first: returns the record after @thread, the first if @thread is
  * NULL, and NULL at the end. The loader's lock is held, or the list's. */
 struct gorgon_thread *gorgon_thread_next(const struct gorgon_thread *thread);
-/* Processor time of the threads that private code of @ns has started, those that have ended too. Takes the list's lock. */
+/* Processor time of the threads that private code of @ns has started, those that have ended too.
+ * Takes the list's lock. */
 uint64_t gorgon_threads_cpu_ns(const struct gorgon_ns *ns);
 /* Take a record out of the list. The loader's lock is held. */
 void gorgon_thread_unlink(struct gorgon_thread *thread);

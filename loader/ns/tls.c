@@ -63,7 +63,8 @@ struct gorgon_error *gorgon_tls_module_create(struct gorgon_object *object)
 		module_count = count;
 	}
 	generation = (generation + 1) % GENERATION_MAX;
-	modules[i] = (struct module){object, GORGON_TLS_PRIVATE_BIT | generation << GORGON_TLS_INDEX_BITS | i};
+	modules[i] = (struct module){object, GORGON_TLS_PRIVATE_BIT |
+						     generation << GORGON_TLS_INDEX_BITS | i};
 	object->tls_module = modules[i].word;
 	object->debug.tls_module = object->tls_module;
 	return NULL;
@@ -137,8 +138,8 @@ static bool grow_slots(struct gorgon_thread *thread, size_t index)
 	return grown;
 }
 
-// The address from malloc() is kept before the variables. The variables begin at the same distance from
-// a multiple of their alignment as in the file; that distance need not be 0.
+// The address from malloc() is kept before the variables. The variables begin at the same distance
+// from a multiple of their alignment as in the file; that distance need not be 0.
 //
 //	|-- padding --|-- base --|-- variables --|
 //	^ base, aligned          ^ base + head + misalignment

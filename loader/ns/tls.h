@@ -33,8 +33,9 @@ extern const char gorgon_tlsdesc[], gorgon_tlsdesc_undefined[];
 
 /* __tls_get_addr for private code; also forwards indices of the system's modules. */
 void *gorgon_tls_get_addr(const struct gorgon_tls_index *index);
-/* The same where the calling thread has no block of this private module yet. There is no way to report a failure to the
- * code that touches a variable; the system's linker aborts here, and so does this. */
+/* The same where the calling thread has no block of this private module yet. There is no way to
+ * report a failure to the code that touches a variable; the system's linker aborts here, and so
+ * does this. */
 void *gorgon_tls_first_access(const struct gorgon_tls_index *index);
 
 #endif

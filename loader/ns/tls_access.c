@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: MIT
-// What private code runs whenever it touches a thread-local variable (tls.c says what is kept where).
+// SPDX-License-Identifier: MIT What private code runs whenever it touches a thread-local variable
+// (tls.c says what is kept where).
 //
-// Nobody who types "step" at such a line has called anything. Debuggers go over calls of the system's linker there, and of
-// functions without lines. So the Makefile builds this file, and tlsdesc.S, without debug information.
+// Nobody who types "step" at such a line has called anything. Debuggers go over calls of the
+// system's linker there, and of functions without lines. So the Makefile builds this file, and
+// tlsdesc.S, without debug information.
 
 #include "base/arch.h"
 #include "thread.h"

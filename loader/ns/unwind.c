@@ -236,7 +236,8 @@ static bool unwind_replace(size_t at, const struct range *ranges, size_t count)
 	size_t first = count > CHUNK ? count / 2 : count, pieces = (count > 0) + (count > CHUNK);
 	size_t new_count = old_count - taken + pieces;
 	struct chunk *chunks[2] = {first ? create_chunk(ranges, first) : NULL,
-				   count > first ? create_chunk(ranges + first, count - first) : NULL};
+				   count > first ? create_chunk(ranges + first, count - first)
+						 : NULL};
 	struct table *table = malloc(sizeof(*table) + new_count * sizeof(struct part));
 
 	if (!table || (first && !chunks[0]) || (count > first && !chunks[1])) {
@@ -337,8 +338,9 @@ struct gorgon_error *gorgon_unwind_register(struct gorgon_object *object)
 	if ((err = unwind_insert(object)))
 		return err;
 	object->unwind_listed = true;
-	// The frames are read in memory and not in the file, as relocations may have written to them. Without
-	// frames an exception ends the program at this object's code. Unsound frames would end it at any code.
+	// The frames are read in memory and not in the file, as relocations may have written to
+	// them. Without frames an exception ends the program at this object's code. Unsound frames
+	// would end it at any code.
 	if (!is_reached() && object->image->eh_frame_vaddr &&
 	    gorgon_eh_frame_is_sound(frames(object), object->image->eh_frame_size)) {
 		__register_frame(frames(object));

@@ -52,7 +52,8 @@ static struct tables read_tables(const struct dl_phdr_info *info)
 
 	for (int i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			dyn = (const Elf64_Dyn *)(uintptr_t)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+			dyn = (const Elf64_Dyn *)(uintptr_t)(info->dlpi_addr +
+							     info->dlpi_phdr[i].p_vaddr);
 	for (; dyn && dyn->d_tag != DT_NULL; dyn++) {
 		if (dyn->d_tag == DT_GNU_HASH)
 			ret.gnu_hash = world_pointer(info, dyn->d_un.d_ptr);
@@ -68,9 +69,11 @@ static struct tables read_tables(const struct dl_phdr_info *info)
 static bool world_defines(const struct tables *tables, const struct gorgon_symbol_query *query)
 {
 	const uint32_t *header = tables->gnu_hash, h = query->gnu_hash;
-	uint32_t bucket_count = header[0], offset = header[1], bloom_count = header[2], shift = header[3], index;
+	uint32_t bucket_count = header[0], offset = header[1], bloom_count = header[2],
+		 shift = header[3], index;
 	const uint64_t *bloom = (const uint64_t *)(header + 4);
-	const uint32_t *buckets = (const uint32_t *)(bloom + bloom_count), *chains = buckets + bucket_count;
+	const uint32_t *buckets = (const uint32_t *)(bloom + bloom_count),
+		       *chains = buckets + bucket_count;
 	uint64_t mask = UINT64_C(1) << (h % 64) | UINT64_C(1) << ((h >> shift) % 64);
 
 	if (!bucket_count || (bloom[(h / 64) & (bloom_count - 1)] & mask) != mask)
@@ -94,7 +97,8 @@ static bool world_contains(const struct dl_phdr_info *info, const void *addr)
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const Elf64_Phdr *phdr = &info->dlpi_phdr[i];
 
-		if (phdr->p_type == PT_LOAD && vaddr >= phdr->p_vaddr && vaddr - phdr->p_vaddr < phdr->p_memsz)
+		if (phdr->p_type == PT_LOAD && vaddr >= phdr->p_vaddr &&
+		    vaddr - phdr->p_vaddr < phdr->p_memsz)
 			return true;
 	}
 	return false;
@@ -126,7 +130,8 @@ static bool is_global(const struct gorgon_symbol_query *query, const void *addr)
 	void *program = dlopen(NULL, RTLD_LAZY), *found = NULL;
 
 	if (program) {
-		found = query->version ? dlvsym(program, query->name, query->version) : dlsym(program, query->name);
+		found = query->version ? dlvsym(program, query->name, query->version)
+				       : dlsym(program, query->name);
 		if (found != addr)
 			found = dlsym(program, query->name); // an interposer without versions
 		dlclose(program);

@@ -55,7 +55,8 @@ int gorgon_altstack_set(const stack_t *stack, stack_t *old)
 	if (!stack || stack->ss_flags & SS_DISABLE || !(now.ss_flags & SS_DISABLE))
 		return 0;
 	thread = gorgon_thread_get();
-	// Handlers of this library come to run on it, too. A stack that is too small for any handler is refused by the kernel.
+	// Handlers of this library come to run on it, too. A stack that is too small for any
+	// handler is refused by the kernel.
 	size = stack->ss_size;
 	if (size >= (size_t)sysconf(_SC_MINSIGSTKSZ) && size < SIZE_FOR_REPORTS)
 		size = SIZE_FOR_REPORTS;

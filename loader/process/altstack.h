@@ -10,8 +10,8 @@ struct gorgon_thread;
 
 /* Whether threads are provided with stacks from now on. */
 void gorgon_altstack_want(bool want);
-/* Code of an interpreter is about to run on the calling thread, whose record this is, or NULL: if stacks are wanted, and it
- * has none, it gets one. */
+/* Code of an interpreter is about to run on the calling thread, whose record this is, or NULL: if
+ * stacks are wanted, and it has none, it gets one. */
 void gorgon_altstack_provide(struct gorgon_thread *thread);
 
 /* The calling thread ends: its stack, if we have made it, is not used any more. */

@@ -9,10 +9,10 @@
 // objects of libraries that were loaded after its own: the end of a namespace keeps that
 // order. dlclose() is about one object: its destructor calls __cxa_finalize(), for it alone.
 //
-// Each function is in a list of ours, for the end of the namespace, and in the C library's list, for
-// __cxa_finalize() and the end of the process. The list that is gone through first calls it. When the
-// C library's list is gone through, the record is freed. A function of on_exit() is there until the
-// end of the process.
+// Each function is in a list of ours, for the end of the namespace, and in the C library's list,
+// for __cxa_finalize() and the end of the process. The list that is gone through first calls it.
+// When the C library's list is gone through, the record is freed. A function of on_exit() is there
+// until the end of the process.
 
 #define _GNU_SOURCE
 #include "atexit.h"

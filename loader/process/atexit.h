@@ -16,9 +16,11 @@ extern const struct gorgon_part gorgon_atexit_part;
 void gorgon_atexit_run(struct gorgon_atexit *exits);
 /* The functions that were not called yet never will be. */
 void gorgon_atexit_discard(struct gorgon_atexit *exits);
-/* Make the C library forget the functions that have been called or discarded. The lock is as above. */
+/* Make the C library forget the functions that have been called or discarded. The lock is as above.
+ */
 void gorgon_atexit_forget(struct gorgon_atexit *exits);
-/* gorgon_atexit_run() at the end of a process, or of a program, with its status and without the lock. */
+/* gorgon_atexit_run() at the end of a process, or of a program, with its status and without the
+ * lock. */
 void gorgon_atexit_run_at_end(struct gorgon_atexit *exits, int status);
 
 #endif

@@ -5,13 +5,13 @@
 // hang in it. This walk reads the same tables, .eh_frame_hdr and .eh_frame, which _dl_find_object()
 // finds without a lock, for private objects as for those of the system's linker.
 //
-// The tables are trusted as far as an unwinder trusts them, the stack is not: the caller catches faults
-// (faults.c). The walk ends at the first frame whose code has no tables, with one exception: when the
-// interrupted address itself is in no object, a call has gone astray, and its return address is where
-// calls leave it.
+// The tables are trusted as far as an unwinder trusts them, the stack is not: the caller catches
+// faults (faults.c). The walk ends at the first frame whose code has no tables, with one exception:
+// when the interrupted address itself is in no object, a call has gone astray, and its return
+// address is where calls leave it.
 //
-// Only registers that calls preserve are restored, and operators that linkers and the C library write
-// into expressions are known; with anything else the walk ends.
+// Only registers that calls preserve are restored, and operators that linkers and the C library
+// write into expressions are known; with anything else the walk ends.
 //
 // Specification: DWARF 5, 6.4 and 2.5; LSB, "Exception Frames"; the psABI of each machine.
 
@@ -48,7 +48,8 @@ backtrace_load(uint64_t addr, const struct bounds *bounds)
 	return ret;
 }
 
-// --- the record of an address ----------------------------------------------------------------------
+// --- the record of an address
+// ----------------------------------------------------------------------
 
 struct description {
 	uint64_t start, end; // the addresses that it is for
@@ -87,7 +88,8 @@ static bool read_fde(const uint8_t *record, uint64_t pc, struct description *ret
 	return !c.bad && pc >= ret->start && pc - ret->start < size;
 }
 
-// The search table of .eh_frame_hdr: pairs of 32-bit distances from its start, sorted by the first one.
+// The search table of .eh_frame_hdr: pairs of 32-bit distances from its start, sorted by the first
+// one.
 static const uint8_t *find_fde(const uint8_t *hdr, uint64_t pc)
 {
 	struct jitreg_cursor c = {.at = hdr + 4, .end = hdr + 64};
@@ -130,7 +132,8 @@ static bool backtrace_describe(uint64_t pc, struct description *ret)
 	return record && read_fde(record, pc, ret);
 }
 
-// --- rules -----------------------------------------------------------------------------------------
+// --- rules
+// -----------------------------------------------------------------------------------------
 
 enum kind {
 	SAME,
@@ -171,7 +174,8 @@ static void set_rule(struct row *row, uint64_t number, enum kind kind, int64_t v
 		row->rules[number] = (struct rule){.kind = kind, .value = value};
 }
 
-static void set_expression(struct row *row, uint64_t number, enum kind kind, struct jitreg_cursor expression)
+static void set_expression(struct row *row, uint64_t number, enum kind kind,
+			   struct jitreg_cursor expression)
 {
 	if (number < REGISTERS)
 		row->rules[number] = (struct rule){.kind = kind, .expression = expression};
@@ -183,7 +187,8 @@ static void set_cfa(struct row *row, uint64_t number, int64_t offset)
 	row->cfa_register = (unsigned)number;
 }
 
-// Execute instructions up to those for addresses behind @pc. @first: the row that DW_CFA_restore goes back to.
+// Execute instructions up to those for addresses behind @pc. @first: the row that DW_CFA_restore
+// goes back to.
 static bool backtrace_execute(struct jitreg_cursor r, const struct description *d, uint64_t pc,
 			      struct row *row, const struct row *first)
 {
@@ -201,7 +206,8 @@ static bool backtrace_execute(struct jitreg_cursor r, const struct description *
 				return true;
 			continue;
 		case 0x80: // offset
-			set_rule(row, low, AT_OFFSET, (int64_t)jitreg_cursor_uleb(&r) * d->cie.data_factor);
+			set_rule(row, low, AT_OFFSET,
+				 (int64_t)jitreg_cursor_uleb(&r) * d->cie.data_factor);
 			continue;
 		case 0xc0: // restore
 			if (low < REGISTERS)
@@ -221,7 +227,8 @@ static bool backtrace_execute(struct jitreg_cursor r, const struct description *
 			break;
 		case 0x05: // offset_extended
 			number = jitreg_cursor_uleb(&r);
-			set_rule(row, number, AT_OFFSET, (int64_t)jitreg_cursor_uleb(&r) * d->cie.data_factor);
+			set_rule(row, number, AT_OFFSET,
+				 (int64_t)jitreg_cursor_uleb(&r) * d->cie.data_factor);
 			break;
 		case 0x06: // restore_extended
 			number = jitreg_cursor_uleb(&r);
@@ -259,7 +266,8 @@ static bool backtrace_execute(struct jitreg_cursor r, const struct description *
 			row->cfa.value = (int64_t)jitreg_cursor_uleb(&r);
 			break;
 		case 0x0f: // def_cfa_expression
-			row->cfa = (struct rule){.kind = IS_EXPRESSION, .expression = read_block(&r)};
+			row->cfa =
+				(struct rule){.kind = IS_EXPRESSION, .expression = read_block(&r)};
 			break;
 		case 0x10: // expression
 			number = jitreg_cursor_uleb(&r);
@@ -267,7 +275,8 @@ static bool backtrace_execute(struct jitreg_cursor r, const struct description *
 			break;
 		case 0x11: // offset_extended_sf
 			number = jitreg_cursor_uleb(&r);
-			set_rule(row, number, AT_OFFSET, jitreg_cursor_sleb(&r) * d->cie.data_factor);
+			set_rule(row, number, AT_OFFSET,
+				 jitreg_cursor_sleb(&r) * d->cie.data_factor);
 			break;
 		case 0x12: // def_cfa_sf
 			number = jitreg_cursor_uleb(&r);
@@ -278,11 +287,13 @@ static bool backtrace_execute(struct jitreg_cursor r, const struct description *
 			break;
 		case 0x14: // val_offset
 			number = jitreg_cursor_uleb(&r);
-			set_rule(row, number, IS_OFFSET, (int64_t)jitreg_cursor_uleb(&r) * d->cie.data_factor);
+			set_rule(row, number, IS_OFFSET,
+				 (int64_t)jitreg_cursor_uleb(&r) * d->cie.data_factor);
 			break;
 		case 0x15: // val_offset_sf
 			number = jitreg_cursor_uleb(&r);
-			set_rule(row, number, IS_OFFSET, jitreg_cursor_sleb(&r) * d->cie.data_factor);
+			set_rule(row, number, IS_OFFSET,
+				 jitreg_cursor_sleb(&r) * d->cie.data_factor);
 			break;
 		case 0x16: // val_expression
 			number = jitreg_cursor_uleb(&r);
@@ -302,7 +313,8 @@ static bool backtrace_execute(struct jitreg_cursor r, const struct description *
 	return !r.bad;
 }
 
-// --- expressions -------------------------------------------------------------------------------------
+// --- expressions
+// -------------------------------------------------------------------------------------
 
 struct stack {
 	uint64_t items[2 * DEPTH];
@@ -359,8 +371,8 @@ static bool backtrace_combine(uint8_t op, uint64_t a, uint64_t b, uint64_t *ret)
 	}
 }
 
-static bool backtrace_evaluate(struct jitreg_cursor r, const uint64_t *registers, const uint64_t *cfa,
-			       const struct bounds *bounds, uint64_t *ret)
+static bool backtrace_evaluate(struct jitreg_cursor r, const uint64_t *registers,
+			       const uint64_t *cfa, const struct bounds *bounds, uint64_t *ret)
 {
 	struct stack stack = {.count = 0};
 
@@ -373,10 +385,12 @@ static bool backtrace_evaluate(struct jitreg_cursor r, const uint64_t *registers
 		if (op >= 0x30 && op <= 0x4f) { // lit0 to lit31
 			backtrace_push(&stack, op - 0x30u);
 		} else if (op >= 0x70 && op < 0x90 && op - 0x70 < REGISTERS) { // breg0 to breg31
-			backtrace_push(&stack, registers[op - 0x70] + (uint64_t)jitreg_cursor_sleb(&r));
+			backtrace_push(&stack,
+				       registers[op - 0x70] + (uint64_t)jitreg_cursor_sleb(&r));
 		} else if (op == 0x06) { // deref
 			backtrace_push(&stack, backtrace_load(backtrace_pop(&stack), bounds));
-		} else if (op == 0x08 || op == 0x0a || op == 0x0c || op == 0x0e) { // const1u to const8u
+		// const1u to const8u
+		} else if (op == 0x08 || op == 0x0a || op == 0x0c || op == 0x0e) {
 			backtrace_push(&stack, jitreg_cursor_number(&r, 1u << (op - 0x08) / 2));
 		} else if (op == 0x10) { // constu
 			backtrace_push(&stack, jitreg_cursor_uleb(&r));
@@ -401,7 +415,8 @@ static bool backtrace_evaluate(struct jitreg_cursor r, const uint64_t *registers
 	return !r.bad && !stack.failed;
 }
 
-// --- steps -------------------------------------------------------------------------------------------
+// --- steps
+// -------------------------------------------------------------------------------------------
 
 static bool backtrace_restore(const struct rule *rule, uint64_t old, const uint64_t *registers,
 			      uint64_t cfa, const struct bounds *bounds, uint64_t *ret)
@@ -463,9 +478,10 @@ static bool backtrace_step(uint64_t *registers, bool interrupted, const struct b
 		    !backtrace_restore(&row.rules[i], registers[i], registers, cfa, bounds,
 				       &next[i]))
 			return false;
-	// A stack that does not get shorter is damaged, unless a function that calls none was interrupted, which
-	// may have nothing on the stack; a handler may have had another stack.
-	if (!d.cie.signal && (next[SP] < registers[SP] || (next[SP] == registers[SP] && !interrupted)))
+	// A stack that does not get shorter is damaged, unless a function that calls none was
+	// interrupted, which may have nothing on the stack; a handler may have had another stack.
+	if (!d.cie.signal &&
+	    (next[SP] < registers[SP] || (next[SP] == registers[SP] && !interrupted)))
 		return false;
 	memcpy(registers, next, sizeof(next));
 	registers[PC] = gorgon_arch_code_address(next[RA]);
@@ -480,7 +496,8 @@ static bool is_in_an_object(uint64_t pc)
 	return !gorgon_unwind_find_object((void *)(uintptr_t)pc, &found);
 }
 
-void gorgon_backtrace(const void *context, struct gorgon_frame *frames, size_t capacity, volatile size_t *count)
+void gorgon_backtrace(const void *context, struct gorgon_frame *frames, size_t capacity,
+		      volatile size_t *count)
 {
 	static const struct bounds everywhere = {0, UINT64_MAX};
 	uint64_t registers[REGISTERS];

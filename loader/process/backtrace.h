@@ -15,11 +15,13 @@ struct gorgon_frame {
 };
 
 /*
- * Write the frames of an interrupted thread, the innermost first, at most @capacity. @context is the third argument of
- * the handler of the signal. @count counts what is written so far, for a caller whose handler of faults jumps out of this
- * call: damaged stacks are read as they are. Takes no lock and allocates nothing.
+ * Write the frames of an interrupted thread, the innermost first, at most @capacity. @context is
+ * the third argument of the handler of the signal. @count counts what is written so far, for a
+ * caller whose handler of faults jumps out of this call: damaged stacks are read as they are. Takes
+ * no lock and allocates nothing.
  */
-void gorgon_backtrace(const void *context, struct gorgon_frame *frames, size_t capacity, volatile size_t *count);
+void gorgon_backtrace(const void *context, struct gorgon_frame *frames, size_t capacity,
+		      volatile size_t *count);
 
 /* The same, but nothing is read that is not on the stack, which ends below @top: for a caller
  * that catches no faults. */

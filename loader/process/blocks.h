@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Blocks that extensions have from malloc(), counted. See blocks.c. The functions that run for each small block are inline in this header. */
+/* Blocks that extensions have from malloc(), counted. See blocks.c. The functions that run for each
+ * small block are inline in this header. */
 #ifndef GORGON_PROCESS_BLOCKS_H
 #define GORGON_PROCESS_BLOCKS_H
 
@@ -28,15 +29,19 @@ void gorgon_blocks_forget_large(void *p);
 
 extern const struct gorgon_part gorgon_blocks_part; /* its lock, for fork() */
 
-/* Whether the C library's malloc() is glibc's own, so that the word before a block is the size of its chunk, with flags: chunks are
- * multiples of 16 bytes, and a block has all of its chunk but this word. */
+/* Whether the C library's malloc() is glibc's own, so that the word before a block is the size of
+ * its chunk, with flags: chunks are multiples of 16 bytes, and a block has all of its chunk but
+ * this word. */
 extern bool gorgon_blocks_sizes_known;
 
-#define GORGON_BLOCKS_MAPPED UINT64_C(2)	/* flag: the chunk is a mapping of its own, and the block a word shorter */
+/* flag: the chunk is a mapping of its own, and the block a word shorter */
+#define GORGON_BLOCKS_MAPPED UINT64_C(2)
 #define GORGON_BLOCKS_FLAGS  UINT64_C(7)
-#define GORGON_BLOCKS_OTHER  (~UINT64_C(0xfff5)) /* bits that no small chunk has, unless it is mapped */
+/* bits that no small chunk has, unless it is mapped */
+#define GORGON_BLOCKS_OTHER  (~UINT64_C(0xfff5))
 
-/* malloc(3), of which the compiler does not know that it reads memory that nobody has written, and in front of the block. */
+/* malloc(3), of which the compiler does not know that it reads memory that nobody has written, and
+ * in front of the block. */
 extern void *gorgon_blocks_malloc(size_t size) __asm__("malloc");
 
 static inline uint64_t gorgon_blocks_chunk(const void *p)
@@ -52,8 +57,8 @@ static inline size_t gorgon_blocks_usable(void *p)
 	return (gorgon_blocks_chunk(p) & ~GORGON_BLOCKS_FLAGS) - sizeof(uint64_t);
 }
 
-/* Whether a block of any kind is a small one of the C library's. Sizes are known. Where the C library has the size, a block of
- * libpython's has its mark, which is no size of a small block. */
+/* Whether a block of any kind is a small one of the C library's. Sizes are known. Where the C
+ * library has the size, a block of libpython's has its mark, which is no size of a small block. */
 static inline bool gorgon_blocks_is_small(const void *p)
 {
 	return !(gorgon_blocks_chunk(p) & GORGON_BLOCKS_OTHER);
@@ -106,7 +111,8 @@ static inline char *gorgon_blocks_place(const void *p, size_t size)
 	return (char *)(uintptr_t)p + size - sizeof(uint64_t);
 }
 
-/* Whether a small block is counted. The bytes may never have been written, or belong to the user of a block without a mark. */
+/* Whether a small block is counted. The bytes may never have been written, or belong to the user of
+ * a block without a mark. */
 __attribute__((no_sanitize("address", "thread"))) static inline bool
 gorgon_blocks_is_marked(const void *p, size_t size, const struct gorgon_usage *usage)
 {
@@ -139,7 +145,8 @@ static inline void gorgon_blocks_forget_small(void *p, size_t size, struct gorgo
 	}
 }
 
-/* @p, which may be NULL, has gorgon_blocks_size() bytes of the C library's for the namespace: count it. Returns @p. */
+/* @p, which may be NULL, has gorgon_blocks_size() bytes of the C library's for the namespace: count
+ * it. Returns @p. */
 static inline void *gorgon_blocks_note(void *p, struct gorgon_usage *usage)
 {
 	size_t size;
@@ -153,7 +160,8 @@ static inline void *gorgon_blocks_note(void *p, struct gorgon_usage *usage)
 	return p;
 }
 
-/* @p is about to be freed, or may move: the namespace does not count it any more. A block that it does not count is ignored. */
+/* @p is about to be freed, or may move: the namespace does not count it any more. A block that it
+ * does not count is ignored. */
 static inline void gorgon_blocks_forget(void *p, struct gorgon_usage *usage)
 {
 	size_t size = gorgon_blocks_usable(p);

@@ -15,7 +15,8 @@ static bool has_news(pid_t pid)
 {
 	siginfo_t info = {.si_pid = 0};
 
-	return !waitid(P_PID, (id_t)pid, &info, WEXITED | WSTOPPED | WCONTINUED | WNOHANG | WNOWAIT) &&
+	return !waitid(P_PID, (id_t)pid, &info,
+		       WEXITED | WSTOPPED | WCONTINUED | WNOHANG | WNOWAIT) &&
 	       info.si_pid;
 }
 
@@ -93,14 +94,16 @@ static void in_child(void *state)
 
 static const struct gorgon_bound bound[] = {
 	{"fork", gorgon_children_fork, 0, 0, GORGON_OWN,
-	 "the child is the program's own; handlers of other copies, which would wait for threads that are not there, do not run"},
+	 "the child is the program's own; handlers of other copies, which would wait for threads "
+	 "that are not there, do not run"},
 	{"_Fork", gorgon_children_raw_fork, 0, 0, GORGON_OWN, "the child is the program's own"},
 	{"forkpty", gorgon_children_forkpty, 4, 0, GORGON_OWN, "as fork"},
 	{"vfork", gorgon_children_vfork, 0, 0, GORGON_OWN, "the child is the program's own"},
 	{"posix_spawn", gorgon_children_spawn, 6, 0, GORGON_OWN, "the child is the program's own"},
 	{"posix_spawnp", gorgon_children_spawnp, 6, 0, GORGON_OWN, "as posix_spawn"},
 	{"system", gorgon_children_system, 1, 0, GORGON_OWN,
-	 "the child is the program's own and has its environment; SIGINT is kept from the calling thread, not from other programs"},
+	 "the child is the program's own and has its environment; SIGINT is kept from the calling "
+	 "thread, not from other programs"},
 	{"wait", gorgon_children_wait, 1, 0, GORGON_OWN, "waits for the program's own children"},
 	{"wait3", gorgon_children_wait3, 3, 0, GORGON_OWN, "as wait"},
 	{"wait4", gorgon_children_wait4, 4, 0, GORGON_OWN, "as waitpid"},

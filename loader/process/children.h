@@ -33,7 +33,8 @@ struct gorgon_children {
  * child. */
 struct gorgon_child {
 	pid_t pid;
-	bool unwanted; /* its owner ignored SIGCHLD when it was made, and is not told how it ended */
+	/* its owner ignored SIGCHLD when it was made, and is not told how it ended */
+	bool unwanted;
 	uint64_t serial;
 };
 
@@ -108,11 +109,13 @@ int gorgon_children_system(const char *command, struct gorgon_children *children
 bool gorgon_children_watch(void);
 /* The child belongs to @children from now on. False: no memory, the child stays unknown. */
 bool gorgon_children_note(struct gorgon_children *children, pid_t pid);
-/* A thread begins or ceases to sleep until @ended changes. False: it must not, because nobody would wake it. */
+/* A thread begins or ceases to sleep until @ended changes. False: it must not, because nobody would
+ * wake it. */
 bool gorgon_children_sleep(struct gorgon_children *children);
 void gorgon_children_wake_up(struct gorgon_children *children);
 
-/* --- children.S of the machine ------------------------------------------------------------------ */
+/* --- children.S of the machine ------------------------------------------------------------------
+ */
 
 /* vfork(2), which returns twice. */
 pid_t gorgon_children_vfork(struct gorgon_children *children);
@@ -123,10 +126,12 @@ void gorgon_children_spawnp(void);
 /* What these call; see children_making.c. */
 unsigned gorgon_children_before_vfork(struct gorgon_children *children);
 pid_t gorgon_children_after_vfork(struct gorgon_children *children, long result, unsigned before);
-int gorgon_children_run_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *actions,
+int gorgon_children_run_spawn(pid_t *ret, const char *path,
+			      const posix_spawn_file_actions_t *actions,
 			      const posix_spawnattr_t *attributes, char *const *argv,
 			      char *const *envp, struct gorgon_children *children);
-int gorgon_children_run_spawnp(pid_t *ret, const char *path, const posix_spawn_file_actions_t *actions,
+int gorgon_children_run_spawnp(pid_t *ret, const char *path,
+			       const posix_spawn_file_actions_t *actions,
 			       const posix_spawnattr_t *attributes, char *const *argv,
 			       char *const *envp, struct gorgon_children *children);
 

@@ -74,7 +74,8 @@ static void restore_signals(const sigset_t *saved)
 	pthread_sigmask(SIG_SETMASK, saved, NULL);
 }
 
-// Libraries that the system's linker has loaded have their handlers of fork() in the C library's list.
+// Libraries that the system's linker has loaded have their handlers of fork() in the C library's
+// list.
 static pid_t fork_of(struct gorgon_ns *ns)
 {
 	return ns->linked ? fork() : gorgon_fork(ns);
@@ -151,7 +152,8 @@ unsigned gorgon_children_before_vfork(struct gorgon_children *children)
 }
 
 #ifdef __SANITIZE_ADDRESS__
-// A function of the sanitizer's runtime, which its vfork() calls: forget the notes about the stack below @sp.
+// A function of the sanitizer's runtime, which its vfork() calls: forget the notes about the stack
+// below @sp.
 void __asan_handle_vfork(void *sp);
 #define FORGET_CHILDS_FRAMES() __asan_handle_vfork(__builtin_frame_address(0))
 #else
@@ -188,7 +190,8 @@ static int call_spawn(char *const *envp, void *ctx)
 {
 	const struct spawn *spawn = ctx;
 
-	return spawn->fn(spawn->pid, spawn->path, spawn->actions, spawn->attributes, spawn->argv, envp);
+	return spawn->fn(spawn->pid, spawn->path, spawn->actions, spawn->attributes, spawn->argv,
+			 envp);
 }
 
 static int run_spawn(spawn_fn *fn, pid_t *ret, const char *path,
@@ -203,7 +206,8 @@ static int run_spawn(spawn_fn *fn, pid_t *ret, const char *path,
 	sigset_t saved;
 	int err;
 
-	if (fn == posix_spawnp && !(spawn.path = gorgon_environment_find_program(environment, path, room)))
+	if (fn == posix_spawnp &&
+	    !(spawn.path = gorgon_environment_find_program(environment, path, room)))
 		return errno;
 	if (!gorgon_children_are_ours(children)) {
 		spawn.pid = ret;
@@ -220,14 +224,16 @@ static int run_spawn(spawn_fn *fn, pid_t *ret, const char *path,
 	return err;
 }
 
-int gorgon_children_run_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *actions,
+int gorgon_children_run_spawn(pid_t *ret, const char *path,
+			      const posix_spawn_file_actions_t *actions,
 			      const posix_spawnattr_t *attributes, char *const *argv,
 			      char *const *envp, struct gorgon_children *children)
 {
 	return run_spawn(posix_spawn, ret, path, actions, attributes, argv, envp, children);
 }
 
-int gorgon_children_run_spawnp(pid_t *ret, const char *path, const posix_spawn_file_actions_t *actions,
+int gorgon_children_run_spawnp(pid_t *ret, const char *path,
+			       const posix_spawn_file_actions_t *actions,
 			       const posix_spawnattr_t *attributes, char *const *argv,
 			       char *const *envp, struct gorgon_children *children)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // system(3) of a program.
 //
-// The C library's system() makes the whole process ignore SIGINT and SIGQUIT meanwhile: a Ctrl-C would
-// reach no other program, nor the host. Its child would belong to no program, and a host that waits
-// for any child could take it. Here the child is the program's, and the two signals are kept from the
-// calling thread alone: such a signal for the thread is dropped. On the interpreter's main thread,
-// where handlers run, that is what a process sees.
+// The C library's system() makes the whole process ignore SIGINT and SIGQUIT meanwhile: a Ctrl-C
+// would reach no other program, nor the host. Its child would belong to no program, and a host that
+// waits for any child could take it. Here the child is the program's, and the two signals are kept
+// from the calling thread alone: such a signal for the thread is dropped. On the interpreter's main
+// thread, where handlers run, that is what a process sees.
 //
 // Waiting is no cancellation point here.
 

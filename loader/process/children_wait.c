@@ -30,7 +30,8 @@
 #include <unistd.h>
 
 #define WAIT4_OPTIONS  (WNOHANG | WUNTRACED | WCONTINUED | __WNOTHREAD | __WCLONE | __WALL)
-#define WAITID_OPTIONS (WNOHANG | WNOWAIT | WEXITED | WSTOPPED | WCONTINUED | __WNOTHREAD | __WCLONE | __WALL)
+#define WAITID_OPTIONS \
+	(WNOHANG | WNOWAIT | WEXITED | WSTOPPED | WCONTINUED | __WNOTHREAD | __WCLONE | __WALL)
 #define BATCH	       64
 #define AGAIN_MS       50
 
@@ -73,7 +74,8 @@ static pid_t keep_quiet(struct gorgon_child child, int *errnum, pid_t ret)
 }
 
 // wait4() for one child, which is forgotten once it has been waited for.
-static pid_t ask_status(struct gorgon_child child, pid_t pid, const struct request *request, int options)
+static pid_t ask_status(struct gorgon_child child, pid_t pid, const struct request *request,
+			int options)
 {
 	int status, saved;
 	pid_t ret = wait4(pid, &status, options, request->usage);
@@ -90,8 +92,8 @@ static pid_t ask_status(struct gorgon_child child, pid_t pid, const struct reque
 }
 
 // Ask for a child by waitid(): returns 1 when it has been found.
-static pid_t ask_info(struct gorgon_child child, idtype_t type, id_t id, const struct request *request,
-		      int options)
+static pid_t ask_info(struct gorgon_child child, idtype_t type, id_t id,
+		      const struct request *request, int options)
 {
 	siginfo_t info = {.si_pid = 0};
 	int err = ask_id(type, id, &info, options), saved = errno;
@@ -150,8 +152,8 @@ static bool sleep_until_change(struct gorgon_children *children, uint32_t ended,
 {
 	const struct timespec limit = {0, AGAIN_MS * 1000000};
 
-	return !syscall(SYS_futex, &children->ended, FUTEX_WAIT_PRIVATE, ended, limited ? &limit : NULL,
-			NULL, 0) ||
+	return !syscall(SYS_futex, &children->ended, FUTEX_WAIT_PRIVATE, ended,
+			limited ? &limit : NULL, NULL, 0) ||
 	       errno != EINTR;
 }
 
@@ -196,7 +198,8 @@ static int wait_fail(int errnum)
 // --- wait4() and its relatives -----------------------------------------------------------------
 
 // A child of another program is ECHILD.
-static bool is_anothers(pid_t pid, const struct gorgon_children *children, struct gorgon_child *child)
+static bool is_anothers(pid_t pid, const struct gorgon_children *children,
+			struct gorgon_child *child)
 {
 	const struct gorgon_children *owner = gorgon_children_owner(pid, child);
 
@@ -382,7 +385,8 @@ static void read_threads(int tasks, struct unknown *unknown)
 	}
 }
 
-// A child is the host's if no interpreter has noted it once all children that were being made are noted.
+// A child is the host's if no interpreter has noted it once all children that were being made are
+// noted.
 static bool refresh_host(struct gorgon_children *children)
 {
 	int tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -8,7 +8,8 @@
 // which waits in a signalfd, lets it look again: no other thread could write to a descriptor of its
 // own.
 //
-// When there are more children than descriptors that it may have, it asks for the others every AGAIN_MS.
+// When there are more children than descriptors that it may have, it asks for the others every
+// AGAIN_MS.
 
 #define _GNU_SOURCE
 #include "children.h"
@@ -92,7 +93,8 @@ static void watch_update(struct watch *watch, size_t count)
 	for (i = 0; n < count; n++) {
 		if (i < watch->count && watch->children[i].serial == watch->wanted[n].serial)
 			i++;
-		else if (!watch->count || watch->wanted[n].serial > watch->children[watch->count - 1].serial)
+		else if (!watch->count ||
+			 watch->wanted[n].serial > watch->children[watch->count - 1].serial)
 			add_child(watch, watch->wanted[n]), i = watch->count;
 	}
 }
@@ -194,7 +196,8 @@ static void *watch_children(void *arg)
 	sigaddset(&set, SIGURG);
 	while (!watch_grow(&watch, 1))
 		usleep(AGAIN_MS * 1000);
-	watch.descriptors[0] = (struct pollfd){signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC), POLLIN, 0};
+	watch.descriptors[0] =
+		(struct pollfd){signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC), POLLIN, 0};
 	watch_run(&watch);
 	close_all(&watch);
 	close(watch.descriptors[0].fd);

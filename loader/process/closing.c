@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Closing a descriptor in a table that is shared with the host.
 //
-// POSIX: a process that closes any descriptor of a file loses all of its record locks of that file. A
-// namespace's locks are open file description locks on a descriptor of ours (lock_files.c), which the
-// kernel does not drop then, so they are dropped here.
+// POSIX: a process that closes any descriptor of a file loses all of its record locks of that file.
+// A namespace's locks are open file description locks on a descriptor of ours (lock_files.c), which
+// the kernel does not drop then, so they are dropped here.
 //
-// The kernel drops the locks of the table's owner, the host, as it does for any library that opens and
-// closes a file behind its program's back. docs/limits.md names that hazard.
+// The kernel drops the locks of the table's owner, the host, as it does for any library that opens
+// and closes a file behind its program's back. docs/limits.md names that hazard.
 
 #define _GNU_SOURCE
 #include "record_locks.h"

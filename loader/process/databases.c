@@ -213,8 +213,8 @@ static void send_errand(struct errand *errand)
 		pthread_join(thread, NULL);
 }
 
-// Read a whole database. Between set...ent() and end...ent() no other thread may call, and the thread
-// must not be cancelled. False with errno set: there is no such database, or no memory.
+// Read a whole database. Between set...ent() and end...ent() no other thread may call, and the
+// thread must not be cancelled. False with errno set: there is no such database, or no memory.
 static bool read_database(struct database *database, struct copy *copy)
 {
 	struct errand errand = {database, copy, false, 0};

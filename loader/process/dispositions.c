@@ -90,7 +90,8 @@ static void ask_views(int number, struct wishes *ret)
 static void ask_timers(int number, struct wishes *ret)
 {
 	for (struct gorgon_signals *view = known->views; view; view = view->next) {
-		bool is_set = view->set & bit(number) && view->actions[number].sa_handler != SIG_DFL;
+		bool is_set =
+			view->set & bit(number) && view->actions[number].sa_handler != SIG_DFL;
 
 		ret->function |= (view->timed & bit(number)) != 0;
 		ret->ends_calls |= view->timed & bit(number) && !is_set;
@@ -99,7 +100,8 @@ static void ask_timers(int number, struct wishes *ret)
 
 void gorgon_signals_install(int number, gorgon_signals_handler *dispatch)
 {
-	bool wake = number == GORGON_SIGNAL_WAKE && known->wakes, fault = known->watched & bit(number);
+	bool wake = number == GORGON_SIGNAL_WAKE && known->wakes,
+	     fault = known->watched & bit(number);
 	struct wishes wishes = {};
 	struct sigaction action;
 	bool hosts;
@@ -129,10 +131,12 @@ void gorgon_signals_install(int number, gorgon_signals_handler *dispatch)
 		known->dispatched |= bit(number);
 		// The thread may have a stack of its own for handlers, and a small one for all
 		// else, as in Go.
-		action.sa_flags = SA_SIGINFO | SA_ONSTACK | wishes.flags | (ends_calls ? 0 : SA_RESTART);
+		action.sa_flags =
+			SA_SIGINFO | SA_ONSTACK | wishes.flags | (ends_calls ? 0 : SA_RESTART);
 		action.sa_mask = wishes.mask;
 		action.sa_sigaction = dispatch;
-	} else if (wishes.ignore && number != SIGCHLD && known->host[number].sa_handler == SIG_DFL) {
+	} else if (wishes.ignore && number != SIGCHLD &&
+		   known->host[number].sa_handler == SIG_DFL) {
 		known->ignored |= bit(number);
 		action.sa_handler = SIG_IGN;
 	} else {

@@ -46,7 +46,8 @@ struct gorgon_dispositions {
 	uint64_t dispatched; // bit per signal: our dispatcher is installed
 	uint64_t watched;    // bit per signal: faults that are reported; atomic
 	uint64_t ignored;    // bit per signal: SIG_IGN is installed for a view
-	uint64_t restarted;  // bit per signal: calls are restarted, which not all views want; atomic
+	// bit per signal: calls are restarted, which not all views want; atomic
+	uint64_t restarted;
 	bool wakes;	     // the dispatcher is installed for GORGON_SIGNAL_WAKE
 };
 

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 // The environment of a namespace: its own, or the process's where the host wants it so.
 //
-// An environment of a namespace's own begins as a copy of the process's, or as what the host has given. It is an array that
-// private code finds under the name `environ`, and functions that work on it. As with the C library, code may put another array
-// there, and strings that getenv() has returned stay; the memory is freed with the namespace. The time zone (time_zone.c), the
-// locale (locales.c) and the search for a program in PATH follow it. What else the C library asks for itself (TMPDIR, LANGUAGE),
-// and shared libraries, read the process's environment.
+// An environment of a namespace's own begins as a copy of the process's, or as what the host has
+// given. It is an array that private code finds under the name `environ`, and functions that work
+// on it. As with the C library, code may put another array there, and strings that getenv() has
+// returned stay; the memory is freed with the namespace. The time zone (time_zone.c), the locale
+// (locales.c) and the search for a program in PATH follow it. What else the C library asks for
+// itself (TMPDIR, LANGUAGE), and shared libraries, read the process's environment.
 //
-// The process's environment: private code reads and changes it under a lock, and changes it so that a program which another
-// thread starts meanwhile gets it whole (process_variables.c). Host code that changes the environment while
-// such interpreters run, or while an interpreter is made, has the problem that it has with any threads.
+// The process's environment: private code reads and changes it under a lock, and changes it so that
+// a program which another thread starts meanwhile gets it whole (process_variables.c). Host code
+// that changes the environment while such interpreters run, or while an interpreter is made, has
+// the problem that it has with any threads.
 
 #define _GNU_SOURCE
 #include "environment.h"
@@ -42,7 +44,8 @@ struct variables {
 	char **own;    // the newest array of ours
 	size_t room;   // entries that it may have, the final NULL included
 	struct block *blocks;
-	void *texts; // NAME=value that was set, as tsearch() keeps them: what is set again is used again
+	// NAME=value that was set, as tsearch() keeps them: what is set again is used again
+	void *texts;
 };
 
 struct gorgon_environment {
@@ -181,7 +184,8 @@ static void variables_destroy(struct variables *variables)
 	free(variables);
 }
 
-// The copy has the entries of @list as they are, those that are no variables and those that are there twice, too.
+// The copy has the entries of @list as they are, those that are no variables and those that are
+// there twice, too.
 static bool variables_copy(struct variables *variables, char *const *list)
 {
 	size_t count = variables_count(list), size = 1;
@@ -190,7 +194,8 @@ static bool variables_copy(struct variables *variables, char *const *list)
 	for (size_t i = 0; i < count; i++)
 		size += strlen(list[i]) + 1;
 	variables->room = 2 * count + 16;
-	variables->list = variables->own = variables_allocate(variables, variables->room * sizeof(*list));
+	variables->list = variables->own =
+		variables_allocate(variables, variables->room * sizeof(*list));
 	text = variables_allocate(variables, size);
 	if (!variables->list || !text)
 		return false;
@@ -206,7 +211,8 @@ static struct variables *variables_create(const char *const *list)
 {
 	struct variables *ret = calloc(1, sizeof(*ret));
 
-	if (ret && variables_copy(ret, list ? (char *const *)list : gorgon_process_variables_list()))
+	if (ret &&
+	    variables_copy(ret, list ? (char *const *)list : gorgon_process_variables_list()))
 		return ret;
 	variables_destroy(ret);
 	return NULL;
@@ -277,10 +283,12 @@ static int environment_failure(int number)
 
 // --- others --------------------------------------------------------------------------------------
 
-// `environ` has the variable: programs that are started from here get it as they would from anywhere else in the process.
+// `environ` has the variable: programs that are started from here get it as they would from
+// anywhere else in the process.
 bool gorgon_environment_hides(const struct gorgon_environment *environment, const char *name)
 {
-	const char *hidden = environment ? __atomic_load_n(&environment->hidden, __ATOMIC_RELAXED) : NULL;
+	const char *hidden =
+		environment ? __atomic_load_n(&environment->hidden, __ATOMIC_RELAXED) : NULL;
 
 	return hidden && !strcmp(name, hidden);
 }
@@ -298,7 +306,8 @@ char *gorgon_getenv(const char *name, struct gorgon_environment *environment)
 {
 	if (gorgon_environment_hides(environment, name))
 		return NULL;
-	return LOCKED(environment && environment->own ? variables_get(environment->own, name) : getenv(name));
+	return LOCKED(environment && environment->own ? variables_get(environment->own, name)
+						      : getenv(name));
 }
 
 char *gorgon_secure_getenv(const char *name, struct gorgon_environment *environment)
@@ -306,7 +315,8 @@ char *gorgon_secure_getenv(const char *name, struct gorgon_environment *environm
 	return getauxval(AT_SECURE) ? NULL : gorgon_getenv(name, environment);
 }
 
-int gorgon_setenv(const char *name, const char *value, int overwrite, struct gorgon_environment *environment)
+int gorgon_setenv(const char *name, const char *value, int overwrite,
+		  struct gorgon_environment *environment)
 {
 	if (!is_name(name))
 		return environment_failure(EINVAL);
@@ -388,8 +398,10 @@ static bool is_program(const char *path, bool *denied)
 	return false;
 }
 
-// Without the lock, and without malloc(), as above. The C library would look into the process's PATH.
-const char *gorgon_environment_find_program(struct gorgon_environment *environment, const char *file,
+// Without the lock, and without malloc(), as above. The C library would look into the process's
+// PATH.
+const char *gorgon_environment_find_program(struct gorgon_environment *environment,
+					    const char *file,
 					    char room[GORGON_ENVIRONMENT_PROGRAM_SIZE])
 {
 	const char *path, *end;
@@ -403,8 +415,9 @@ const char *gorgon_environment_find_program(struct gorgon_environment *environme
 
 		end = strchrnul(path, ':');
 		// An empty entry is the current directory.
-		size = snprintf(room, GORGON_ENVIRONMENT_PROGRAM_SIZE, "%.*s/%s", end == path ? 1 : (int)(end - path),
-				end == path ? "." : path, file);
+		size = snprintf(room, GORGON_ENVIRONMENT_PROGRAM_SIZE, "%.*s/%s",
+				end == path ? 1 : (int)(end - path), end == path ? "." : path,
+				file);
 		if (size < GORGON_ENVIRONMENT_PROGRAM_SIZE && is_program(room, &denied))
 			return room;
 		if (!*end)
@@ -429,13 +442,15 @@ static int run_program(char *const *envp, void *ctx)
 			    : fexecve(program->fd, program->argv, envp);
 }
 
-static int environment_execve(const char *path, char *const *argv, char *const *envp, struct gorgon_environment *environment)
+static int environment_execve(const char *path, char *const *argv, char *const *envp,
+			      struct gorgon_environment *environment)
 {
 	return gorgon_environment_give(environment, envp, run_program,
 				       &(struct program){path, argv, execve, -1});
 }
 
-static int environment_execvpe(const char *file, char *const *argv, char *const *envp, struct gorgon_environment *environment)
+static int environment_execvpe(const char *file, char *const *argv, char *const *envp,
+			       struct gorgon_environment *environment)
 {
 	char room[GORGON_ENVIRONMENT_PROGRAM_SIZE];
 
@@ -445,18 +460,21 @@ static int environment_execvpe(const char *file, char *const *argv, char *const 
 		    : -1;
 }
 
-static int environment_fexecve(int fd, char *const *argv, char *const *envp, struct gorgon_environment *environment)
+static int environment_fexecve(int fd, char *const *argv, char *const *envp,
+			       struct gorgon_environment *environment)
 {
 	return gorgon_environment_give(environment, envp, run_program,
 				       &(struct program){NULL, argv, NULL, fd});
 }
 
-static int environment_execv(const char *path, char *const *argv, struct gorgon_environment *environment)
+static int environment_execv(const char *path, char *const *argv,
+			     struct gorgon_environment *environment)
 {
 	return environment_execve(path, argv, gorgon_process_variables_list(), environment);
 }
 
-static int environment_execvp(const char *file, char *const *argv, struct gorgon_environment *environment)
+static int environment_execvp(const char *file, char *const *argv,
+			      struct gorgon_environment *environment)
 {
 	return environment_execvpe(file, argv, gorgon_process_variables_list(), environment);
 }
@@ -464,7 +482,8 @@ static int environment_execvp(const char *file, char *const *argv, struct gorgon
 typedef int exec_fn(const char *file, char *const *argv, struct gorgon_environment *environment);
 
 // @list has the arguments, and NULL behind the last one.
-static int exec_list(const char *file, va_list list, struct gorgon_environment *environment, exec_fn *fn)
+static int exec_list(const char *file, va_list list, struct gorgon_environment *environment,
+		     exec_fn *fn)
 {
 	size_t count = 1;
 	va_list copy;
@@ -496,16 +515,20 @@ int gorgon_execlp_list(const char *file, va_list list, struct gorgon_environment
 #define OWN(name, function, args, reason) {name, function, args, OF_ENVIRONMENT, GORGON_OWN, reason}
 
 static const struct gorgon_bound bound[] = {
-	OWN("setenv", gorgon_setenv, 3, "changes the program's own environment, under no getenv() of its other threads"),
+	OWN("setenv", gorgon_setenv, 3,
+	    "changes the program's own environment, under no getenv() of its other threads"),
 	OWN("unsetenv", gorgon_unsetenv, 1, "as setenv"),
 	OWN("putenv", gorgon_putenv, 1, "as setenv"),
 	OWN("clearenv", gorgon_clearenv, 0, "as setenv"),
-	OWN("execv", environment_execv, 2, "the new program gets the environment of the one that starts it"),
+	OWN("execv", environment_execv, 2,
+	    "the new program gets the environment of the one that starts it"),
 	OWN("execvp", environment_execvp, 2, "as execv, and is looked for in the program's PATH"),
 	OWN("execl", gorgon_execl, GORGON_ARCH_THUNK_ARGS_MAX, "as execv"),
 	OWN("execlp", gorgon_execlp, GORGON_ARCH_THUNK_ARGS_MAX, "as execvp"),
-	OWN("execve", environment_execve, 3, "the environment that a caller passes on is whole, whoever changes it meanwhile"),
-	OWN("execvpe", environment_execvpe, 3, "as execve, and is looked for in the program's PATH"),
+	OWN("execve", environment_execve, 3,
+	    "the environment that a caller passes on is whole, whoever changes it meanwhile"),
+	OWN("execvpe", environment_execvpe, 3,
+	    "as execve, and is looked for in the program's PATH"),
 	OWN("fexecve", environment_fexecve, 3, "as execve"),
 };
 

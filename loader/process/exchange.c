@@ -7,11 +7,13 @@
 // its own, the keeper, which is started when the first descriptor is sent. It has one socket, at
 // an address in the abstract namespace that the kernel chooses, and listens to this process only.
 //
-// A thread that sends or receives makes a pair of sockets for the answer, sends one of them along with
-// its question, and closes what it has made: nothing stays open in a program's table. The keeper closes
-// its socket whether it could answer or not, so nobody waits for an answer that does not come.
+// A thread that sends or receives makes a pair of sockets for the answer, sends one of them along
+// with its question, and closes what it has made: nothing stays open in a program's table. The
+// keeper closes its socket whether it could answer or not, so nobody waits for an answer that does
+// not come.
 //
-// A forked child has no keeper, and starts its own. Descriptors that were held stay with the parent's.
+// A forked child has no keeper, and starts its own. Descriptors that were held stay with the
+// parent's.
 //
 // Not handled: threads in different network namespaces, which do not see each other's sockets
 // (ENOENT or ECONNREFUSED is the error then).
@@ -71,7 +73,8 @@ union control {
 };
 
 // @to is NULL for a socket that has a peer.
-static bool exchange_post(int at, const struct address *to, const void *data, size_t size, const int *fds, size_t count)
+static bool exchange_post(int at, const struct address *to, const void *data, size_t size,
+			  const int *fds, size_t count)
 {
 	struct iovec part = {(void *)data, size};
 	union control control = {.header = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
@@ -95,8 +98,8 @@ static bool exchange_post(int at, const struct address *to, const void *data, si
 	return sent == (ssize_t)size;
 }
 
-// Returns false with errno set. A descriptor that did not come, or for which the table has no room, is -1. @pid
-// may be NULL.
+// Returns false with errno set. A descriptor that did not come, or for which the table has no room,
+// is -1. @pid may be NULL.
 static bool exchange_take(int at, void *data, size_t size, int fds[static FDS_MAX], pid_t *pid)
 {
 	struct iovec part = {data, size};
@@ -121,7 +124,9 @@ static bool exchange_take(int at, void *data, size_t size, int fds[static FDS_MA
 			continue;
 		if (c->cmsg_type == SCM_CREDENTIALS && pid)
 			*pid = ((const struct ucred *)CMSG_DATA(c))->pid;
-		for (size_t i = 0; c->cmsg_type == SCM_RIGHTS && CMSG_LEN((i + 1) * sizeof(fd)) <= c->cmsg_len; i++) {
+		for (size_t i = 0;
+		     c->cmsg_type == SCM_RIGHTS && CMSG_LEN((i + 1) * sizeof(fd)) <= c->cmsg_len;
+		     i++) {
 			memcpy(&fd, CMSG_DATA(c) + i * sizeof(fd), sizeof(fd));
 			if (i < FDS_MAX)
 				fds[i] = fd;
@@ -176,7 +181,8 @@ static void exchange_drop(struct kept **place)
 	free(kept);
 }
 
-// Returns whether the answer goes to the asking thread as it is. If not, it gets the reason, which needs less of the kernel, or none.
+// Returns whether the answer goes to the asking thread as it is. If not, it gets the reason, which
+// needs less of the kernel, or none.
 static bool exchange_answer(int reply, int answer, const int *fd)
 {
 	if (exchange_post(reply, NULL, &answer, sizeof(answer), fd, fd ? 1 : 0))
@@ -206,8 +212,9 @@ static void answer_receive(struct kept **list, int reply, const char *name)
 		exchange_drop(place);
 }
 
-// Nobody can close the socket, which is in the keeper's own table. That has room for another socket for an answer at all times: a
-// descriptor comes behind the one for the answer to its question, and stays only if there was room for both.
+// Nobody can close the socket, which is in the keeper's own table. That has room for another socket
+// for an answer at all times: a descriptor comes behind the one for the answer to its question, and
+// stays only if there was room for both.
 static __attribute__((noreturn)) void keep_descriptors(int at)
 {
 	struct kept *list = NULL;
@@ -233,7 +240,8 @@ static __attribute__((noreturn)) void keep_descriptors(int at)
 	}
 }
 
-// A socket at an address that the kernel chooses, and which tells who sends, or -1; then the thread's end closes what it has made.
+// A socket at an address that the kernel chooses, and which tells who sends, or -1; then the
+// thread's end closes what it has made.
 static int make_socket(struct address *address)
 {
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), on = 1;
@@ -331,11 +339,13 @@ static int exchange_ask(const struct question *question, int fd, int *ret)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return errno;
 	at = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (at < 0 || !exchange_post(at, &to, question, sizeof(*question), (int[]){ends[1], fd}, fd < 0 ? 1 : 2))
+	if (at < 0 || !exchange_post(at, &to, question, sizeof(*question), (int[]){ends[1], fd},
+				     fd < 0 ? 1 : 2))
 		err = errno;
 	if (at >= 0)
 		close(at);
-	// The answer's descriptor has room now. Without, the message would come without it, and it would be lost.
+	// The answer's descriptor has room now. Without, the message would come without it, and it
+	// would be lost.
 	close(ends[1]);
 	if (!err && !exchange_take(ends[0], &answer, sizeof(answer), fds, NULL))
 		err = errno;
@@ -369,7 +379,8 @@ struct gorgon_error *gorgon_descriptor_send(const char *name, int fd)
 		return gorgon_error_create(
 			GORGON_ERROR_BUSY,
 			"descriptor '%s': nobody has received the one that was sent before", name);
-	return number ? gorgon_error_create_os(number, "descriptor '%s': cannot be sent", name) : NULL;
+	return number ? gorgon_error_create_os(number, "descriptor '%s': cannot be sent", name)
+		      : NULL;
 }
 
 struct gorgon_error *gorgon_descriptor_receive(const char *name, int *fd)

@@ -1,11 +1,10 @@
-// SPDX-License-Identifier: MIT
-// From an address to the object that it is in and the exported function around it, in the handler of a
-// fault: without locks, memory or files. dladdr() takes the dynamic linker's lock, which the thread that
-// has the fault may have.
+// SPDX-License-Identifier: MIT From an address to the object that it is in and the exported
+// function around it, in the handler of a fault: without locks, memory or files. dladdr() takes the
+// dynamic linker's lock, which the thread that has the fault may have.
 //
-// Private objects have the symbol table of their image; objects of the system's linker have the table
-// that their dynamic section in memory leads to. A function counts only when its size says that the
-// address is in it: the nearest name below an address is often another function.
+// Private objects have the symbol table of their image; objects of the system's linker have the
+// table that their dynamic section in memory leads to. A function counts only when its size says
+// that the address is in it: the nearest name below an address is often another function.
 
 #define _GNU_SOURCE
 #include "fault_place.h"
@@ -29,7 +28,8 @@ static const Elf64_Sym *find_function(const Elf64_Sym *symbols, uint32_t count, 
 	return NULL;
 }
 
-static void name_function(struct gorgon_fault_place *place, const Elf64_Sym *symbol, const char *strings)
+static void name_function(struct gorgon_fault_place *place, const Elf64_Sym *symbol,
+			  const char *strings)
 {
 	if (!symbol)
 		return;
@@ -62,7 +62,8 @@ static void place_in_system(const struct link_map *map, struct gorgon_fault_plac
 	for (const Elf64_Dyn *dyn = map->l_ld; dyn && dyn->d_tag != DT_NULL; dyn++) {
 		uint64_t value = dyn->d_un.d_ptr;
 
-		// The C library has made addresses of these, but not in objects whose dynamic section is read-only.
+		// The C library has made addresses of these, but not in objects whose dynamic
+		// section is read-only.
 		if (value < map->l_addr)
 			value += map->l_addr;
 		if (dyn->d_tag == DT_SYMTAB)
@@ -89,7 +90,9 @@ void gorgon_fault_place(uint64_t addr, struct gorgon_fault_place *ret)
 		ret->ns = object->ns;
 		ret->object = object->path;
 		ret->object_off = addr - object->bias;
-		name_function(ret, find_function(object->image->symbols, object->image->symbol_count, ret->object_off),
+		name_function(ret,
+			      find_function(object->image->symbols, object->image->symbol_count,
+					    ret->object_off),
 			      object->image->strtab);
 	} else if (!gorgon_unwind_find_object((void *)(uintptr_t)addr, &found)) {
 		ret->object_off = addr - found.dlfo_link_map->l_addr;

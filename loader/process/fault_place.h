@@ -16,8 +16,8 @@ struct gorgon_fault_place {
 	const struct gorgon_ns *ns; /* whose private code it is, or NULL */
 };
 
-/* Takes no lock, allocates nothing and opens no file. The strings belong to the objects. Tables of objects are read as they
- * are: a caller whose stack is damaged catches faults. */
+/* Takes no lock, allocates nothing and opens no file. The strings belong to the objects. Tables of
+ * objects are read as they are: a caller whose stack is damaged catches faults. */
 void gorgon_fault_place(uint64_t addr, struct gorgon_fault_place *ret);
 
 /* Whether the place is in a library with a name that begins so, such as "libc.so". */

@@ -7,8 +7,10 @@
 
 struct gorgon_ns;
 
-/* Whether the thread with these frames, the innermost first, holds no lock of the process, as far as they tell. @own: it has sent
- * the signal to itself. @ns: the namespace whose code has called what had the fault. */
-bool gorgon_fault_may_go_on(const struct gorgon_frame *frames, size_t count, bool own, const struct gorgon_ns *ns);
+/* Whether the thread with these frames, the innermost first, holds no lock of the process, as far
+ * as they tell. @own: it has sent the signal to itself. @ns: the namespace whose code has called
+ * what had the fault. */
+bool gorgon_fault_may_go_on(const struct gorgon_frame *frames, size_t count, bool own,
+			    const struct gorgon_ns *ns);
 
 #endif

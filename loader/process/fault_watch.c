@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Whether faults are reported: the options of the host, and what has to be ready before a fault comes.
+// SPDX-License-Identifier: MIT Whether faults are reported: the options of the host, and what has
+// to be ready before a fault comes.
 
 #define _GNU_SOURCE
 #include "altstack.h"
@@ -14,12 +14,14 @@
 struct gorgon_error *gorgon_faults_report(const struct gorgon_fault_opts *opts)
 {
 	struct gorgon_fault_opts given;
-	struct gorgon_error *err = gorgon_sized_read("gorgon_fault_opts", opts, &given, sizeof(given));
+	struct gorgon_error *err =
+		gorgon_sized_read("gorgon_fault_opts", opts, &given, sizeof(given));
 	struct dl_find_object found;
 
 	if (err)
 		return err;
-	// The first call finds the C library's function with dlvsym(), which a handler may not call.
+	// The first call finds the C library's function with dlvsym(), which a handler may not
+	// call.
 	gorgon_unwind_find_object((void *)(uintptr_t)gorgon_faults_report, &found);
 	gorgon_signals_watch_faults(false);
 	gorgon_stay_loaded();

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The report of a fault, made in the handler of its signal.
 //
-// The thread may have any lock, and its stack and heap may be damaged. So nothing here takes a lock,
-// allocates, or opens a file; lists are read without the loader's lock, and walks are bounded. A fault
-// in a part of the report ends that part: gorgon_fault_recover() jumps back, and the report says so. The text is
-// collected first, so that it comes in one piece among the output of other threads.
+// The thread may have any lock, and its stack and heap may be damaged. So nothing here takes a
+// lock, allocates, or opens a file; lists are read without the loader's lock, and walks are
+// bounded. A fault in a part of the report ends that part: gorgon_fault_recover() jumps back, and
+// the report says so. The text is collected first, so that it comes in one piece among the output
+// of other threads.
 //
-// CPython writes the Python lines to a descriptor. They come by way of a file in memory into the text; without
-// one (no descriptor left) they are left out.
+// CPython writes the Python lines to a descriptor. They come by way of a file in memory into the
+// text; without one (no descriptor left) they are left out.
 //
 // One thread reports at a time. The others wait: after a report the process usually ends.
 
@@ -31,7 +32,8 @@
 #define FRAMES_MAX     48   // in the report
 #define NAMESPACES_MAX 4096 // looked at
 #define OTHERS_MAX     64   // in the report
-#define STACK_REACH    (64 << 10) // how far below its stack pointer a thread may write into its stack at once
+// how far below its stack pointer a thread may write into its stack at once
+#define STACK_REACH    (64 << 10)
 #define WAIT_MS	       5000
 
 struct report {
@@ -51,9 +53,11 @@ struct report {
 static struct gorgon_fault_opts opts;
 static struct report report; // of the thread `reporter`
 static pid_t reporter;	     // atomic; 0: none
-static __thread sigjmp_buf *recovery __attribute__((tls_model("initial-exec"))); // where this thread goes on after a fault
+// where this thread goes on after a fault
+static __thread sigjmp_buf *recovery __attribute__((tls_model("initial-exec")));
 
-// --- text ----------------------------------------------------------------------------------------------
+// --- text
+// ----------------------------------------------------------------------------------------------
 
 static void put_bytes(const char *bytes, size_t size)
 {
@@ -93,7 +97,8 @@ static void put_hex(uint64_t value)
 	put_number(value, 16);
 }
 
-// --- what has happened ---------------------------------------------------------------------------------
+// --- what has happened
+// ---------------------------------------------------------------------------------
 
 static const char *name_of(int number)
 {
@@ -118,8 +123,9 @@ static bool is_stack_overflow(int number, const siginfo_t *info, const ucontext_
 {
 	uint64_t sp = gorgon_arch_stack_pointer(context), addr = (uintptr_t)info->si_addr;
 
-	return number == SIGSEGV && (info->si_code == SEGV_MAPERR || info->si_code == SEGV_ACCERR) &&
-	       addr < sp + 4096 && addr + STACK_REACH > sp;
+	return number == SIGSEGV &&
+	       (info->si_code == SEGV_MAPERR || info->si_code == SEGV_ACCERR) && addr < sp + 4096 &&
+	       addr + STACK_REACH > sp;
 }
 
 static void put_reason(void)
@@ -179,7 +185,8 @@ static void put_interp(const struct gorgon_ns *ns)
 	faults_put(")");
 }
 
-// The namespace that has the thread's view of signals. The thread knows no more when its stack is damaged.
+// The namespace that has the thread's view of signals. The thread knows no more when its stack is
+// damaged.
 static void find_ns_of_view(void)
 {
 	const struct gorgon_ns *ns = report.view ? gorgon_ns_next(NULL) : NULL;
@@ -233,7 +240,8 @@ static void put_head(void)
 	faults_put("\n");
 }
 
-// --- frames --------------------------------------------------------------------------------------------
+// --- frames
+// --------------------------------------------------------------------------------------------
 
 static const char *base_name(const char *path)
 {
@@ -283,7 +291,8 @@ static void put_frames(void)
 		faults_put("  (there are more frames)\n");
 }
 
-// Of the frame that the first signal has interrupted: a handler may have handed the fault on by raising it again.
+// Of the frame that the first signal has interrupted: a handler may have handed the fault on by
+// raising it again.
 static void find_place(void)
 {
 	const struct gorgon_frame *frame = report.frames;
@@ -338,7 +347,8 @@ static void put_others(void)
 		faults_put("\n");
 }
 
-// --- the way out ---------------------------------------------------------------------------------------
+// --- the way out
+// ---------------------------------------------------------------------------------------
 
 static void write_text(void)
 {
@@ -418,7 +428,8 @@ static bool take_turn(void)
 	for (int ms = 0; ms < WAIT_MS; ms += 10) {
 		pid_t nobody = 0;
 
-		if (__atomic_compare_exchange_n(&reporter, &nobody, gettid(), false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		if (__atomic_compare_exchange_n(&reporter, &nobody, gettid(), false,
+						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			return true;
 		if (nobody == gettid())
 			return false; // the callback has called the handler again
@@ -431,17 +442,19 @@ static bool survives;
 
 static void look_at_locks(void)
 {
-	survives = gorgon_fault_may_go_on(report.frames, report.frame_count, report.info->si_code <= 0, report.ns);
+	survives = gorgon_fault_may_go_on(report.frames, report.frame_count,
+					  report.info->si_code <= 0, report.ns);
 }
 
 static bool may_survive(void)
 {
 	survives = false;
-	return opts.abandon && has_interp(report.ns) && !report.ns->linked && report.ns->user.on_fault &&
-	       gorgon_fault_guard(look_at_locks) && survives;
+	return opts.abandon && has_interp(report.ns) && !report.ns->linked &&
+	       report.ns->user.on_fault && gorgon_fault_guard(look_at_locks) && survives;
 }
 
-void gorgon_fault_report(int number, const siginfo_t *info, const void *context, const struct gorgon_signals *view)
+void gorgon_fault_report(int number, const siginfo_t *info, const void *context,
+			 const struct gorgon_signals *view)
 {
 	struct gorgon_ns *survivor;
 	sigset_t saved;

@@ -226,7 +226,8 @@ static void files_stop(void *state)
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
 		if (!is_inherited(&files->standard[fd], fd))
 			close(fd);
-	// Nothing is left to look at relative names; a folder that stays in use could not be unmounted.
+	// Nothing is left to look at relative names; a folder that stays in use could not be
+	// unmounted.
 	if (own == ALL && chdir("/"))
 		return; // the thread stays where it is
 }

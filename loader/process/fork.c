@@ -7,9 +7,10 @@
 // fork() of private code runs the handlers of its own namespace. After a fork() of the host, or of
 // a shared library, any code may run: it runs all handlers.
 //
-// The list changes under the loader's lock, which is never held while a handler runs: it is
-// taken after the handlers before a fork() and released before those after it (../dl/atfork.c), so that a child finds the
-// list whole. Each handler has a number; a fork() that has begun knows none that came later.
+// The list changes under the loader's lock, which is never held while a handler runs: it is taken
+// after the handlers before a fork() and released before those after it (../dl/atfork.c), so that a
+// child finds the list whole. Each handler has a number; a fork() that has begun knows none that
+// came later.
 
 #define _GNU_SOURCE
 #include "fork.h"
@@ -54,8 +55,8 @@ static bool fork_grow(void)
 	return true;
 }
 
-static int fork_add(const struct gorgon_ns *ns, uintptr_t owner, void (*prepare)(void), void (*parent)(void),
-	       void (*child)(void))
+static int fork_add(const struct gorgon_ns *ns, uintptr_t owner, void (*prepare)(void),
+		    void (*parent)(void), void (*child)(void))
 {
 	bool room;
 
@@ -97,7 +98,8 @@ void gorgon_fork_drop(const struct gorgon_object *object)
 	handler_capacity = 0;
 }
 
-// The handler to run after number @number: the next larger number or, before a fork, the next smaller.
+// The handler to run after number @number: the next larger number or, before a fork, the next
+// smaller.
 static void (*fork_next(enum phase phase, uint64_t *number))(void)
 {
 	const struct handler *found = NULL;

@@ -31,8 +31,8 @@ static void register_frame(void *begin, struct gorgon_frames *frames)
 
 	gorgon_lock();
 	grown = reallocarray(frames->list, frames->count + 1, sizeof(*grown));
-	// Without memory it is not registered: an exception then ends at such code. To register what
-	// nobody takes back would be worse: it would crash the process.
+	// Without memory it is not registered: an exception then ends at such code. To register
+	// what nobody takes back would be worse: it would crash the process.
 	if (grown) {
 		frames->list = grown;
 		grown[frames->count++] = begin;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Threads that wait for the end of the process.
 //
-// At the end of python3 a daemon thread that asks for the GIL gets it no more. Up to CPython 3.13 the thread ends there.
-// From 3.14 on CPython has it wait for signals (pause()) until the process ends. Here the process goes on, and such a
-// thread would keep its interpreter for good. So libpython gets a pause() that also ends when the program has ended: then
-// the thread jumps back to the function that started it, and ends.
+// At the end of python3 a daemon thread that asks for the GIL gets it no more. Up to CPython 3.13
+// the thread ends there. From 3.14 on CPython has it wait for signals (pause()) until the process
+// ends. Here the process goes on, and such a thread would keep its interpreter for good. So
+// libpython gets a pause() that also ends when the program has ended: then the thread jumps back to
+// the function that started it, and ends.
 //
-// That is safe as soon as CPython has finalised. Before that its garbage collector may look at the thread's stack. The
-// functions that the thread is in are left without a word, and locks that they hold stay locked, as they would if the thread waited.
+// That is safe as soon as CPython has finalised. Before that its garbage collector may look at the
+// thread's stack. The functions that the thread is in are left without a word, and locks that they
+// hold stay locked, as they would if the thread waited.
 
 #define _GNU_SOURCE
 #include "part.h"
@@ -52,7 +54,8 @@ static int pause_of_python(struct hanging *hanging)
 
 static const struct gorgon_bound bound[] = {
 	{"pause", pause_of_python, 0, 0, GORGON_OWN,
-	 "a daemon thread that CPython 3.14 has wait for the end of the process ends when its program has ended"},
+	 "a daemon thread that CPython 3.14 has wait for the end of the process ends when its "
+	 "program has ended"},
 };
 
 const struct gorgon_part gorgon_hanging_part = {

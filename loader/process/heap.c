@@ -11,11 +11,11 @@
 // it behind our back. An extension's malloc() may well end in a free() of the C library
 // (getline, a callback of a shared library) and stays the process's.
 //
-// A listed block is one of the C library's with a header before what the caller gets.
-// free() and realloc() of extensions (malloc_family.c), too, have to tell listed blocks from others by their
-// address alone. Listed ones are never at the start of a page, so that the bytes before
-// any other candidate are in the same page and readable, whichever malloc() made it; the
-// mark in the header depends on the address and on a secret.
+// A listed block is one of the C library's with a header before what the caller gets. free() and
+// realloc() of extensions (malloc_family.c), too, have to tell listed blocks from others by their
+// address alone. Listed ones are never at the start of a page, so that the bytes before any other
+// candidate are in the same page and readable, whichever malloc() made it; the mark in the header
+// depends on the address and on a secret.
 //
 //	|-- gap: 0 or 16 --|-- next, prev, heap, mark --|-- the caller's --|
 //	^ from malloc()                                 ^ not at a page
@@ -58,14 +58,17 @@ struct gorgon_heap_block {
 	uint64_t mark; // bit 0: there is a gap
 };
 
-_Static_assert(sizeof(struct gorgon_heap_block) == HEADER && HEADER % 16 == 0, "malloc()'s alignment");
-_Static_assert(offsetof(struct gorgon_heap_block, mark) == HEADER - sizeof(uint64_t), "gorgon_heap_is_listed()");
+_Static_assert(sizeof(struct gorgon_heap_block) == HEADER && HEADER % 16 == 0,
+	       "malloc()'s alignment");
+_Static_assert(offsetof(struct gorgon_heap_block, mark) == HEADER - sizeof(uint64_t),
+	       "gorgon_heap_is_listed()");
 
 uint64_t gorgon_heap_secret;
 
 void gorgon_heap_init(void)
 {
-	if (getrandom(&gorgon_heap_secret, sizeof(gorgon_heap_secret), GRND_NONBLOCK) != sizeof(gorgon_heap_secret))
+	if (getrandom(&gorgon_heap_secret, sizeof(gorgon_heap_secret), GRND_NONBLOCK) !=
+	    sizeof(gorgon_heap_secret))
 		gorgon_heap_secret = gorgon_now() * UINT64_C(0x9e3779b97f4a7c15);
 	gorgon_heap_secret &= ~UINT64_C(15);
 }
@@ -87,7 +90,8 @@ static void *base_of(const struct gorgon_heap_block *block)
 }
 
 // The new block has @size bytes of the C library's, and its mark.
-static inline void *heap_insert(struct gorgon_heap *heap, struct gorgon_heap_block *block, size_t size)
+static inline void *heap_insert(struct gorgon_heap *heap, struct gorgon_heap_block *block,
+				size_t size)
 {
 	uint64_t *bytes = &heap->usage->heap_bytes;
 
@@ -126,8 +130,8 @@ static bool needs_gap(const void *base)
 	return !(((uintptr_t)base + HEADER) % GORGON_HEAP_PAGE);
 }
 
-// Make a new block larger by a gap, if it needs a gap; the added bytes are zeros. NULL: no memory, and
-// the block is freed.
+// Make a new block larger by a gap, if it needs a gap; the added bytes are zeros. NULL: no memory,
+// and the block is freed.
 static void *make_room(void *base, size_t size)
 {
 	char *larger;
@@ -155,7 +159,8 @@ static void *heap_adopt(struct gorgon_heap *heap, void *base)
 }
 
 // @base: what malloc() has returned.
-static __attribute__((noinline)) void *finish_malloc(void *base, size_t size, struct gorgon_heap *heap)
+static __attribute__((noinline)) void *finish_malloc(void *base, size_t size,
+						     struct gorgon_heap *heap)
 {
 	base = make_room(base, size);
 	if (base)
@@ -174,7 +179,8 @@ void *gorgon_heap_malloc(size_t size, struct gorgon_heap *heap)
 {
 	struct gorgon_heap_block *block;
 
-	if (__builtin_expect(size >= __atomic_load_n(&heap->usage->quick_below, __ATOMIC_ACQUIRE), false))
+	if (__builtin_expect(size >= __atomic_load_n(&heap->usage->quick_below, __ATOMIC_ACQUIRE),
+			     false))
 		return heap_malloc_slowly(size, heap);
 	block = gorgon_blocks_malloc(size + HEADER);
 	if (__builtin_expect(!block || needs_gap(block) || !gorgon_blocks_is_small(block), false))
@@ -197,8 +203,8 @@ void *gorgon_heap_calloc(size_t count, size_t size, struct gorgon_heap *heap)
 	return NULL;
 }
 
-// The block is taken out of the list while it moves. At its new place in a page it may need a gap, or
-// need none any more.
+// The block is taken out of the list while it moves. At its new place in a page it may need a gap,
+// or need none any more.
 static void *resize(struct gorgon_heap_block *block, size_t size)
 {
 	struct gorgon_heap *heap = block->heap;

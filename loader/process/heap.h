@@ -25,13 +25,15 @@ void gorgon_heap_after_fork(struct gorgon_heap *heap);
 
 extern uint64_t gorgon_heap_secret;
 
-/* Whether a block is libpython's. The block must be alive. The eight bytes before a block of libpython's are its mark, the
- * lowest bit of which is no part of the comparison. */
-__attribute__((no_sanitize("address", "thread"))) static inline bool gorgon_heap_is_listed(const void *p)
+/* Whether a block is libpython's. The block must be alive. The eight bytes before a block of
+ * libpython's are its mark, the lowest bit of which is no part of the comparison. */
+__attribute__((no_sanitize("address", "thread"))) static inline bool
+gorgon_heap_is_listed(const void *p)
 {
 	if (!((uintptr_t)p % GORGON_HEAP_PAGE))
 		return false;
-	return (((const uint64_t *)p)[-1] ^ ((uintptr_t)p - GORGON_HEAP_HEADER) ^ gorgon_heap_secret) <= 1;
+	return (((const uint64_t *)p)[-1] ^ ((uintptr_t)p - GORGON_HEAP_HEADER) ^
+		gorgon_heap_secret) <= 1;
 }
 
 /* realloc() and free() of such a block. */

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Python lines of a thread, from a libpython that does not export what writes them.
 //
-// CPython's function that writes a thread's Python lines, and is made for handlers of signals, is exported by 3.11
-// and 3.12 under a private name and by 3.15 under a public one. 3.13 and 3.14 keep it for their faulthandler. Its
-// handler of signals calls it: so the module is asked to register its handler for a signal that no program can have
-// (../python/traceback.c), the handler is remembered instead of installed, and called when lines are wanted. It writes
-// them to the descriptor with which it was registered. While it is called, the calls of write() that libpython makes
-// on this thread go to the descriptor that is wanted.
+// CPython's function that writes a thread's Python lines, and is made for handlers of signals, is
+// exported by 3.11 and 3.12 under a private name and by 3.15 under a public one. 3.13 and 3.14 keep
+// it for their faulthandler. Its handler of signals calls it: so the module is asked to register
+// its handler for a signal that no program can have (../python/traceback.c), the handler is
+// remembered instead of installed, and called when lines are wanted. It writes them to the
+// descriptor with which it was registered. While it is called, the calls of write() that libpython
+// makes on this thread go to the descriptor that is wanted.
 
 #define _GNU_SOURCE
 #include "hidden_traceback.h"
@@ -23,7 +24,8 @@ struct gorgon_hidden_traceback {
 	int number;
 };
 
-static __thread int lines_to __attribute__((tls_model("initial-exec"))); // a descriptor plus 1, or 0
+// a descriptor plus 1, or 0
+static __thread int lines_to __attribute__((tls_model("initial-exec")));
 
 static bool traceback_begin(void *state, struct gorgon_ns *ns)
 {
@@ -31,11 +33,13 @@ static bool traceback_begin(void *state, struct gorgon_ns *ns)
 	return true;
 }
 
-static ssize_t write_of_python(int fd, const void *data, size_t size, struct gorgon_hidden_traceback *state)
+static ssize_t write_of_python(int fd, const void *data, size_t size,
+			       struct gorgon_hidden_traceback *state)
 {
 	if (lines_to)
 		return write(lines_to - 1, data, size);
-	return state->ns->opts.write_output ? gorgon_process_write(fd, data, size, state->ns) : write(fd, data, size);
+	return state->ns->opts.write_output ? gorgon_process_write(fd, data, size, state->ns)
+					    : write(fd, data, size);
 }
 
 static bool exports(const struct gorgon_image *libpython, const char *name)
@@ -47,10 +51,12 @@ static bool exports(const struct gorgon_image *libpython, const char *name)
 
 bool gorgon_hidden_traceback_is(const struct gorgon_image *libpython)
 {
-	return !exports(libpython, "PyUnstable_DumpTraceback") && !exports(libpython, "_Py_DumpTraceback");
+	return !exports(libpython, "PyUnstable_DumpTraceback") &&
+	       !exports(libpython, "_Py_DumpTraceback");
 }
 
-void gorgon_hidden_traceback_set(struct gorgon_hidden_traceback *state, void (*handler)(int), int number)
+void gorgon_hidden_traceback_set(struct gorgon_hidden_traceback *state, void (*handler)(int),
+				 int number)
 {
 	state->number = number;
 	__atomic_store_n(&state->handler, handler, __ATOMIC_RELEASE);

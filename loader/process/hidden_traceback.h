@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Python lines of a thread, from a libpython that does not export what writes them. See hidden_traceback.c. */
+/* Python lines of a thread, from a libpython that does not export what writes them. See
+ * hidden_traceback.c. */
 #ifndef GORGON_PROCESS_HIDDEN_TRACEBACK_H
 #define GORGON_PROCESS_HIDDEN_TRACEBACK_H
 
@@ -14,10 +15,13 @@ extern const struct gorgon_part gorgon_hidden_traceback_part;
 /* Whether a libpython keeps the function for itself. */
 bool gorgon_hidden_traceback_is(const struct gorgon_image *libpython);
 
-/* The handler of signals by which faulthandler answers for the thread that runs it; it is called with @number. */
-void gorgon_hidden_traceback_set(struct gorgon_hidden_traceback *state, void (*handler)(int), int number);
+/* The handler of signals by which faulthandler answers for the thread that runs it; it is called
+ * with @number. */
+void gorgon_hidden_traceback_set(struct gorgon_hidden_traceback *state, void (*handler)(int),
+				 int number);
 
-/* Write the lines of the calling thread to @fd. Safe in handlers of signals. False: no handler was set. */
+/* Write the lines of the calling thread to @fd. Safe in handlers of signals. False: no handler was
+ * set. */
 bool gorgon_hidden_traceback_write(struct gorgon_hidden_traceback *state, int fd);
 
 #endif

@@ -60,7 +60,8 @@ const struct gorgon_interposed *gorgon_interposed_create(const struct gorgon_par
 }
 
 // The first entry of that name, or NULL.
-static const struct name *interposed_find(const struct gorgon_interposed *interposed, const char *name)
+static const struct name *interposed_find(const struct gorgon_interposed *interposed,
+					  const char *name)
 {
 	size_t low = 0, high = interposed->count;
 
@@ -78,7 +79,8 @@ static const struct name *interposed_find(const struct gorgon_interposed *interp
 }
 
 // The next entry of the same name, or NULL.
-static const struct name *interposed_next(const struct gorgon_interposed *interposed, const struct name *entry)
+static const struct name *interposed_next(const struct gorgon_interposed *interposed,
+					  const struct name *entry)
 {
 	const struct name *ret = entry + 1;
 
@@ -108,7 +110,8 @@ struct gorgon_error *gorgon_interpose_init(struct gorgon_ns *ns,
 	for (size_t i = 0; i < interposed->count; i++) {
 		const struct name *entry = &interposed->names[i];
 		const struct gorgon_bound *bound = entry->bound;
-		bool is_function = bound->args != GORGON_BOUND_PLAIN && bound->args != GORGON_BOUND_DATA;
+		bool is_function =
+			bound->args != GORGON_BOUND_PLAIN && bound->args != GORGON_BOUND_DATA;
 
 		list[entry->index] = (struct gorgon_thunk){
 			bound->target, is_function ? bound->args : 0,
@@ -133,7 +136,8 @@ void *gorgon_interpose_thunk(const struct gorgon_ns *ns, size_t index)
 static bool host_provides_malloc(const struct gorgon_ns *ns, const struct gorgon_provider *provider)
 {
 	return (provider && gorgon_provider_find_symbol(provider, "malloc", NULL)) ||
-	       (ns->opts.provider && gorgon_provider_find_symbol(ns->opts.provider, "malloc", NULL));
+	       (ns->opts.provider &&
+		gorgon_provider_find_symbol(ns->opts.provider, "malloc", NULL));
 }
 
 static bool is_python(const struct gorgon_object *object)

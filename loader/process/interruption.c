@@ -1,26 +1,32 @@
 // SPDX-License-Identifier: MIT
 // Threads of a namespace that are to raise an exception.
 //
-// A request. A thread that runs bytecode is reached by an asynchronous exception (../python/interrupt.c). A thread
-// in a blocking call is not: the exception waits for the next bytecode. A signal ends the system call with EINTR, but
-// after EINTR Python asks whether a handler of a signal has raised something, answers the question itself with "no" on
-// every thread but its main one, and repeats the call. To find out which thread it is on it calls pthread_self(). So
-// libpython gets ours, which answers truly, with one exception: on a thread with a request, when one of the
-// functions asks that look for signals (PyErr_CheckSignals(), Py_MakePendingCalls()), it lets them find a
-// signal that no program can have, and answers that this is the main thread. Python calls the handler of that signal
-// (../python/interrupt.c), which raises the exception on this thread, within the blocking call: what Python does after
-// a KeyboardInterrupt is what happens, and nothing believes that it got a lock or a value. The GIL is held from the
-// answer to the handler, so the main thread cannot take the signal. A SIGINT that waits at that time is for a call on the main
-// thread: it is taken away before, and made known again when the request has been taken. Who asks is told by the unwinder; that costs
-// microseconds, and only threads with a request pay it.
+// A request. A thread that runs bytecode is reached by an asynchronous exception
+// (../python/interrupt.c). A thread in a blocking call is not: the exception waits for the next
+// bytecode. A signal ends the system call with EINTR, but after EINTR Python asks whether a handler
+// of a signal has raised something, answers the question itself with "no" on every thread but its
+// main one, and repeats the call. To find out which thread it is on it calls pthread_self(). So
+// libpython gets ours, which answers truly, with one exception: on a thread with a request, when
+// one of the functions asks that look for signals (PyErr_CheckSignals(), Py_MakePendingCalls()), it
+// lets them find a signal that no program can have, and answers that this is the main thread.
+// Python calls the handler of that signal (../python/interrupt.c), which raises the exception on
+// this thread, within the blocking call: what Python does after a KeyboardInterrupt is what
+// happens, and nothing believes that it got a lock or a value. The GIL is held from the answer to
+// the handler, so the main thread cannot take the signal. A SIGINT that waits at that time is for a
+// call on the main thread: it is taken away before, and made known again when the request has been
+// taken. Who asks is told by the unwinder; that costs microseconds, and only threads with a request
+// pay it.
 //
-// A signal that comes just before the system call begins is lost, and functions may wait again: so a thread of
-// ours, which lives while there are requests, repeats the signals, at first after a millisecond, then less often.
+// A signal that comes just before the system call begins is lost, and functions may wait again: so
+// a thread of ours, which lives while there are requests, repeats the signals, at first after a
+// millisecond, then less often.
 //
-// Not reached: libraries that call a blocking function and repeat it after EINTR without asking Python; threads that
-// block GORGON_SIGNAL_WAKE; copies that our loader has not loaded, whose libpython calls the C library directly.
+// Not reached: libraries that call a blocking function and repeat it after EINTR without asking
+// Python; threads that block GORGON_SIGNAL_WAKE; copies that our loader has not loaded, whose
+// libpython calls the C library directly.
 //
-// The lock of the list of threads guards requests and the waker; a thread takes its own request without the lock.
+// The lock of the list of threads guards requests and the waker; a thread takes its own request
+// without the lock.
 
 #define _GNU_SOURCE
 #include "interruption.h"
@@ -55,7 +61,8 @@ static uint64_t wanted_at;  // time of the newest request; under the list's lock
 static __thread bool pretends __attribute__((tls_model("initial-exec")));
 static __thread bool ignores __attribute__((tls_model("initial-exec")));
 static __thread bool asked __attribute__((tls_model("initial-exec")));
-static __thread bool looks __attribute__((tls_model("initial-exec"))); // for a SIGINT, as the main thread
+// for a SIGINT, as the main thread
+static __thread bool looks __attribute__((tls_model("initial-exec")));
 static __thread bool blocks __attribute__((
 	tls_model("initial-exec"))); // who looks now finds an interrupt that a shield kept
 
@@ -65,7 +72,8 @@ static bool interruption_begin(void *state, struct gorgon_ns *ns)
 	return true;
 }
 
-// A thread of the host may have a request that it never met: its call has ended by a fault, or has been abandoned.
+// A thread of the host may have a request that it never met: its call has ended by a fault, or has
+// been abandoned.
 static void interruption_end(void *state)
 {
 	const struct gorgon_interruption *interruption = state;
@@ -75,12 +83,14 @@ static void interruption_end(void *state)
 	while ((thread = gorgon_thread_next(thread))) {
 		struct gorgon_ns *wanted = interruption->ns;
 
-		__atomic_compare_exchange_n(&thread->interrupt, &wanted, NULL, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+		__atomic_compare_exchange_n(&thread->interrupt, &wanted, NULL, false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 	}
 	gorgon_threads_unlock();
 }
 
-void gorgon_interruption_describe(struct gorgon_interruption *state, const struct gorgon_interruption_python *python)
+void gorgon_interruption_describe(struct gorgon_interruption *state,
+				  const struct gorgon_interruption_python *python)
 {
 	state->python = *python;
 }
@@ -98,7 +108,9 @@ static _Unwind_Reason_Code look_at_frame(struct _Unwind_Context *context, void *
 	struct search *search = arg;
 	uintptr_t ip = _Unwind_GetIP(context) - 1; // within the call
 
-	for (size_t i = 0; i < sizeof(search->state->python.checks) / sizeof(*search->state->python.checks); i++) {
+	for (size_t i = 0;
+	     i < sizeof(search->state->python.checks) / sizeof(*search->state->python.checks);
+	     i++) {
 		const struct gorgon_code_range *range = &search->state->python.checks[i];
 
 		search->found |= ip - range->start < range->size;
@@ -157,12 +169,14 @@ static __attribute__((noinline)) pthread_t interruption_answer(struct gorgon_int
 	     (thread && pthread_self() == state->python.main && request_of(thread) == state->ns)) &&
 	    is_look_for_signals(state))
 		trip_kept(state);
-	// Making the signal known asks which thread this is, too. The main thread finds it by itself.
+	// Making the signal known asks which thread this is, too. The main thread finds it by
+	// itself.
 	if (asked || pthread_self() == state->python.main || ignores || !thread ||
 	    request_of(thread) != state->ns || !state->python.trip || gorgon_shield_is_whole() ||
 	    !is_look_for_signals(state))
 		return pretends && !asked ? state->python.main : pthread_self();
-	// Python is about to handle all signals that wait. A SIGINT is for the call on the main thread.
+	// Python is about to handle all signals that wait. A SIGINT is for the call on the main
+	// thread.
 	asked = looks = true;
 	if (state->python.take_interrupt())
 		__atomic_store_n(&state->keeps, true, __ATOMIC_RELEASE);
@@ -205,10 +219,12 @@ void gorgon_interruption_ignore(void)
 
 // --- requests ---------------------------------------------------------------------------------
 
-// C code that runs on in an abandoned interpreter may never come to a place where its thread is parked.
+// C code that runs on in an abandoned interpreter may never come to a place where its thread is
+// parked.
 static bool is_hopeless(const struct gorgon_ns *ns)
 {
-	return gorgon_parking_is_abandoned(ns) && gorgon_now() - wanted_at > ABANDONED_MS * UINT64_C(1000000);
+	return gorgon_parking_is_abandoned(ns) &&
+	       gorgon_now() - wanted_at > ABANDONED_MS * UINT64_C(1000000);
 }
 
 // Send a signal to each thread with a request. Under the list's lock. Returns how many there are.
@@ -288,8 +304,8 @@ static bool interruption_request(struct gorgon_interruption *state, struct gorgo
 {
 	struct gorgon_ns *nobody = NULL;
 
-	if (!thread || (!__atomic_compare_exchange_n(&thread->interrupt, &nobody, state->ns, false, __ATOMIC_ACQ_REL,
-						     __ATOMIC_ACQUIRE) &&
+	if (!thread || (!__atomic_compare_exchange_n(&thread->interrupt, &nobody, state->ns, false,
+						     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) &&
 			nobody != state->ns))
 		return false;
 	__atomic_store_n(&state->wanted, true, __ATOMIC_RELEASE);
@@ -346,7 +362,8 @@ bool gorgon_interruption_take(struct gorgon_interruption *state)
 {
 	struct gorgon_thread *thread = gorgon_thread_peek();
 	struct gorgon_ns *wanted = state->ns;
-	bool ret = thread && __atomic_compare_exchange_n(&thread->interrupt, &wanted, NULL, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	bool ret = thread && __atomic_compare_exchange_n(&thread->interrupt, &wanted, NULL, false,
+							 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 
 	if (ret && __atomic_exchange_n(&state->keeps, false, __ATOMIC_ACQ_REL))
 		trip(state, SIGINT);

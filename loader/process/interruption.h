@@ -21,36 +21,41 @@ struct gorgon_code_range {
 /* What is known of the Python of a namespace. */
 struct gorgon_interruption_python {
 	pthread_t main;			    /* the thread that Python takes for its main thread */
-	struct gorgon_code_range checks[3]; /* functions that look for signals, on the main thread only */
+	/* functions that look for signals, on the main thread only */
+	struct gorgon_code_range checks[3];
 	int (*trip)(int number);	    /* lets the next look find the signal */
 	int (*is_finalizing)(void);         /* whether only finalisers still run, or NULL */
-	int (*take_interrupt)(void);	    /* whether a look would find SIGINT, which it does not any more; on the main thread only */
+	/* whether a look would find SIGINT, which it does not any more; on the main thread only */
+	int (*take_interrupt)(void);
 };
 
 /* Set before the first request, and when it changes. */
-void gorgon_interruption_describe(struct gorgon_interruption *state, const struct gorgon_interruption_python *python);
+void gorgon_interruption_describe(struct gorgon_interruption *state,
+				  const struct gorgon_interruption_python *python);
 
-/* Until gorgon_interruption_pretend(state, false) the calling thread is the main thread, as far as Python sees. Returns what
- * held before. */
+/* Until gorgon_interruption_pretend(state, false) the calling thread is the main thread, as far as
+ * Python sees. Returns what held before. */
 bool gorgon_interruption_pretend(struct gorgon_interruption *state, bool begin);
 
-/* Python, which is being finalised, has no handlers of signals any more: on the calling thread none is called from now on. A
- * request can be taken all the same. */
+/* Python, which is being finalised, has no handlers of signals any more: on the calling thread none
+ * is called from now on. A request can be taken all the same. */
 void gorgon_interruption_ignore(void);
 
-/* Let the main thread look for signals before its next bytecode: it finds GORGON_SIGNAL_RESERVED. Any thread, without
- * the GIL, as long as Python is up. */
+/* Let the main thread look for signals before its next bytecode: it finds GORGON_SIGNAL_RESERVED.
+ * Any thread, without the GIL, as long as Python is up. */
 void gorgon_interruption_trip(struct gorgon_interruption *state);
 
-/* Ask a thread of the process to take the request of this namespace: its blocking calls end with EINTR again and
- * again until it has, and on this thread functions that look for signals find GORGON_SIGNAL_RESERVED. False: there is
- * no such thread, or it has a request of another namespace. */
+/* Ask a thread of the process to take the request of this namespace: its blocking calls end with
+ * EINTR again and again until it has, and on this thread functions that look for signals find
+ * GORGON_SIGNAL_RESERVED. False: there is no such thread, or it has a request of another namespace.
+ */
 bool gorgon_interruption_request(struct gorgon_interruption *state, pthread_t thread);
 
 /* The same for the thread that Python takes for its main thread. */
 bool gorgon_interruption_request_main(struct gorgon_interruption *state);
 
-/* Take the request of the calling thread. False: it has none of this namespace. Safe in signal handlers. */
+/* Take the request of the calling thread. False: it has none of this namespace. Safe in signal
+ * handlers. */
 bool gorgon_interruption_take(struct gorgon_interruption *state);
 
 /* Whether a thread of the process holds a lock of importlib's; see shield.h. With the GIL. */
@@ -63,7 +68,9 @@ bool gorgon_interruption_is_requested(const struct gorgon_interruption *state);
 /* A SIGINT may be kept for the calling thread from now on. */
 void gorgon_interruption_expect(struct gorgon_interruption *state);
 
-/* The threads that private code of the namespace has started: up to @count of them, and the number of all. */
-size_t gorgon_interruption_threads(struct gorgon_interruption *state, pthread_t *list, size_t count);
+/* The threads that private code of the namespace has started: up to @count of them, and the number
+ * of all. */
+size_t gorgon_interruption_threads(struct gorgon_interruption *state, pthread_t *list,
+				   size_t count);
 
 #endif

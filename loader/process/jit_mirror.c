@@ -17,9 +17,9 @@
 //   protect. Other direct callers are seen when the namespace makes its next such call.
 //
 // A thread may read the list without its mutex while another thread changes it. So the list is read
-// with process_vm_readv(), which does not fault, and counts only when the descriptor was equal before
-// and after; otherwise the changing thread's own unlock reads it again. Entries and symfiles are
-// copied, never referred to.
+// with process_vm_readv(), which does not fault, and counts only when the descriptor was equal
+// before and after; otherwise the changing thread's own unlock reads it again. Entries and symfiles
+// are copied, never referred to.
 //
 // Which objects have a descriptor is found out in jit_descriptor.c.
 //
@@ -284,7 +284,8 @@ void gorgon_jit_mirror_destroy(struct gorgon_object *object)
 		jitreg_unregister(registrar->mirrors.items[i].jit);
 	pthread_mutex_unlock(&lock);
 	if (registrar->refused)
-		gorgon_ns_log(object->ns, "%s: %zu of its object files were not handed on to debuggers",
+		gorgon_ns_log(object->ns,
+			      "%s: %zu of its object files were not handed on to debuggers",
 			      object->path, registrar->refused);
 	free(registrar->mirrors.items);
 	free(registrar);

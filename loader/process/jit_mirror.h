@@ -10,7 +10,8 @@ struct gorgon_part;
 /* Look after the descriptor of @object, which debuggers know by now, if it has one. The
  * loader's lock is held. */
 struct gorgon_error *gorgon_jit_mirror_create(struct gorgon_object *object);
-/* Take back all that the object has registered, also entries that it has forgotten. Lock as above. */
+/* Take back all that the object has registered, also entries that it has forgotten. Lock as above.
+ */
 void gorgon_jit_mirror_destroy(struct gorgon_object *object);
 
 /* Private code may have changed a descriptor: look. Any thread, no lock needed. */

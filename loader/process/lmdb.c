@@ -23,8 +23,8 @@
 #define PID_BITS 22 // the kernel's PID_MAX_LIMIT
 #define NUMBERS	 ((1u << (31 - PID_BITS)) - 1)
 
-// LMDB's own names may be hidden in a library that contains it. The names that it needs are not: mutexes
-// in a file that survive their process, and record locks.
+// LMDB's own names may be hidden in a library that contains it. The names that it needs are not:
+// mutexes in a file that survive their process, and record locks.
 bool gorgon_lmdb_is(const struct gorgon_image *image)
 {
 	static const char *const names[] = {"pthread_mutex_consistent", "fcntl", "fdatasync"};

@@ -10,8 +10,9 @@
 // nl_langinfo - follow it on all of these threads. As there, a thread's tables of isalpha()
 // and the like are those of its own last call.
 //
-// What a locale object refers to is shared by name and kept: a thread may still use it, and a process
-// has few. The name "" means what LC_ALL, LC_CTYPE and the like, and LANG, say in the namespace's environment.
+// What a locale object refers to is shared by name and kept: a thread may still use it, and a
+// process has few. The name "" means what LC_ALL, LC_CTYPE and the like, and LANG, say in the
+// namespace's environment.
 
 #define _GNU_SOURCE
 #include "locales.h"
@@ -191,10 +192,12 @@ static const char *variable_of(const struct gorgon_locale *locale, const char *n
 	return value && *value ? value : NULL;
 }
 
-// The name that setlocale() gets for LC_ALL and "", as the C library finds it in the process's environment; NULL: no memory.
+// The name that setlocale() gets for LC_ALL and "", as the C library finds it in the process's
+// environment; NULL: no memory.
 static char *name_in_environment(const struct gorgon_locale *locale)
 {
-	const char *whole = variable_of(locale, "LC_ALL"), *other = variable_of(locale, "LANG") ?: "C";
+	const char *whole = variable_of(locale, "LC_ALL"),
+		   *other = variable_of(locale, "LANG") ?: "C";
 	char *ret = NULL;
 	size_t size;
 	FILE *out;
@@ -205,7 +208,8 @@ static char *name_in_environment(const struct gorgon_locale *locale)
 	if (!out)
 		return NULL;
 	for (size_t i = 0; i < CATEGORY_COUNT; i++)
-		fprintf(out, "%s%s=%s", i ? ";" : "", categories[i].name, variable_of(locale, categories[i].name) ?: other);
+		fprintf(out, "%s%s=%s", i ? ";" : "", categories[i].name,
+			variable_of(locale, categories[i].name) ?: other);
 	if (!fclose(out))
 		return ret;
 	free(ret);

@@ -9,8 +9,8 @@ struct gorgon_environment;
 struct gorgon_locale;
 struct gorgon_part;
 
-/* The process's locale now, as setlocale() names it; NULL: no memory. The name "" of private code means what @environment says,
- * which must live as long. */
+/* The process's locale now, as setlocale() names it; NULL: no memory. The name "" of private code
+ * means what @environment says, which must live as long. */
 struct gorgon_locale *gorgon_locale_create(struct gorgon_environment *environment);
 void gorgon_locale_destroy(struct gorgon_locale *locale);
 

@@ -3,17 +3,17 @@
 //
 // The kernel knows one owner of POSIX record locks in a process: its descriptor table. Open file
 // description locks belong to one open file, and conflict with the locks of every other owner,
-// POSIX locks included. So each namespace that locks a file gets a descriptor of that
-// inode for itself, opened again through /proc/thread-self/fd, with O_RDWR where the file allows.
-// Where the inode cannot be opened again, the namespace gets a duplicate of the caller's descriptor:
-// its locks are shared with everybody who has that open file.
+// POSIX locks included. So each namespace that locks a file gets a descriptor of that inode for
+// itself, opened again through /proc/thread-self/fd, with O_RDWR where the file allows. Where the
+// inode cannot be opened again, the namespace gets a duplicate of the caller's descriptor: its
+// locks are shared with everybody who has that open file.
 //
 // The descriptors are in the program's table, at high numbers where that is safe. The host may
 // close what is not its own, so each is looked at before it is used: device, inode, and a mark that
 // F_SETSIG leaves in the open file, a signal that the kernel never sends without O_ASYNC.
 //
-// Closing such a descriptor drops locks of the host on its inode. So a descriptor that its owner needs
-// no longer is closed when private code closes one of the inode, which drops them anyway.
+// Closing such a descriptor drops locks of the host on its inode. So a descriptor that its owner
+// needs no longer is closed when private code closes one of the inode, which drops them anyway.
 //
 // Seen from outside: an inotify watch tells of one more open and close, and a file with record
 // locks cannot be executed meanwhile (ETXTBSY), when it can be written.
@@ -131,7 +131,8 @@ struct gorgon_lock_file *gorgon_lock_file_find(const void *owner, const struct s
 	while ((file = gorgon_lock_file_next(file, st)))
 		if (file->owner == owner)
 			break;
-	// A lock file that the host has closed has lost its locks. Threads that use it find that out themselves.
+	// A lock file that the host has closed has lost its locks. Threads that use it find that
+	// out themselves.
 	if (file && !file->users && !is_there(file)) {
 		lock_files_drop(file);
 		return gorgon_lock_file_find(owner, st);
@@ -215,8 +216,9 @@ static int duplicate_high(int fd)
 	return high >= 0 ? high : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 }
 
-// A program expects the lowest free number for its next file, so the lock file is duplicated to a high
-// number and the low number closed. That is done while the host can have no lock, or not at all.
+// A program expects the lowest free number for its next file, so the lock file is duplicated to a
+// high number and the low number closed. That is done while the host can have no lock, or not at
+// all.
 static int move_up(int fd, bool writable)
 {
 	int high;

@@ -43,7 +43,8 @@ bool gorgon_lock_files_are_ours(void);
 /* The lock file that @owner has on the inode (@owner NULL: a lock file without an owner), or
  * NULL. */
 struct gorgon_lock_file *gorgon_lock_file_find(const void *owner, const struct stat *st);
-/* Returns the lock file that follows @after on this inode, whoever owns it; the first if @after is NULL. */
+/* Returns the lock file that follows @after on this inode, whoever owns it; the first if @after is
+ * NULL. */
 struct gorgon_lock_file *gorgon_lock_file_next(const struct gorgon_lock_file *after,
 					       const struct stat *st);
 /* The next one of @owner after @after; NULL begins. */
@@ -52,7 +53,8 @@ struct gorgon_lock_file *gorgon_lock_file_next_of(const struct gorgon_lock_file 
 /* The lock file with that descriptor, or NULL. */
 struct gorgon_lock_file *gorgon_lock_file_numbered(int fd);
 
-/* The lock file of @owner on the inode of the descriptor @fd, made if need be, and open for writing if
+/* The lock file of @owner on the inode of the descriptor @fd, made if need be, and open for writing
+ * if
  * @write. NULL with errno. */
 struct gorgon_lock_file *gorgon_lock_file_get(const void *owner, int fd, const struct stat *st,
 					      bool write);

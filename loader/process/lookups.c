@@ -24,7 +24,8 @@
 #include <sys/socket.h>
 
 // Each function has a place for its result. @F(function, type, parameters, arguments) is a function
-// without an h_errno, @H with an h_errno. A result is a `struct type`, and its record has that name too.
+// without an h_errno, @H with an h_errno. A result is a `struct type`, and its record has that name
+// too.
 #define LOOKUPS(F, H)                                                                            \
 	F(getpwnam, passwd, (const char *name, struct state *state), name)                       \
 	F(getpwuid, passwd, (uid_t uid, struct state * state), uid)                              \

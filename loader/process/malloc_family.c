@@ -15,7 +15,9 @@
 
 static __attribute__((noinline)) void *malloc_slowly(size_t size, struct gorgon_usage *usage)
 {
-	return gorgon_blocks_allow(size, usage) ? gorgon_blocks_note(malloc(gorgon_blocks_size(size)), usage) : NULL;
+	return gorgon_blocks_allow(size, usage)
+		       ? gorgon_blocks_note(malloc(gorgon_blocks_size(size)), usage)
+		       : NULL;
 }
 
 static __attribute__((noinline)) void *note_slowly(void *p, struct gorgon_usage *usage)
@@ -23,7 +25,8 @@ static __attribute__((noinline)) void *note_slowly(void *p, struct gorgon_usage 
 	return gorgon_blocks_note(p, usage);
 }
 
-// Extensions call this function and free_quickly() for each small block, so the usual way through them is short.
+// Extensions call this function and free_quickly() for each small block, so the usual way through
+// them is short.
 void *gorgon_malloc(size_t size, struct gorgon_usage *usage)
 {
 	void *p;
@@ -44,7 +47,9 @@ void *gorgon_malloc_calloc(size_t count, size_t size, struct gorgon_usage *usage
 		errno = ENOMEM;
 		return NULL;
 	}
-	return gorgon_blocks_allow(bytes, usage) ? gorgon_blocks_note(calloc(1, gorgon_blocks_size(bytes)), usage) : NULL;
+	return gorgon_blocks_allow(bytes, usage)
+		       ? gorgon_blocks_note(calloc(1, gorgon_blocks_size(bytes)), usage)
+		       : NULL;
 }
 
 void *gorgon_malloc_aligned_alloc(size_t alignment, size_t size, struct gorgon_usage *usage)
@@ -53,11 +58,13 @@ void *gorgon_malloc_aligned_alloc(size_t alignment, size_t size, struct gorgon_u
 		return aligned_alloc(alignment, size); // which C libraries refuse, or round up
 	if (!gorgon_blocks_allow(size, usage))
 		return NULL;
-	// The counted block's size need be no multiple of the alignment, on which some replacements of malloc() insist.
+	// The counted block's size need be no multiple of the alignment, on which some replacements
+	// of malloc() insist.
 	return gorgon_blocks_note(memalign(alignment, gorgon_blocks_size(size)), usage);
 }
 
-int gorgon_malloc_posix_memalign(void **ret, size_t alignment, size_t size, struct gorgon_usage *usage)
+int gorgon_malloc_posix_memalign(void **ret, size_t alignment, size_t size,
+				 struct gorgon_usage *usage)
 {
 	int saved = errno, number = ENOMEM;
 
@@ -103,7 +110,8 @@ size_t gorgon_malloc_usable_size(void *p, struct gorgon_usage *usage)
 {
 	if (!p)
 		return 0;
-	return gorgon_heap_is_listed(p) ? gorgon_heap_usable_size(p) : gorgon_blocks_usable_size(p, usage);
+	return gorgon_heap_is_listed(p) ? gorgon_heap_usable_size(p)
+					: gorgon_blocks_usable_size(p, usage);
 }
 
 static __attribute__((noinline)) void free_any(void *p, struct gorgon_usage *usage)
@@ -136,7 +144,8 @@ static void malloc_free_sized(void *p, size_t size, struct gorgon_usage *usage)
 	usage->free(p, usage);
 }
 
-static void malloc_free_aligned_sized(void *p, size_t alignment, size_t size, struct gorgon_usage *usage)
+static void malloc_free_aligned_sized(void *p, size_t alignment, size_t size,
+				      struct gorgon_usage *usage)
 {
 	(void)alignment;
 	malloc_free_sized(p, size, usage);
@@ -151,7 +160,8 @@ static bool malloc_begin(void *state, struct gorgon_ns *ns)
 {
 	gorgon_blocks_begin(&ns->usage);
 	ns->usage.free = gorgon_blocks_sizes_known ? free_quickly : free_any;
-	ns->usage.small = ns->usage.quick_below = gorgon_blocks_sizes_known ? GORGON_BLOCKS_LARGE_MIN : 0;
+	ns->usage.small = ns->usage.quick_below =
+		gorgon_blocks_sizes_known ? GORGON_BLOCKS_LARGE_MIN : 0;
 	((struct malloc_state *)state)->usage = &ns->usage;
 	return true;
 }
@@ -166,11 +176,13 @@ static void malloc_end(void *state)
 static const struct gorgon_bound bound[] = {
 	{"malloc", gorgon_malloc, 1, USAGE, GORGON_OWN, "blocks of extensions are counted"},
 	{"calloc", gorgon_malloc_calloc, 2, USAGE, GORGON_OWN, "as malloc"},
-	{"realloc", gorgon_malloc_realloc, 2, USAGE, GORGON_OWN, "as malloc; knows the blocks of both"},
+	{"realloc", gorgon_malloc_realloc, 2, USAGE, GORGON_OWN,
+	 "as malloc; knows the blocks of both"},
 	{"reallocarray", gorgon_malloc_reallocarray, 3, USAGE, GORGON_OWN, "as realloc"},
 	{"aligned_alloc", gorgon_malloc_aligned_alloc, 2, USAGE, GORGON_OWN, "as malloc"},
 	{"posix_memalign", gorgon_malloc_posix_memalign, 3, USAGE, GORGON_OWN, "as malloc"},
-	{"malloc_usable_size", gorgon_malloc_usable_size, 1, USAGE, GORGON_OWN, "as malloc: without what counting needs"},
+	{"malloc_usable_size", gorgon_malloc_usable_size, 1, USAGE, GORGON_OWN,
+	 "as malloc: without what counting needs"},
 	{"free", NULL, 1, USAGE, GORGON_OWN, "knows the blocks of both"},
 	{"free_sized", malloc_free_sized, 2, USAGE, GORGON_OWN, "as free"},
 	{"free_aligned_sized", malloc_free_aligned_sized, 3, USAGE, GORGON_OWN, "as free"},

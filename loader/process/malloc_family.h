@@ -13,7 +13,8 @@ extern const struct gorgon_part gorgon_malloc_part;
 void *gorgon_malloc(size_t size, struct gorgon_usage *usage);
 void *gorgon_malloc_calloc(size_t count, size_t size, struct gorgon_usage *usage);
 void *gorgon_malloc_aligned_alloc(size_t alignment, size_t size, struct gorgon_usage *usage);
-int gorgon_malloc_posix_memalign(void **ret, size_t alignment, size_t size, struct gorgon_usage *usage);
+int gorgon_malloc_posix_memalign(void **ret, size_t alignment, size_t size,
+				 struct gorgon_usage *usage);
 void *gorgon_malloc_realloc(void *p, size_t size, struct gorgon_usage *usage);
 void *gorgon_malloc_reallocarray(void *p, size_t count, size_t size, struct gorgon_usage *usage);
 size_t gorgon_malloc_usable_size(void *p, struct gorgon_usage *usage);

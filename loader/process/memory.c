@@ -9,9 +9,9 @@
 // mmap() and mremap() have no argument register left for a namespace (thunk.c): the namespace is
 // that of the calling code, found by the return address.
 //
-// Only anonymous mappings are listed, private and shared ones: Python's module mmap makes shared ones, which nobody but forked
-// children can get. Mappings of files may be meant to outlive the interpreter, and cost no heap. Memory from malloc() is
-// the process's.
+// Only anonymous mappings are listed, private and shared ones: Python's module mmap makes shared
+// ones, which nobody but forked children can get. Mappings of files may be meant to outlive the
+// interpreter, and cost no heap. Memory from malloc() is the process's.
 //
 // Arenas of CPython's object allocator are 1 MiB each, and nearly all of their pages are written
 // to. With the option `large_arenas` two of them share a large page, from the third one on, so that
@@ -67,8 +67,8 @@ static size_t find_range(const struct gorgon_memory *memory, uint64_t addr)
 	return low;
 }
 
-// Insert a range at @index. Without memory the range is not listed, and stays mapped at the end, as it
-// would without the list.
+// Insert a range at @index. Without memory the range is not listed, and stays mapped at the end, as
+// it would without the list.
 static bool insert_range(struct gorgon_memory *memory, size_t index, uint64_t start, uint64_t end)
 {
 	if (memory->count == memory->capacity) {
@@ -142,9 +142,10 @@ static void count_bytes(struct gorgon_memory *memory)
 	__atomic_store_n(&memory->ns->usage.mapped_bytes, sum, __ATOMIC_RELAXED);
 }
 
-// Map code of a file. If a library maps its own file by a descriptor that it has kept, the file is that
-// of own_file.c, which knows what the descriptor was.
-static void *map_code(uint64_t caller, void *addr, size_t size, int prot, int flags, int fd, off_t off)
+// Map code of a file. If a library maps its own file by a descriptor that it has kept, the file is
+// that of own_file.c, which knows what the descriptor was.
+static void *map_code(uint64_t caller, void *addr, size_t size, int prot, int flags, int fd,
+		      off_t off)
 {
 	struct gorgon_file file;
 	int own = gorgon_own_file_find(caller, fd, size, off, &file);
@@ -170,8 +171,8 @@ static bool is_arena(const struct gorgon_ns *ns, const void *addr, size_t size, 
 	       prot == (PROT_READ | PROT_WRITE) && flags == (MAP_PRIVATE | MAP_ANONYMOUS);
 }
 
-// Map two arenas at an address that a large page can have. NULL: there is no room, or the system has no
-// large pages.
+// Map two arenas at an address that a large page can have. NULL: there is no room, or the system
+// has no large pages.
 static void *map_two_arenas(void)
 {
 	const size_t size = 2 * ARENA_SIZE;
@@ -251,8 +252,8 @@ static int unmap(void *addr, size_t size, struct gorgon_memory *memory)
 	return ret;
 }
 
-// The fifth argument counts only with MREMAP_FIXED; callers that leave it out pass whatever is in the
-// register, and so does this function.
+// The fifth argument counts only with MREMAP_FIXED; callers that leave it out pass whatever is in
+// the register, and so does this function.
 static void *remap(void *addr, size_t size, size_t new_size, int flags, void *new_addr)
 {
 	struct gorgon_ns *ns = gorgon_unwind_ns_at((uintptr_t)__builtin_return_address(0));
@@ -269,7 +270,8 @@ static void *remap(void *addr, size_t size, size_t new_size, int flags, void *ne
 	i = find_range(memory, start);
 	listed = i < memory->count && memory->ranges[i].start <= start;
 	pthread_mutex_unlock(&lock);
-	if (listed && new_size > size && new_size <= PTRDIFF_MAX && !gorgon_usage_allow(&ns->usage, new_size - size)) {
+	if (listed && new_size > size && new_size <= PTRDIFF_MAX &&
+	    !gorgon_usage_allow(&ns->usage, new_size - size)) {
 		errno = ENOMEM;
 		return MAP_FAILED;
 	}
@@ -284,7 +286,8 @@ static void *remap(void *addr, size_t size, size_t new_size, int flags, void *ne
 	return ret;
 }
 
-void gorgon_memory_each(struct gorgon_memory *memory, void (*fn)(void *ctx, uint64_t start, uint64_t end), void *ctx)
+void gorgon_memory_each(struct gorgon_memory *memory,
+			void (*fn)(void *ctx, uint64_t start, uint64_t end), void *ctx)
 {
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < memory->count; i++)

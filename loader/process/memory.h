@@ -10,7 +10,8 @@
 struct gorgon_memory;
 
 /* Call @fn with each range that the namespace's code has mapped, under a lock that is a leaf. */
-void gorgon_memory_each(struct gorgon_memory *memory, void (*fn)(void *ctx, uint64_t start, uint64_t end), void *ctx);
+void gorgon_memory_each(struct gorgon_memory *memory,
+			void (*fn)(void *ctx, uint64_t start, uint64_t end), void *ctx);
 
 extern const struct gorgon_part gorgon_memory_part;
 

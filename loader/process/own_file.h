@@ -11,8 +11,9 @@ struct gorgon_file;
 struct gorgon_part;
 struct gorgon_object;
 
-/* The code at @caller is about to map code through @fd. Returns which descriptor to take: @fd, or, when
- * that is not the caller's own file any more, that file as @ret, to be closed afterwards, or -1. */
+/* The code at @caller is about to map code through @fd. Returns which descriptor to take: @fd, or,
+ * when that is not the caller's own file any more, that file as @ret, to be closed afterwards, or
+ * -1. */
 int gorgon_own_file_find(uint64_t caller, int fd, size_t size, off_t off, struct gorgon_file *ret);
 
 /* The code at @caller has mapped it. */

@@ -1,30 +1,34 @@
 // SPDX-License-Identifier: MIT
 // Threads of an abandoned namespace.
 //
-// An interpreter that does not end is abandoned: its memory stays, and none of its Python code runs any more. Nobody
-// can take a thread away from code that runs, so threads are parked where they can do no harm: where CPython asks for
-// a lock of its own. Every CPython hands its GIL over under a mutex and with conditions (pthread_mutex_lock(),
-// pthread_cond_timedwait(), pthread_cond_wait()), and libpython's own calls of these come here. A thread that computes
-// in bytecode comes here when another thread asks for the GIL (../python/abandon.c does), a thread that comes out of a
-// blocking call when it takes the GIL again. There it holds no lock of the C library or of ours. Code that never
-// comes back to Python is not stopped.
+// An interpreter that does not end is abandoned: its memory stays, and none of its Python code runs
+// any more. Nobody can take a thread away from code that runs, so threads are parked where they can
+// do no harm: where CPython asks for a lock of its own. Every CPython hands its GIL over under a
+// mutex and with conditions (pthread_mutex_lock(), pthread_cond_timedwait(), pthread_cond_wait()),
+// and libpython's own calls of these come here. A thread that computes in bytecode comes here when
+// another thread asks for the GIL (../python/abandon.c does), a thread that comes out of a blocking
+// call when it takes the GIL again. There it holds no lock of the C library or of ours. Code that
+// never comes back to Python is not stopped.
 //
-// A parked thread of the program waits in the kernel with all signals blocked. A thread of the host leaves the call
-// that it has made (on_park in struct gorgon_ns_user).
+// A parked thread of the program waits in the kernel with all signals blocked. A thread of the host
+// leaves the call that it has made (on_park in struct gorgon_ns_user).
 //
-// CPython has a second mutex, for switches of threads, and locks it while it holds that of the GIL. A thread that is parked
-// there gives back what it holds: others wait for the mutex inside the C library, and would do so for ever. So the mutexes
-// that CPython makes are known, and the C library has the owner of each.
+// CPython has a second mutex, for switches of threads, and locks it while it holds that of the GIL.
+// A thread that is parked there gives back what it holds: others wait for the mutex inside the C
+// library, and would do so for ever. So the mutexes that CPython makes are known, and the C library
+// has the owner of each.
 //
-// Programs take and give the GIL very often, and few interpreters are abandoned. So CPython locks with the C library's
-// function, to which its thunk jumps (../base/thunk.c), until its interpreter is abandoned: then the thunk jumps to ours.
+// Programs take and give the GIL very often, and few interpreters are abandoned. So CPython locks
+// with the C library's function, to which its thunk jumps (../base/thunk.c), until its interpreter
+// is abandoned: then the thunk jumps to ours.
 //
-// A wait for a switch of threads ends from time to time, so that a thread that waits when its namespace is abandoned notices
-// it. Who waits for the GIL itself is woken up by the thread that abandons, whose own wait shows it the condition.
+// A wait for a switch of threads ends from time to time, so that a thread that waits when its
+// namespace is abandoned notices it. Who waits for the GIL itself is woken up by the thread that
+// abandons, whose own wait shows it the condition.
 //
-// Hurry. A thread of ours that takes a GIL gives up after a while: CPython cannot, so the wait for the GIL is left by a jump
-// (../python/call.c). It is left with the mutex released, and CPython's state is whole: the thread has a state in Python and waits
-// for nothing.
+// Hurry. A thread of ours that takes a GIL gives up after a while: CPython cannot, so the wait for
+// the GIL is left by a jump (../python/call.c). It is left with the mutex released, and CPython's
+// state is whole: the thread has a state in Python and waits for nothing.
 //
 // Threads that start. CPython frees the states of all threads when it is finalised. A thread that
 // has just been started writes to its state before it asks for the GIL, and after that it
@@ -98,7 +102,8 @@ void gorgon_park(struct gorgon_ns *ns)
 
 	// Nobody needs to interrupt it any more.
 	if (thread)
-		__atomic_compare_exchange_n(&thread->interrupt, &wanted, NULL, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+		__atomic_compare_exchange_n(&thread->interrupt, &wanted, NULL, false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 	if (ns->user.on_park)
 		ns->user.on_park(ns->user.ctx);
 	sigfillset(&all);
@@ -157,7 +162,8 @@ static bool list_mutex(struct parking *parking, pthread_mutex_t *mutex)
 	return true;
 }
 
-static int init_mutex(pthread_mutex_t *mutex, const pthread_mutexattr_t *attr, struct parking *parking)
+static int init_mutex(pthread_mutex_t *mutex, const pthread_mutexattr_t *attr,
+		      struct parking *parking)
 {
 	bool listed;
 
@@ -218,7 +224,8 @@ static int lock_while_threads_start(pthread_mutex_t *mutex, struct parking *park
 	return pthread_mutex_lock(mutex);
 }
 
-// The other threads hold CPython's mutexes for moments only, and those that are parked hold none: so waits for them are short.
+// The other threads hold CPython's mutexes for moments only, and those that are parked hold none:
+// so waits for them are short.
 static int lock_when_abandoned(pthread_mutex_t *mutex, struct parking *parking)
 {
 	gorgon_parking_leave_start();
@@ -326,15 +333,16 @@ static int wait_for_cond(pthread_cond_t *cond, pthread_mutex_t *mutex, struct pa
 	return err == ETIMEDOUT ? 0 : err;
 }
 
-static int wait_for_cond_until(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until,
-			       struct parking *parking)
+static int wait_for_cond_until(pthread_cond_t *cond, pthread_mutex_t *mutex,
+			       const struct timespec *until, struct parking *parking)
 {
 	struct gorgon_ns *ns = parking->ns;
 	int err;
 
 	leave_wait(cond, mutex, ns);
 	if (is_in_hurry(ns)) {
-		// The program may have told CPython to ask a running thread for the GIL only after a long time.
+		// The program may have told CPython to ask a running thread for the GIL only after
+		// a long time.
 		struct timespec soon = gorgon_deadline(HURRY_MS);
 
 		err = pthread_cond_clockwait(cond, mutex, CLOCK_MONOTONIC, &soon);

@@ -35,7 +35,8 @@ enum gorgon_when {
 	GORGON_WHEN_HEAP,             /* unless the host provides a malloc */
 	GORGON_WHEN_HEAP_OF_PYTHON,   /* the same, for libpython's own calls */
 	GORGON_WHEN_PYTHON,           /* for libpython's own calls */
-	GORGON_WHEN_HIDDEN_TRACEBACK, /* for calls of a libpython that does not export what writes Python's lines */
+	/* for calls of a libpython that does not export what writes Python's lines */
+	GORGON_WHEN_HIDDEN_TRACEBACK,
 	GORGON_WHEN_REGISTRAR,        /* for calls from an object with a JIT descriptor */
 	GORGON_WHEN_NO_FORK,          /* the host denies new processes */
 	GORGON_WHEN_NO_EXEC,          /* the host denies other programs */
@@ -47,14 +48,16 @@ enum gorgon_when {
 /* A name of the C library, and what private code finds under it. */
 struct gorgon_bound {
 	const char *name;
-	void *target; /* the function; behind its own arguments it gets the address at @offset of the state. NULL: the
-		       * function whose address is there */
-	/* How many arguments of its own the function has, at most 6; or a GORGON_BOUND_ value. A variadic function
-	 * has GORGON_ARCH_THUNK_ARGS_MAX: the address is then in no register for arguments. It is in assembly,
-	 * as is a function with 6, because not every machine has a register for a seventh argument. */
+	/* the function; behind its own arguments it gets the address at @offset of the state.
+	 * NULL: the function whose address is there */
+	void *target;
+	/* How many arguments of its own the function has, at most 6; or a GORGON_BOUND_ value. A
+	 * variadic function has GORGON_ARCH_THUNK_ARGS_MAX: the address is then in no register for
+	 * arguments. It is in assembly, as is a function with 6, because not every machine has a
+	 * register for a seventh argument. */
 	unsigned args;
-	size_t offset; /* into the state; with GORGON_BOUND_POINTER there is a pointer to what the function
-			* gets */
+	/* into the state; with GORGON_BOUND_POINTER there is a pointer to what the function gets */
+	size_t offset;
 	enum gorgon_decision decision;
 	const char *reason; /* why private code does not get the system's, and what it sees */
 };
@@ -62,7 +65,8 @@ struct gorgon_bound {
 struct gorgon_part {
 	const struct gorgon_bound *bound;
 	size_t bound_count;
-	/* Size of each namespace's state, which begins zeroed. 0: the functions get the namespace. */
+	/* Size of each namespace's state, which begins zeroed. 0: the functions get the namespace.
+	 */
 	size_t state_size;
 
 	/* Each of these may be NULL. */
@@ -75,12 +79,13 @@ struct gorgon_part {
 	/* The namespace ends; no code of it runs any more. */
 	void (*end)(void *state);
 
-	/* The lock of the part, a leaf: held around fork(). `before_fork` and `after_fork` are for a
-	 * part with other locks, or with something to do while its lock is held. */
+	/* The lock of the part, a leaf: held around fork(). `before_fork` and `after_fork` are for
+	 * a part with other locks, or with something to do while its lock is held. */
 	pthread_mutex_t *lock;
 	void (*before_fork)(void);
 	void (*after_fork)(bool child);
-	/* In a forked child, for each namespace: forget what the kernel holds for the parent only. */
+	/* In a forked child, for each namespace: forget what the kernel holds for the parent only.
+	 */
 	void (*in_child)(void *state);
 
 	const char *title; /* heading of its names in docs/process.md; NULL: none */
@@ -114,7 +119,8 @@ extern const struct gorgon_part gorgon_small_state;
 
 #define GORGON_LOADER_PARTS 5
 
-/* The loader's own names (../dl/replacements.c), then those of each file of this folder; ended by NULL. */
+/* The loader's own names (../dl/replacements.c), then those of each file of this folder; ended by
+ * NULL. */
 extern const struct gorgon_part gorgon_loader_parts[GORGON_LOADER_PARTS];
 extern const struct gorgon_part *const gorgon_parts[];
 

@@ -7,19 +7,20 @@
 // writer. With several the last one wins and the others miss calls; when a copy ends, everybody
 // jumps into unmapped memory.
 //
-// Such code has to be made writable before it is written to. So mprotect() of private code refuses to
-// make the following memory writable, with EACCES, as the kernel does when a file forbids it:
+// Such code has to be made writable before it is written to. So mprotect() of private code refuses
+// to make the following memory writable, with EACCES, as the kernel does when a file forbids it:
 //
 // - what a library of the system has read-only: its code, constants, and what the linker has
 //   made read-only after relocation;
 // - the part of its data that has the addresses of functions bound lazily (DT_PLTGOT);
 // - code and data of another namespace.
 //
-// The writers take that for a system that forbids it, as SELinux does: they say so and go on without,
-// or have a setting not to try, which process.c makes for libraries that are known to need it. A
-// namespace may write to its own objects. Each refusal is a line of the host's log.
+// The writers take that for a system that forbids it, as SELinux does: they say so and go on
+// without, or have a setting not to try, which process.c makes for libraries that are known to need
+// it. A namespace may write to its own objects. Each refusal is a line of the host's log.
 //
-// Who looks for such tables by dl_iterate_phdr() is shown those of the namespace only (dl/dl_info.c).
+// Who looks for such tables by dl_iterate_phdr() is shown those of the namespace only
+// (dl/dl_info.c).
 //
 // Not handled: what is written without asking (a table that is not read-only), by the kernel
 // (/proc/self/mem, process_vm_writev()) or by system calls that do not go through the C library's
@@ -105,7 +106,8 @@ static bool is_systems(uint64_t addr)
 {
 	struct dl_find_object found;
 
-	return !gorgon_unwind_ns_at(addr) && !gorgon_unwind_find_object((void *)(uintptr_t)addr, &found);
+	return !gorgon_unwind_ns_at(addr) &&
+	       !gorgon_unwind_find_object((void *)(uintptr_t)addr, &found);
 }
 
 // For a namespace that the system's linker loads: the loader's tables do not have its objects.
@@ -135,7 +137,8 @@ static const char *keeper(struct gorgon_ns *ns, struct range range)
 
 	if (is_anothers(ns, range.start) || is_anothers(ns, range.end - 1))
 		return "another interpreter";
-	if ((is_systems(range.start) || is_systems(range.end - 1)) && !is_linked_own(ns, range.start))
+	if ((is_systems(range.start) || is_systems(range.end - 1)) &&
+	    !is_linked_own(ns, range.start))
 		dl_iterate_phdr(ask_object, &question);
 	return question.file;
 }
@@ -186,7 +189,8 @@ static int protect_with_key(void *addr, size_t size, int prot, int key, struct g
 static const struct gorgon_bound bound[] = {
 	{"mprotect", protect, 3, 0, GORGON_OWN,
 	 "code and tables of shared libraries and of other copies stay read-only (EACCES): a patch "
-	 "would lead all into one copy; what compilers make is told to debuggers before it can run"},
+	 "would lead all into one copy; what compilers make is told to debuggers before it can "
+	 "run"},
 	{"pkey_mprotect", protect_with_key, 4, 0, GORGON_OWN, "as mprotect"},
 };
 

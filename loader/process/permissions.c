@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // What the host denies the code of a namespace: `deny` of struct gorgon_ns_opts.
 //
-// New processes: private code finds functions under the names of the C library that refuse. This is order
-// among friends: code that makes system calls itself, or looks names up in a library of the system's
-// (ctypes.CDLL(None)), gets what it wants.
+// New processes: private code finds functions under the names of the C library that refuse. This is
+// order among friends: code that makes system calls itself, or looks names up in a library of the
+// system's (ctypes.CDLL(None)), gets what it wants.
 //
-// Extension modules are what libpython itself opens; everything else that is opened is a library. Handlers of
-// signals are refused in signals.c.
+// Extension modules are what libpython itself opens; everything else that is opened is a library.
+// Handlers of signals are refused in signals.c.
 
 #define _GNU_SOURCE
 #include "permissions.h"
@@ -20,16 +20,18 @@
 
 struct gorgon_error *gorgon_permissions_check(const struct gorgon_ns_opts *opts)
 {
-	const unsigned known = GORGON_DENY_EXTENSIONS | GORGON_DENY_LIBRARIES | GORGON_DENY_FORK | GORGON_DENY_EXEC |
-			       GORGON_DENY_SIGNALS;
+	const unsigned known = GORGON_DENY_EXTENSIONS | GORGON_DENY_LIBRARIES | GORGON_DENY_FORK |
+			       GORGON_DENY_EXEC | GORGON_DENY_SIGNALS;
 
 	if (opts->deny & ~known)
-		return gorgon_error_create(GORGON_ERROR_ARGUMENT, "gorgon_ns_opts: deny is 0x%x, expected flags of 0x%x",
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					   "gorgon_ns_opts: deny is 0x%x, expected flags of 0x%x",
 					   opts->deny, known);
 	// A host that gives a list means it to hold.
 	if (opts->extensions && *opts->extensions && !(opts->deny & GORGON_DENY_EXTENSIONS))
 		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "gorgon_ns_opts: extensions is a list, and deny is 0x%x, expected GORGON_DENY_EXTENSIONS in it",
+					   "gorgon_ns_opts: extensions is a list, and deny is "
+					   "0x%x, expected GORGON_DENY_EXTENSIONS in it",
 					   opts->deny);
 	return NULL;
 }
@@ -52,7 +54,8 @@ static bool is_allowed(const struct gorgon_policy *policy, const char *path)
 	return false;
 }
 
-struct gorgon_error *gorgon_permissions_check_open(const struct gorgon_ns *ns, const struct gorgon_object *requester,
+struct gorgon_error *gorgon_permissions_check_open(const struct gorgon_ns *ns,
+						   const struct gorgon_object *requester,
 						   const char *path)
 {
 	const unsigned both = GORGON_DENY_EXTENSIONS | GORGON_DENY_LIBRARIES;
@@ -62,16 +65,19 @@ struct gorgon_error *gorgon_permissions_check_open(const struct gorgon_ns *ns, c
 	if (is_python(requester)) {
 		if (!(ns->opts.deny & GORGON_DENY_EXTENSIONS) || is_allowed(&ns->policy, path))
 			return NULL;
-		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED, "%s: the host denies this interpreter %s", path,
-					   ns->policy.extensions ? "extension modules that are not on its list"
-								 : "extension modules");
+		return gorgon_error_create(
+			GORGON_ERROR_UNSUPPORTED, "%s: the host denies this interpreter %s", path,
+			ns->policy.extensions ? "extension modules that are not on its list"
+					      : "extension modules");
 	}
 	if (!(ns->opts.deny & GORGON_DENY_LIBRARIES))
 		return NULL;
-	return gorgon_error_create(GORGON_ERROR_UNSUPPORTED, "%s: the host denies this interpreter to open libraries", path);
+	return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+				   "%s: the host denies this interpreter to open libraries", path);
 }
 
-// --- names ------------------------------------------------------------------------------------------
+// --- names
+// ------------------------------------------------------------------------------------------
 
 // The functions take any arguments and look at none.
 static int permissions_refuse(void)
@@ -91,7 +97,8 @@ static void *refuse_pointer(void)
 	return NULL;
 }
 
-#define REFUSED(name, target) {name, target, GORGON_BOUND_PLAIN, 0, GORGON_OWN, "the host denies it (EPERM)"}
+#define REFUSED(name, target) \
+	{name, target, GORGON_BOUND_PLAIN, 0, GORGON_OWN, "the host denies it (EPERM)"}
 
 static const struct gorgon_bound no_fork[] = {
 	REFUSED("fork", permissions_refuse),   REFUSED("_Fork", permissions_refuse),

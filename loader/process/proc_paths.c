@@ -7,9 +7,9 @@
 // root), or /dev/fd, /dev/stdin and the like, which lead there, the name is changed on its way.
 // The process's number in place of `self` means the same.
 //
-// Not handled: other ways to such a file (openat() from a descriptor of /proc/self, symbolic links),
-// files that shared libraries open themselves, and other processes: under this process's number they
-// see the first thread's files.
+// Not handled: other ways to such a file (openat() from a descriptor of /proc/self, symbolic
+// links), files that shared libraries open themselves, and other processes: under this process's
+// number they see the first thread's files.
 
 #define _GNU_SOURCE
 #include "files.h"
@@ -26,7 +26,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// A changed name is longer than the name it replaces. Only short names, of a few digits, are changed.
+// A changed name is longer than the name it replaces. Only short names, of a few digits, are
+// changed.
 #define NAME_SIZE 128
 
 struct state {
@@ -55,7 +56,8 @@ static const char *after(const char *path, const char *prefix)
 
 static bool differs_by_thread(const char *name)
 {
-	return after(name, "fd") || after(name, "fdinfo") || after(name, "cwd") || after(name, "root");
+	return after(name, "fd") || after(name, "fdinfo") || after(name, "cwd") ||
+	       after(name, "root");
 }
 
 // "fd/3" of "/proc/self/fd/3" and "/proc/1234/fd/3"; or NULL.
@@ -104,9 +106,9 @@ static const char *proc_paths_translate(const struct state *state, const char *p
 
 // --- functions ------------------------------------------------------------------------------
 
-// Each function changes its path and calls the C library's function of that name. Some names are only
-// in newer releases of the C library (stat), and some serve programs that were linked with older
-// releases (__xstat): they are looked up at run time.
+// Each function changes its path and calls the C library's function of that name. Some names are
+// only in newer releases of the C library (stat), and some serve programs that were linked with
+// older releases (__xstat): they are looked up at run time.
 //
 //	P(type, name, before, path, after): parameters and arguments before and behind the path
 #define FUNCTION(type, name, parameters, path, ...)               \
@@ -203,8 +205,8 @@ static char *own_realpath_checked(const char *path, char *target, size_t room,
 	return own_realpath(path, target, state);
 }
 
-// Programs that were linked with glibc 2.32 or older call these. The first argument is the version of
-// the structure; x86-64 has only one version.
+// Programs that were linked with glibc 2.32 or older call these. The first argument is the version
+// of the structure; x86-64 has only one version.
 static int own_xstat(int version, const char *path, struct stat *ret, const struct state *state)
 {
 	(void)version;
@@ -224,12 +226,14 @@ static int own_fxstatat(int version, int at, const char *path, struct stat *ret,
 	return own_fstatat(at, path, ret, flags, state);
 }
 
-#define BOUND(name, target, args)                                                                  \
-	{                                                                                          \
-		#name, target, args, 0, GORGON_OWN,                                                \
-			"a program with descriptors and a current directory of its own finds them "   \
-			"below /proc/self and /dev/fd"                                                 \
-	}
+#define BOUND(name, target, args)                                                    \
+	{#name,                                                                      \
+	 target,                                                                     \
+	 args,                                                                       \
+	 0,                                                                          \
+	 GORGON_OWN,                                                                 \
+	 "a program with descriptors and a current directory of its own finds them " \
+	 "below /proc/self and /dev/fd"}
 
 // off_t has 64 bits here, so names with 64 are the same functions.
 static const struct gorgon_bound bound[] = {

@@ -35,9 +35,9 @@ void gorgon_process_exit(int status, struct gorgon_ns *ns)
 	pthread_exit(NULL);
 }
 
-// In a forked child only the interpreter goes on that has forked. exit() would run functions that other
-// interpreters have registered, whose threads are gone, and destructors of shared libraries: OpenBLAS's
-// waits for a lock that another interpreter's thread held at the fork.
+// In a forked child only the interpreter goes on that has forked. exit() would run functions that
+// other interpreters have registered, whose threads are gone, and destructors of shared libraries:
+// OpenBLAS's waits for a lock that another interpreter's thread held at the fork.
 void gorgon_process_leave(struct gorgon_ns *ns, int status)
 {
 	if (!gorgon_fork_has_made_us(ns))
@@ -51,8 +51,9 @@ void gorgon_process_leave(struct gorgon_ns *ns, int status)
 	_exit(status);
 }
 
-// What is given back at a program's end, its descriptors and its directory above all, is still there for these
-// functions in a process, so they run before it goes. Destructors of objects run when the objects are unloaded.
+// What is given back at a program's end, its descriptors and its directory above all, is still
+// there for these functions in a process, so they run before it goes. Destructors of objects run
+// when the objects are unloaded.
 void gorgon_process_end(struct gorgon_ns *ns, int status)
 {
 	const struct gorgon_own_files *files = gorgon_parts_state(ns->parts, &gorgon_files_part);
@@ -65,13 +66,13 @@ void gorgon_process_end(struct gorgon_ns *ns, int status)
 	gorgon_atexit_run_at_end(gorgon_parts_state(ns->parts, &gorgon_atexit_part), status);
 }
 
-// An interpreter that a KeyboardInterrupt has ended restores SIGINT's default and kills
-// itself with it, so that a shell sees why it ended. Here that is exit() with the status
-// that a shell would show; so it is when a timer's signal, for which it had no handler, has
-// interrupted it (signals.c). A fault that a program reports to itself by kill() (cysignals,
-// for errors of C libraries) is this thread's, which the kernel need not know: it takes
-// the process's main thread if it can. Any other signal to the process itself is the program's alone if
-// it has something for it, and has come when kill() returns.
+// An interpreter that a KeyboardInterrupt has ended restores SIGINT's default and kills itself with
+// it, so that a shell sees why it ended. Here that is exit() with the status that a shell would
+// show; so it is when a timer's signal, for which it had no handler, has interrupted it
+// (signals.c). A fault that a program reports to itself by kill() (cysignals, for errors of C
+// libraries) is this thread's, which the kernel need not know: it takes the process's main thread
+// if it can. Any other signal to the process itself is the program's alone if it has something for
+// it, and has come when kill() returns.
 int gorgon_process_kill(pid_t pid, int number, struct gorgon_ns *ns)
 {
 	struct sigaction action;
@@ -81,7 +82,8 @@ int gorgon_process_kill(pid_t pid, int number, struct gorgon_ns *ns)
 	if (gorgon_signal_is_fault(number))
 		return raise(number);
 	if (number != SIGINT || !ns->user.on_exit ||
-	    gorgon_signal_action(SIGINT, NULL, &action, ns->signals) || action.sa_handler != SIG_DFL)
+	    gorgon_signal_action(SIGINT, NULL, &action, ns->signals) ||
+	    action.sa_handler != SIG_DFL)
 		return gorgon_signals_kill_self(ns->signals, number) ? 0 : kill(pid, number);
 	gorgon_process_exit(128 + (gorgon_signals_ended_by(ns->signals) ?: SIGINT), ns);
 	return 0;
@@ -148,8 +150,8 @@ static const struct {
 	// of stderr each time; Open MPI does not look whether it may, and writes.
 	{"UCX_MEM_MMAP_HOOK_MODE", "none", false},
 	{"OMPI_MCA_patcher", "^overwrite", false},
-	// Arrow's allocator gives back memory on a thread of its own, which nothing ends: the interpreter
-	// could never go.
+	// Arrow's allocator gives back memory on a thread of its own, which nothing ends: the
+	// interpreter could never go.
 	{"JE_ARROW_MALLOC_CONF", "background_thread:false", false},
 	// A program without mpirun starts a daemon, of which variables of the process's environment
 	// tell: a second one takes it for its own, and is refused. It costs MPI_Comm_spawn().

@@ -8,11 +8,11 @@
 struct gorgon_ns;
 
 void gorgon_process_exit(int status, struct gorgon_ns *ns);
-/* End a child process that code of @ns has forked: only the functions and destructors of @ns run. In
- * any other process this is exit(). */
+/* End a child process that code of @ns has forked: only the functions and destructors of @ns run.
+ * In any other process this is exit(). */
 _Noreturn void gorgon_process_leave(struct gorgon_ns *ns, int status);
-/* Call what code of @ns has registered for the end of a process, if its program has descriptors of its own: on a thread
- * that has them. Python has ended. */
+/* Call what code of @ns has registered for the end of a process, if its program has descriptors of
+ * its own: on a thread that has them. Python has ended. */
 void gorgon_process_end(struct gorgon_ns *ns, int status);
 int gorgon_process_kill(pid_t pid, int number, struct gorgon_ns *ns);
 ssize_t gorgon_process_write(int fd, const void *data, size_t size, struct gorgon_ns *ns);

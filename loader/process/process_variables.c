@@ -1,17 +1,20 @@
-// SPDX-License-Identifier: MIT
-// Changes of the process's environment that do not harm a program which another thread starts just then.
+// SPDX-License-Identifier: MIT Changes of the process's environment that do not harm a program
+// which another thread starts just then.
 //
-// execve() reads `environ` with no lock, and so does the kernel: it counts the entries first and copies them
-// afterwards. The C library's setenv() moves the array and frees the old one, its unsetenv() moves entries within
-// the array. If another thread starts a program at that moment, the kernel finds an entry that is gone, and
-// execve() fails with EFAULT. In a Python process that never happens, because one GIL covers os.environ and subprocess; here each
-// interpreter has a GIL of its own, and importing numpy alone sets and removes two variables.
+// execve() reads `environ` with no lock, and so does the kernel: it counts the entries first and
+// copies them afterwards. The C library's setenv() moves the array and frees the old one, its
+// unsetenv() moves entries within the array. If another thread starts a program at that moment, the
+// kernel finds an entry that is gone, and execve() fails with EFAULT. In a Python process that
+// never happens, because one GIL covers os.environ and subprocess; here each interpreter has a GIL
+// of its own, and importing numpy alone sets and removes two variables.
 //
-// So these functions never change an array, except that they replace the value of a variable in its entry. A function that adds or
-// removes a variable makes a new array, which becomes `environ`. The old array is freed when no thread is about to start a program (hold, let_go), and not before KEPT more changes: a caller of
-// posix_spawn() has read `environ` before its call, CPython copies it when it starts, and host code may read it at any time. KEPT
-// arrays are 100 KB or so in a process that has changed its environment that often. Strings stay for good, as the
-// C library's do; a string that is set a second time is used again.
+// So these functions never change an array, except that they replace the value of a variable in its
+// entry. A function that adds or removes a variable makes a new array, which becomes `environ`. The
+// old array is freed when no thread is about to start a program (hold, let_go), and not before KEPT
+// more changes: a caller of posix_spawn() has read `environ` before its call, CPython copies it
+// when it starts, and host code may read it at any time. KEPT arrays are 100 KB or so in a process
+// that has changed its environment that often. Strings stay for good, as the C library's do; a
+// string that is set a second time is used again.
 //
 // The host's own setenv() works on such an array as on any that a program has put into `environ`.
 
@@ -32,10 +35,12 @@ struct array {
 	char *list[];
 };
 
-static struct array *arrays; // the newest first; `environ` is its list unless host code has changed it since
+// the newest first; `environ` is its list unless host code has changed it since
+static struct array *arrays;
 static void *texts;	     // NAME=value, as tsearch() keeps them
 static unsigned holders;     // threads that are about to start a program; atomic
-// Whether this thread counts. A child that shares the memory of its parent finds that the parent does, and never returns.
+// Whether this thread counts. A child that shares the memory of its parent finds that the parent
+// does, and never returns.
 static __thread bool holds;
 
 bool gorgon_process_variables_hold(void)
@@ -82,7 +87,8 @@ static bool is_of(const char *entry, const char *name, size_t size)
 	return !strncmp(entry, name, size) && entry[size] == '=';
 }
 
-// Make an array of the entries that have another name (none without @name), and of @text, unless that is NULL.
+// Make an array of the entries that have another name (none without @name), and of @text, unless
+// that is NULL.
 static int make_array(const char *name, size_t size, char *text)
 {
 	size_t count = 0, used = 0;
@@ -176,8 +182,9 @@ int gorgon_process_variables_unset(const char *name)
 	return find_entry(name, strlen(name)) ? make_array(name, strlen(name), NULL) : 0;
 }
 
-// The string is copied, where the C library would keep the caller's: the string may be in a private library, which is unloaded
-// at the end of its interpreter, and the host would read what is not there any more.
+// The string is copied, where the C library would keep the caller's: the string may be in a private
+// library, which is unloaded at the end of its interpreter, and the host would read what is not
+// there any more.
 int gorgon_process_variables_put(const char *text)
 {
 	size_t size = strcspn(text, "=");

@@ -103,12 +103,13 @@ static void *start_thread(void *arg)
 	void *ret;
 
 	free(arg);
-	// A host whose threads block all signals has interpreters whose threads can be interrupted all the same.
+	// A host whose threads block all signals has interpreters whose threads can be interrupted
+	// all the same.
 	sigemptyset(&wake);
 	sigaddset(&wake, GORGON_SIGNAL_WAKE);
 	pthread_sigmask(SIG_UNBLOCK, &wake, NULL);
-	// Without memory for its record the thread stays counted for good, so that its namespace is never
-	// unmapped while it runs.
+	// Without memory for its record the thread stays counted for good, so that its namespace is
+	// never unmapped while it runs.
 	if (thread)
 		__atomic_store_n(&thread->ns, start.ns, __ATOMIC_RELAXED);
 	gorgon_altstack_provide(thread);
@@ -123,7 +124,8 @@ static void *start_thread(void *arg)
 	}
 	if (thread->dropped)
 		note_left(start.ns);
-	thread->start_env = NULL; // Destructors of the thread's keys run later, on a stack without this function.
+	// Destructors of the thread's keys run later, on a stack without this function.
+	thread->start_env = NULL;
 	return ret;
 }
 

@@ -6,7 +6,8 @@
 struct gorgon_ns;
 struct gorgon_thread;
 
-/* End the calling thread, whose record this is and whose @start_env is set, without leaving the functions that it is in. */
+/* End the calling thread, whose record this is and whose @start_env is set, without leaving the
+ * functions that it is in. */
 _Noreturn void gorgon_thread_leave(const struct gorgon_thread *thread);
 
 /* Threads that were ended in a wait and that nobody can join any more give up their stacks. No

@@ -144,8 +144,8 @@ static bool is_same(int fd, const struct stat *st)
 	return !fstat(fd, &now) && now.st_dev == st->st_dev && now.st_ino == st->st_ino;
 }
 
-// Our descriptor has another position, so a range that is relative to the caller's is made absolute.
-// False with errno.
+// Our descriptor has another position, so a range that is relative to the caller's is made
+// absolute. False with errno.
 static bool make_absolute(int fd, struct flock *lock)
 {
 	off_t at;

@@ -130,8 +130,8 @@ static size_t copy_fields(const struct gorgon_record *record, const void *from, 
 	return room.used;
 }
 
-// A first pass measures, so that nothing is written unless all of it fits. It writes through no pointer,
-// but counts the gaps for alignment as they will be in @buffer.
+// A first pass measures, so that nothing is written unless all of it fits. It writes through no
+// pointer, but counts the gaps for alignment as they will be in @buffer.
 size_t gorgon_record_copy(const struct gorgon_record *record, const void *from, void *to,
 			  void *buffer, size_t size)
 {

@@ -14,7 +14,8 @@ enum gorgon_field_kind {
 	GORGON_FIELD_END,
 	GORGON_FIELD_STRING,    /* char *; may be NULL */
 	GORGON_FIELD_STRINGS,   /* char **, to a list that ends with NULL; may be NULL */
-	GORGON_FIELD_ADDRESSES, /* char **, as STRINGS, each of as many bytes as an int member says */
+	/* char **, as STRINGS, each of as many bytes as an int member says */
+	GORGON_FIELD_ADDRESSES,
 };
 
 struct gorgon_field {

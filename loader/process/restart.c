@@ -18,10 +18,10 @@
 #include <sys/syscall.h>
 
 static const long restarted[] = {
-	SYS_read,	SYS_readv,	  SYS_write,	    SYS_writev,	   SYS_accept,	    SYS_accept4,
-	SYS_connect,	SYS_recvfrom,	  SYS_recvmsg,	    SYS_recvmmsg,  SYS_sendto,	    SYS_sendmsg,
-	SYS_sendmmsg,	SYS_wait4,	  SYS_waitid,	    SYS_flock,	   SYS_openat,	    SYS_getrandom,
-	SYS_mq_timedsend, SYS_mq_timedreceive, SYS_splice, SYS_tee,
+	SYS_read,         SYS_readv,           SYS_write,   SYS_writev,   SYS_accept, SYS_accept4,
+	SYS_connect,      SYS_recvfrom,        SYS_recvmsg, SYS_recvmmsg, SYS_sendto, SYS_sendmsg,
+	SYS_sendmmsg,     SYS_wait4,           SYS_waitid,  SYS_flock,    SYS_openat, SYS_getrandom,
+	SYS_mq_timedsend, SYS_mq_timedreceive, SYS_splice,  SYS_tee,
 #ifdef SYS_open
 	SYS_open,
 #endif
@@ -32,7 +32,8 @@ static bool is_restarted(long number, uint64_t second)
 	int operation = (int)second & FUTEX_CMD_MASK;
 
 	if (number == SYS_futex)
-		return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET || operation == FUTEX_LOCK_PI;
+		return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET ||
+		       operation == FUTEX_LOCK_PI;
 	if (number == SYS_fcntl)
 		return second == F_SETLKW || second == F_OFD_SETLKW;
 	for (size_t i = 0; i < sizeof(restarted) / sizeof(*restarted); i++)

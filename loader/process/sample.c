@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Where another thread is: its native function and its Python line, for messages.
 //
-// The thread itself answers, in the handler of the signal that ends blocking calls. As in the report of a fault
-// (faults.c) nothing there takes a lock or allocates. One thread is asked at a time. A thread that does
-// not answer in time (it blocks the signal, or the kernel does not let it go) is not waited for; if it is in the
-// middle of its answer when time is up, nobody is asked any more before it has finished. There is no lock, only `asked`,
-// so that fork() needs to know nothing of this.
+// The thread itself answers, in the handler of the signal that ends blocking calls. As in the
+// report of a fault (faults.c) nothing there takes a lock or allocates. One thread is asked at a
+// time. A thread that does not answer in time (it blocks the signal, or the kernel does not let it
+// go) is not waited for; if it is in the middle of its answer when time is up, nobody is asked any
+// more before it has finished. There is no lock, only `asked`, so that fork() needs to know nothing
+// of this.
 //
-// The signal may meet the thread in the middle of changing what its answer is read from. A fault in reading it, while faults
-// are reported, ends the answer with what has been read so far.
+// The signal may meet the thread in the middle of changing what its answer is read from. A fault in
+// reading it, while faults are reported, ends the answer with what has been read so far.
 
 #define _GNU_SOURCE
 #include "sample.h"
@@ -74,7 +75,8 @@ static void sample_answer(const void *context)
 	pid_t me = __atomic_load_n(&asked, __ATOMIC_ACQUIRE);
 
 	if (!me || me != gettid() ||
-	    !__atomic_compare_exchange_n(&asked, &me, ANSWERING, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	    !__atomic_compare_exchange_n(&asked, &me, ANSWERING, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
 		return;
 	frame_count = lines_size = 0;
 	lines_fd = -1;
@@ -112,7 +114,8 @@ static void describe_frame(struct gorgon_sample *ret)
 		if (!place.function)
 			continue;
 		slash = strrchr(place.object, '/');
-		snprintf(ret->native, sizeof(ret->native), "%s!%s", slash ? slash + 1 : place.object, place.function);
+		snprintf(ret->native, sizeof(ret->native), "%s!%s",
+			 slash ? slash + 1 : place.object, place.function);
 	}
 }
 
@@ -135,7 +138,8 @@ static bool take_turn(pid_t tid, uint64_t until)
 	// A thread of the parent may have asked when this process was forked.
 	if (__atomic_exchange_n(&asking, getpid(), __ATOMIC_ACQ_REL) != getpid())
 		__atomic_store_n(&asked, 0, __ATOMIC_RELEASE);
-	while (!__atomic_compare_exchange_n(&asked, &nobody, tid, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+	while (!__atomic_compare_exchange_n(&asked, &nobody, tid, false, __ATOMIC_ACQ_REL,
+					    __ATOMIC_RELAXED)) {
 		if (gorgon_now() >= until)
 			return false;
 		nobody = 0;
@@ -152,15 +156,18 @@ void gorgon_sample_thread(pid_t tid, int timeout_ms, struct gorgon_sample *ret)
 
 	*ret = (struct gorgon_sample){};
 	read_name(tid, ret->thread, sizeof(ret->thread));
-	// The first call finds the C library's function with dlvsym(), which a handler may not call.
+	// The first call finds the C library's function with dlvsym(), which a handler may not
+	// call.
 	gorgon_unwind_find_object((void *)(uintptr_t)gorgon_sample_thread, &found);
 	gorgon_signals_on_wake(sample_answer);
 	if (!take_turn(tid, until))
 		return;
 	if (gorgon_signals_wake(tid))
-		while (__atomic_load_n(&asked, __ATOMIC_ACQUIRE) != ANSWERED && gorgon_now() < until)
+		while (__atomic_load_n(&asked, __ATOMIC_ACQUIRE) != ANSWERED &&
+		       gorgon_now() < until)
 			usleep(200);
-	__atomic_compare_exchange_n(&asked, &unanswered, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	__atomic_compare_exchange_n(&asked, &unanswered, 0, false, __ATOMIC_ACQ_REL,
+				    __ATOMIC_RELAXED);
 	if (unanswered != ANSWERED)
 		return;
 	describe_frame(ret);

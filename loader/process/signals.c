@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Signals: every namespace has its own view of the dispositions.
 //
-// A process has one handler per signal. If each copy of CPython installed its handler, only the last
-// copy would get Ctrl-C, and after the copy is unmapped the handler would be gone.
-// So sigaction() and signal() of private code change a view. While any view has a
-// function for a signal, our dispatcher is the process's handler; the host's disposition
-// is kept, and put back when no view has a function any more.
+// A process has one handler per signal. If each copy of CPython installed its handler, only the
+// last copy would get Ctrl-C, and after the copy is unmapped the handler would be gone. So
+// sigaction() and signal() of private code change a view. While any view has a function for a
+// signal, our dispatcher is the process's handler; the host's disposition is kept, and put back
+// when no view has a function any more.
 //
-// A view that has not set a disposition for a signal sees the host's, never another
-// view's: each CPython finds SIGINT at its default and installs its KeyboardInterrupt.
-// A view to which no signals are delivered sees the default. The view of a worker of a pool gets all signals but SIGINT, which
-// is the host's; it sees the default where the host has a handler, and what it ignores its process does not.
+// A view that has not set a disposition for a signal sees the host's, never another view's: each
+// CPython finds SIGINT at its default and installs its KeyboardInterrupt. A view to which no
+// signals are delivered sees the default. The view of a worker of a pool gets all signals but
+// SIGINT, which is the host's; it sees the default where the host has a handler, and what it
+// ignores its process does not.
 //
 // Delivery:
 // - a signal from outside (Ctrl-C, kill, the host's timers) goes to every view that has a
@@ -19,44 +20,46 @@
 //   on the interpreter's main thread, where blocking calls must be interrupted
 //   (EINTR) for Python to notice. The dispatcher marks the signal as pending for that view, so
 //   that it is not spread again, and sends it on with pthread_kill();
-// - a fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT of this thread) goes to the view
-//   of the thread that it happened on, and to no other view, then to the host. So faulthandler
-//   of the right copy answers. A fault of the host's code goes to the host's handler first, and to the
+// - a fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT of this thread) goes to the view of the
+//   thread that it happened on, and to no other view, then to the host. So faulthandler of the
+//   right copy answers. A fault of the host's code goes to the host's handler first, and to the
 //   others only if it ends the process (fault_owner.c);
 // - a signal to one thread (raise(), pthread_kill()) goes to the view of that thread,
 //   or to the host if the view has no function for it;
-// - an interrupt of the library (gorgon_signals_interrupt()) is a SIGINT to one view, also while its main
-//   thread is in a call into another interpreter. Nothing is sent as SIGINT, which the host may handle, ignore or block;
-// - the signal of a timer that a view has made (timers.c) goes to that view only; the kernel
-//   says which timer has sent it. While a view has timers the dispatcher is installed for
-//   their signals. If the view has no function for the signal, and the signal would end a process,
-//   the program is interrupted as by SIGINT; if that ends the program, it has the status of a process
-//   that the signal has ended. A program without a handler for SIGINT (a program that is being
-//   finalised has none) goes on and has that status when it ends;
-// - a signal by which the library ends a blocking call of one thread (gorgon_signals_wake()) does nothing else.
-//   The kernel says that it carries our mark;
-// - the same signal with the address of a view is another process's, which asks something of the view
-//   (gorgon_signals_on_ring()).
+// - an interrupt of the library (gorgon_signals_interrupt()) is a SIGINT to one view, also while
+//   its main thread is in a call into another interpreter. Nothing is sent as SIGINT, which the
+//   host may handle, ignore or block;
+// - the signal of a timer that a view has made (timers.c) goes to that view only; the kernel says
+//   which timer has sent it. While a view has timers the dispatcher is installed for their signals.
+//   If the view has no function for the signal, and the signal would end a process, the program is
+//   interrupted as by SIGINT; if that ends the program, it has the status of a process that the
+//   signal has ended. A program without a handler for SIGINT (a program that is being finalised has
+//   none) goes on and has that status when it ends;
+// - a signal by which the library ends a blocking call of one thread (gorgon_signals_wake()) does
+//   nothing else. The kernel says that it carries our mark;
+// - the same signal with the address of a view is another process's, which asks something of the
+//   view (gorgon_signals_on_ring()).
 //
-// While faults are reported (faults.c), the dispatcher is installed for their signals. A fault that no
-// view has a function for is reported, and goes on to the host.
+// While faults are reported (faults.c), the dispatcher is installed for their signals. A fault that
+// no view has a function for is reported, and goes on to the host.
 //
 // SIG_IGN in a view (CPython ignores SIGPIPE) holds for the process while the host
 // has the default, as with any embedded CPython. SIG_IGN for SIGCHLD does not: the kernel would
 // keep no child's status for anybody (children.c).
 //
-// A handler that the host has put over ours may call ours: what comes back in that way has been handled.
+// A handler that the host has put over ours may call ours: what comes back in that way has been
+// handled.
 //
 // A vfork() child (subprocess makes one) runs in this memory but has dispositions of its
 // own, which it resets before it executes something: its calls go to the kernel directly.
 //
 // The dispatcher runs at any time on any thread and takes no lock. Views are added at the head of a
-// list with release stores; a view that goes is unlinked, and freed when no dispatcher on another thread
-// can still look at it. An action can be replaced on one thread while a dispatcher on another thread
-// reads it, so dispatchers read one atomic word of an action (`brief`). A handler may leave
-// by siglongjmp() (handlers of cysignals do, for each error that PARI reports): so the handler of the
-// thread's own view is called after the dispatcher has finished looking at views. `lock` orders
-// writers; it is a leaf, and all signals are blocked while it is held.
+// list with release stores; a view that goes is unlinked, and freed when no dispatcher on another
+// thread can still look at it. An action can be replaced on one thread while a dispatcher on
+// another thread reads it, so dispatchers read one atomic word of an action (`brief`). A handler
+// may leave by siglongjmp() (handlers of cysignals do, for each error that PARI reports): so the
+// handler of the thread's own view is called after the dispatcher has finished looking at views.
+// `lock` orders writers; it is a leaf, and all signals are blocked while it is held.
 
 #define _GNU_SOURCE
 #include "dispositions.h"
@@ -77,7 +80,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// The signal that the host's handler has got from the dispatcher on this thread, and where the dispatcher's frame is.
+// The signal that the host's handler has got from the dispatcher on this thread, and where the
+// dispatcher's frame is.
 struct handed_on {
 	const siginfo_t *info;
 	uintptr_t frame;
@@ -123,7 +127,8 @@ static void signals_call(brief action, int number, siginfo_t *info, void *contex
 	if (!is_function(action))
 		return;
 	if (action & TAKES_INFO)
-		((void (*)(int, siginfo_t *, void *))(action & ~(TAKES_INFO | RESTARTS)))(number, info, context);
+		((void (*)(int, siginfo_t *, void *))(action & ~(TAKES_INFO | RESTARTS)))(
+			number, info, context);
 	else
 		((sighandler_t)(action & ~RESTARTS))(number);
 }
@@ -144,8 +149,9 @@ static void call_view(brief action, int number, siginfo_t *info, void *context)
 		signals_end_call(number, context);
 }
 
-// A handler of the host that was put over ours may call ours, with what it got. A handler that leaves by a jump leaves its
-// note here: a later signal at the same address has its dispatcher's frame at the same place, not below it.
+// A handler of the host that was put over ours may call ours, with what it got. A handler that
+// leaves by a jump leaves its note here: a later signal at the same address has its dispatcher's
+// frame at the same place, not below it.
 static void call_host(brief action, int number, siginfo_t *info, void *context)
 {
 	struct handed_on before = handed_on;
@@ -196,8 +202,8 @@ static void end_look(void)
 	__atomic_sub_fetch(&running, 1, __ATOMIC_ACQ_REL);
 }
 
-// No view has a function for a fault. The host's handler is called, or its disposition installed, which takes
-// effect when the instruction runs again (or abort() raises the signal again).
+// No view has a function for a fault. The host's handler is called, or its disposition installed,
+// which takes effect when the instruction runs again (or abort() raises the signal again).
 static void give_fault_to_host(int number, siginfo_t *info, void *context)
 {
 	brief action = action_of_host(number);
@@ -211,8 +217,8 @@ static void give_fault_to_host(int number, siginfo_t *info, void *context)
 		const struct sigaction none = {.sa_handler = (sighandler_t)action};
 
 		sigaction(number, &none, NULL);
-		// No instruction brings a signal again that the thread has sent to itself. It is blocked, and comes when
-		// this handler has returned.
+		// No instruction brings a signal again that the thread has sent to itself. It is
+		// blocked, and comes when this handler has returned.
 		if (info->si_code <= 0)
 			raise(number);
 	}
@@ -239,7 +245,8 @@ static void signals_spread(int number, siginfo_t *info, void *context)
 		brief action = action_of(view, number);
 
 		taken |= view->deliver && !view->is_worker && action == (brief)SIG_IGN;
-		if (!is_for_view(view, number) || !is_function(action) || !may_concern(view, number, info))
+		if (!is_for_view(view, number) || !is_function(action) ||
+		    !may_concern(view, number, info))
 			continue;
 		taken = true;
 		if (view == mine) {
@@ -252,8 +259,8 @@ static void signals_spread(int number, siginfo_t *info, void *context)
 		}
 	}
 	end_look();
-	// No view that signals are delivered to has a function or SIG_IGN: the signal ends the process, as it
-	// would without views.
+	// No view that signals are delivered to has a function or SIG_IGN: the signal ends the
+	// process, as it would without views.
 	if (!taken && gorgon_signals_end_by_default(number) && hosts == (brief)SIG_DFL) {
 		install_default(number);
 		raise(number);
@@ -262,8 +269,8 @@ static void signals_spread(int number, siginfo_t *info, void *context)
 	call_view(own, number, info, context);
 }
 
-// The view whose code runs on this thread: the interpreter's main thread, or a thread that its code has
-// started.
+// The view whose code runs on this thread: the interpreter's main thread, or a thread that its code
+// has started.
 static struct gorgon_signals *view_of_thread(void)
 {
 	const struct gorgon_thread *thread = gorgon_thread_peek();
@@ -314,7 +321,8 @@ static bool is_on_this_thread(const struct gorgon_signals *view)
 	       pthread_equal(view->thread, pthread_self());
 }
 
-// Take one pending signal of a view of this thread; @ret is the view's action. False: there is none.
+// Take one pending signal of a view of this thread; @ret is the view's action. False: there is
+// none.
 static bool take_pending(int number, brief *ret)
 {
 	struct gorgon_signals *view;
@@ -324,7 +332,8 @@ static bool take_pending(int number, brief *ret)
 	view = __atomic_load_n(&gorgon_dispositions.views, __ATOMIC_ACQUIRE);
 	for (; view && !found; view = __atomic_load_n(&view->next, __ATOMIC_ACQUIRE)) {
 		found = is_on_this_thread(view) &&
-			__atomic_fetch_and(&view->pending, ~bit(number), __ATOMIC_ACQ_REL) & bit(number);
+			__atomic_fetch_and(&view->pending, ~bit(number), __ATOMIC_ACQ_REL) &
+				bit(number);
 		if (found)
 			*ret = action_of(view, number);
 	}
@@ -346,7 +355,8 @@ static bool give_pending(int number, siginfo_t *info, void *context)
 	return any;
 }
 
-// The action of a view for its timer's signal that is to be called on this thread, with @number. SIG_DFL: none.
+// The action of a view for its timer's signal that is to be called on this thread, with @number.
+// SIG_DFL: none.
 static brief signals_choose(struct gorgon_signals *view, int *number)
 {
 	brief action = action_of(view, *number);
@@ -354,7 +364,8 @@ static brief signals_choose(struct gorgon_signals *view, int *number)
 	if (is_function(action)) {
 		bool has_thread = __atomic_load_n(&view->has_thread, __ATOMIC_ACQUIRE);
 
-		if (!has_thread || view_of_thread() == view || pthread_equal(view->thread, pthread_self()))
+		if (!has_thread || view_of_thread() == view ||
+		    pthread_equal(view->thread, pthread_self()))
 			return action;
 		__atomic_or_fetch(&view->pending, bit(*number), __ATOMIC_ACQ_REL);
 		pthread_kill(view->thread, *number);
@@ -484,11 +495,13 @@ static void signals_dispatch(int number, siginfo_t *info, void *context)
 		return;
 	if (is_fault(number, info))
 		gorgon_fault_recover();
-	// The kernel keeps one signal of a number for a thread: a signal of the host's may stand for ours.
+	// The kernel keeps one signal of a number for a thread: a signal of the host's may stand
+	// for ours.
 	if (number == GORGON_SIGNAL_WAKE)
 		give_interrupts(context);
 	if (is_wake(number, info)) {
-		// That a call was interrupted is what is wanted, unless somebody asks where the thread is.
+		// That a call was interrupted is what is wanted, unless somebody asks where the
+		// thread is.
 		void (*answer)(const void *) = __atomic_load_n(&on_wake, __ATOMIC_ACQUIRE);
 		void (*end)(const void *) = __atomic_load_n(&on_end, __ATOMIC_ACQUIRE);
 
@@ -552,7 +565,8 @@ void gorgon_signals_end_timer(struct gorgon_signals *view, int id)
 	gorgon_masked_unlock(&lock, &saved);
 }
 
-// Take a pending signal that the calling thread blocks: later the process's default would be its action.
+// Take a pending signal that the calling thread blocks: later the process's default would be its
+// action.
 static void signals_discard(int number, const sigset_t *blocked)
 {
 	const struct timespec now = {0, 0};
@@ -573,8 +587,8 @@ void gorgon_signals_stop_timers(struct gorgon_signals *view)
 	timed = view->timed;
 	view->timed = 0;
 	gorgon_timer_owners_drop(view);
-	// A thread of an abandoned program may still have a signal to take, for which the process's default would be its
-	// action: the dispatcher stays until the view goes.
+	// A thread of an abandoned program may still have a signal to take, for which the process's
+	// default would be its action: the dispatcher stays until the view goes.
 	if (!view->deliver)
 		view->timed = timed;
 	for (int number = 1; number < NSIG; number++) {
@@ -606,7 +620,8 @@ int gorgon_signals_missed(const struct gorgon_signals *view)
 	return __atomic_load_n(&view->missed, __ATOMIC_RELAXED);
 }
 
-void gorgon_signals_filter_children(struct gorgon_signals *view, gorgon_signals_filter *concerns, void *ctx)
+void gorgon_signals_filter_children(struct gorgon_signals *view, gorgon_signals_filter *concerns,
+				    void *ctx)
 {
 	view->concerns_ctx = ctx;
 	__atomic_store_n(&view->concerns, concerns, __ATOMIC_RELEASE);
@@ -789,9 +804,10 @@ sighandler_t gorgon_signals_reserve(bool begin)
 }
 
 // When a process sends itself a signal with kill(), and no other thread can take it, the signal is
-// delivered before kill() returns (POSIX). But the kernel delivers it to the process's first thread: a
-// program in one of our interpreters would go on before its handler has run, and programs beside it would get the signal,
-// too. So it goes to the calling thread, or to the program's main thread.
+// delivered before kill() returns (POSIX). But the kernel delivers it to the process's first
+// thread: a program in one of our interpreters would go on before its handler has run, and programs
+// beside it would get the signal, too. So it goes to the calling thread, or to the program's main
+// thread.
 static bool queue_to_caller(int number)
 {
 	siginfo_t info = {.si_signo = number, .si_code = SI_TKILL};
@@ -820,7 +836,8 @@ bool gorgon_signals_kill_self(struct gorgon_signals *view, int number)
 	sigset_t mask;
 	bool handled, waited;
 
-	if (!view || number < 1 || number >= NSIG || getpid() != __atomic_load_n(&process, __ATOMIC_RELAXED))
+	if (!view || number < 1 || number >= NSIG ||
+	    getpid() != __atomic_load_n(&process, __ATOMIC_RELAXED))
 		return false;
 	handled = is_function(action_of(view, number));
 	waited = !pthread_sigmask(SIG_BLOCK, NULL, &mask) && sigismember(&mask, number);
@@ -842,7 +859,8 @@ void gorgon_signals_after_fork(bool child)
 	sigset_t saved = before_fork;
 	uint64_t dropped = 0;
 
-	for (struct gorgon_signals *view = gorgon_dispositions.views; child && view; view = view->next) {
+	for (struct gorgon_signals *view = gorgon_dispositions.views; child && view;
+	     view = view->next) {
 		view->deliver &= view == mine;
 		view->has_thread &= view == mine;
 		dropped |= view->timed; // a child has no timers
@@ -856,8 +874,8 @@ void gorgon_signals_after_fork(bool child)
 	}
 	if (child)
 		gorgon_timer_owners_forget();
-	// Dispositions of interpreters that do not exist in the child must not keep the default, or what the
-	// child ignores, from being installed.
+	// Dispositions of interpreters that do not exist in the child must not keep the default, or
+	// what the child ignores, from being installed.
 	for (int number = 1; number < NSIG; number++)
 		if (dropped & bit(number))
 			signals_install(number);
@@ -868,12 +886,12 @@ void gorgon_signals_after_fork(bool child)
 	gorgon_masked_unlock(&lock, &saved);
 }
 
-// What the kernel says of a signal that a view has not set, if that is the default: then nobody has set it, and it is
-// so in a child of vfork(), too. CPython asks for each signal when it starts.
+// What the kernel says of a signal that a view has not set, if that is the default: then nobody has
+// set it, and it is so in a child of vfork(), too. CPython asks for each signal when it starts.
 static bool is_default(int number, const struct gorgon_signals *view, struct sigaction *ret)
 {
-	return !(__atomic_load_n(&view->set, __ATOMIC_RELAXED) & bit(number)) && !sigaction(number, NULL, ret) &&
-	       ret->sa_handler == SIG_DFL;
+	return !(__atomic_load_n(&view->set, __ATOMIC_RELAXED) & bit(number)) &&
+	       !sigaction(number, NULL, ret) && ret->sa_handler == SIG_DFL;
 }
 
 int gorgon_signal_action(int number, const struct sigaction *action, struct sigaction *old,
@@ -889,7 +907,8 @@ int gorgon_signal_action(int number, const struct sigaction *action, struct siga
 			reserved = action->sa_handler;
 		return 0;
 	}
-	// The C library answers for signals that cannot be caught, and for the two that it uses itself.
+	// The C library answers for signals that cannot be caught, and for the two that it uses
+	// itself.
 	if (number < 1 || number >= NSIG || number == SIGKILL || number == SIGSTOP ||
 	    (number > SIGSYS && number < SIGRTMIN))
 		return sigaction(number, action, old);
@@ -897,7 +916,8 @@ int gorgon_signal_action(int number, const struct sigaction *action, struct siga
 		return 0;
 	if (getpid() != __atomic_load_n(&process, __ATOMIC_RELAXED))
 		return sigaction(number, action, old);
-	// By the handler of SIGINT that CPython begins with the host interrupts an interpreter, and asyncio.run() sets its own.
+	// By the handler of SIGINT that CPython begins with the host interrupts an interpreter, and
+	// asyncio.run() sets its own.
 	if (view->denied && action && number != SIGINT && is_function((brief)action->sa_handler)) {
 		errno = EPERM;
 		return -1;

@@ -14,27 +14,29 @@ struct gorgon_signals;
 /* Create the view of a namespace; @deliver false: its handlers are recorded and never run. NULL: no
  * memory. */
 struct gorgon_signals *gorgon_signals_create(bool deliver);
-/* The view is that of a worker: a SIGINT to the process is the host's, everything else the view gets as that of a program
- * does. It sees nothing of handlers that the host has set. Before its code runs. */
+/* The view is that of a worker: a SIGINT to the process is the host's, everything else the view
+ * gets as that of a program does. It sees nothing of handlers that the host has set. Before its
+ * code runs. */
 void gorgon_signals_be_worker(struct gorgon_signals *signals);
 /* No handlers may be set any more, but for SIGINT. Defaults may. */
 void gorgon_signals_deny(struct gorgon_signals *signals);
-/* Withdraw the view's handlers, wait until no dispatcher on another thread is looking at it, and free it. No
- * thread runs code of the namespace any more. NULL is ignored. */
+/* Withdraw the view's handlers, wait until no dispatcher on another thread is looking at it, and
+ * free it. No thread runs code of the namespace any more. NULL is ignored. */
 void gorgon_signals_destroy(struct gorgon_signals *signals);
 
-/* Handlers of this view run on the calling thread, until it leaves. Calls nest on a thread, also with calls for
- * other views; enter() returns what leave() gets as @outer. @last: this is the end of the outermost
- * enter() for the view. */
+/* Handlers of this view run on the calling thread, until it leaves. Calls nest on a thread, also
+ * with calls for other views; enter() returns what leave() gets as @outer. @last: this is the end
+ * of the outermost enter() for the view. */
 struct gorgon_signals *gorgon_signals_enter(struct gorgon_signals *signals);
 void gorgon_signals_leave(struct gorgon_signals *signals, struct gorgon_signals *outer, bool last);
 
 /* No handler of the view runs any more for a signal that is not a fault. */
 void gorgon_signals_silence(struct gorgon_signals *signals);
 
-/* An interrupt, which is SIGINT to the view and nothing to the process. Let the view's thread, which it
- * must have, run the view's handler of SIGINT, and end its blocking call: GORGON_SIGNAL_WAKE tells it. Without a
- * handler the interrupt waits to be taken. False: the thread was not told, and has it all the same. */
+/* An interrupt, which is SIGINT to the view and nothing to the process. Let the view's thread,
+ * which it must have, run the view's handler of SIGINT, and end its blocking call:
+ * GORGON_SIGNAL_WAKE tells it. Without a handler the interrupt waits to be taken. False: the thread
+ * was not told, and has it all the same. */
 bool gorgon_signals_interrupt(struct gorgon_signals *signals);
 bool gorgon_signals_handles_interrupts(const struct gorgon_signals *signals);
 
@@ -42,23 +44,24 @@ bool gorgon_signals_handles_interrupts(const struct gorgon_signals *signals);
 enum gorgon_signals_interrupt {
 	GORGON_INTERRUPT_NONE,	  /* there is none, or its handler has run before */
 	GORGON_INTERRUPT_HANDLED, /* its handler has run now */
-	GORGON_INTERRUPT_TAKEN,	  /* there is no handler: the interrupt is the caller's matter now */
+	/* there is no handler: the interrupt is the caller's matter now */
+	GORGON_INTERRUPT_TAKEN,
 };
 /* Take it, on the view's thread. */
 enum gorgon_signals_interrupt gorgon_signals_take_interrupt(struct gorgon_signals *signals);
 /* Take it back. */
 void gorgon_signals_drop_interrupt(struct gorgon_signals *signals);
 
-/* A program sends its own process a signal: it is for the view's program alone, which has a handler for it, ignores it, or waits
- * for it with the signal blocked. On the view's thread its handler has run when this returns. False: nothing was done; the
- * signal is the process's. */
+/* A program sends its own process a signal: it is for the view's program alone, which has a handler
+ * for it, ignores it, or waits for it with the signal blocked. On the view's thread its handler has
+ * run when this returns. False: nothing was done; the signal is the process's. */
 bool gorgon_signals_kill_self(struct gorgon_signals *signals, int number);
 
 /* The signal that ends blocking calls, which debuggers pass on without a word. */
 #define GORGON_SIGNAL_WAKE SIGURG
 
-/* End the blocking call that a thread of this process is in, with EINTR; the signal does nothing else, unless the
- * thread has an interrupt. False: the thread has ended. */
+/* End the blocking call that a thread of this process is in, with EINTR; the signal does nothing
+ * else, unless the thread has an interrupt. False: the thread has ended. */
 bool gorgon_signals_wake(pid_t tid);
 
 /* Call @fn in the handler of that signal, with the third argument of the handler. */
@@ -79,8 +82,9 @@ bool gorgon_signals_pass_ring(const void *signals);
 /* A number that programs cannot handle, because it is the C library's own. */
 #define GORGON_SIGNAL_RESERVED 32
 
-/* Until gorgon_signals_reserve(false), sigaction() of private code on this thread says that it has done what it was
- * asked for GORGON_SIGNAL_RESERVED, and does nothing. Returns the handler that it was given last. */
+/* Until gorgon_signals_reserve(false), sigaction() of private code on this thread says that it has
+ * done what it was asked for GORGON_SIGNAL_RESERVED, and does nothing. Returns the handler that it
+ * was given last. */
 sighandler_t gorgon_signals_reserve(bool begin);
 
 /* --- timers of a view; see ../process/timers.c. Safe in signal handlers --------------- */
@@ -110,7 +114,8 @@ typedef bool gorgon_signals_filter(void *ctx, pid_t pid);
 void gorgon_signals_filter_children(struct gorgon_signals *signals, gorgon_signals_filter *concerns,
 				    void *ctx);
 
-/* Whether the kernel sends this signal to a thread for a fault of the thread; SIGABRT counts, too. */
+/* Whether the kernel sends this signal to a thread for a fault of the thread; SIGABRT counts, too.
+ */
 bool gorgon_signal_is_fault(int number);
 
 /* Report faults before they go to the host, or do not. */

@@ -3,7 +3,8 @@
 // localeconv(), l64a(), ecvt() and the like. Each namespace has its own.
 //
 // The C library's localeconv() fills a structure of the process, so ours is filled item by item.
-// strerror(), strsignal() and inet_ntoa() are not here: the C library keeps their results for each thread.
+// strerror(), strsignal() and inet_ntoa() are not here: the C library keeps their results for each
+// thread.
 
 #define _GNU_SOURCE
 #include "part.h"
@@ -25,7 +26,8 @@ static char *next_token(char *text, const char *delimiters, struct small *state)
 	return strtok_r(text, delimiters, &state->rest);
 }
 
-// --- localeconv() ---------------------------------------------------------------------------------
+// --- localeconv()
+// ---------------------------------------------------------------------------------
 
 static char number_of(nl_item item)
 {

@@ -124,8 +124,9 @@ static bool streams_take(struct gorgon_streams *streams, FILE *stream, unsigned 
 	return ret;
 }
 
-// Take both locks: the C library's for its list of streams, and this file's. A thread in fork() holds
-// this file's lock while it waits for the list's, so this function never waits with the list's held.
+// Take both locks: the C library's for its list of streams, and this file's. A thread in fork()
+// holds this file's lock while it waits for the list's, so this function never waits with the
+// list's held.
 static void lock_list(void)
 {
 	for (;;) {

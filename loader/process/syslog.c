@@ -6,8 +6,8 @@
 // end reads memory that is gone. Here they are the namespace's. Messages are what the C library
 // writes, with the time of the namespace's zone.
 //
-// Other code may close the descriptor (closerange), and its number may become a file's. So it is used
-// only while it is the socket that was connected.
+// Other code may close the descriptor (closerange), and its number may become a file's. So it is
+// used only while it is the socket that was connected.
 //
 // Messages of the C library's own code would go by the process's connection; today it has none.
 

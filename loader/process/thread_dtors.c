@@ -134,7 +134,8 @@ void gorgon_thread_forget_dtors(struct gorgon_ns *ns)
 {
 	struct gorgon_thread_dtor *dtor;
 
-	for (struct gorgon_thread *thread = gorgon_thread_next(NULL); thread; thread = gorgon_thread_next(thread))
+	for (struct gorgon_thread *thread = gorgon_thread_next(NULL); thread;
+	     thread = gorgon_thread_next(thread))
 		while ((dtor = take_dtor(thread, is_of_ns, ns)))
 			free(dtor);
 }
@@ -159,8 +160,8 @@ int gorgon_thread_atexit(void (*fn)(void *), void *arg, void *dso)
 
 	if (!dtor)
 		return -1;
-	// The C library forgets the hook when it has called it. So the hook is registered whenever the
-	// list was empty.
+	// The C library forgets the hook when it has called it. So the hook is registered whenever
+	// the list was empty.
 	if (!thread->dtors && __cxa_thread_atexit_impl(run_all_dtors, thread, &__dso_handle)) {
 		free(dtor);
 		return -1;

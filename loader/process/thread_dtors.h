@@ -15,7 +15,8 @@ void gorgon_thread_drop_dtors(struct gorgon_object *object);
 /* Run the calling thread's destructors of all objects of @ns, the last registered first. The lock
  * is as above. */
 void gorgon_thread_run_dtors(struct gorgon_ns *ns);
-/* Take destructors of a namespace out of the lists of all threads, without running them. The lock is held. */
+/* Take destructors of a namespace out of the lists of all threads, without running them. The lock
+ * is held. */
 void gorgon_thread_forget_dtors(struct gorgon_ns *ns);
 
 /* Whether a thread has destructors of @object's thread_local variables to run. The lock is

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// A thread's end: its state is released in such an order that each part is there as long as others use it.
+// SPDX-License-Identifier: MIT A thread's end: its state is released in such an order that each
+// part is there as long as others use it.
 
 #define _GNU_SOURCE
 #include "thread_exit.h"

@@ -3,8 +3,9 @@
 //
 // The C library has one zone for the process, and takes over what TZ says in tzset(), localtime()
 // and others: one program's tzset() would set every other program's clock, and the host's. A
-// namespace with an environment of its own (environment.c) has a zone of ours (zone.c), which is what
-// its TZ says. One that shares the process's environment has the process's zone, by the C library's functions.
+// namespace with an environment of its own (environment.c) has a zone of ours (zone.c), which is
+// what its TZ says. One that shares the process's environment has the process's zone, by the C
+// library's functions.
 //
 // tzname, timezone and daylight are the namespace's in either case: local time changes them. So
 // are the results of localtime(), gmtime(), ctime() and asctime().
@@ -73,9 +74,9 @@ static void take_over(struct time_zone *state, const char *text, const char *dir
 	__atomic_store_n(&state->zone, zone, __ATOMIC_RELEASE);
 }
 
-// Whether the namespace has a zone of its own. True: the lock is taken, and @zone is the zone. False: the
-// process's zone is wanted. With @again the C library has then looked at TZ, as it does in tzset(),
-// localtime() and others; other functions let it look only once.
+// Whether the namespace has a zone of its own. True: the lock is taken, and @zone is the zone.
+// False: the process's zone is wanted. With @again the C library has then looked at TZ, as it does
+// in tzset(), localtime() and others; other functions let it look only once.
 static bool enter_zone(struct time_zone *state, bool again, const struct gorgon_zone **zone)
 {
 	bool known = __atomic_exchange_n(&state->known, true, __ATOMIC_RELAXED);
@@ -83,7 +84,8 @@ static bool enter_zone(struct time_zone *state, bool again, const struct gorgon_
 	if (!is_process(state)) {
 		bool look = again || !known;
 		const char *text = look ? gorgon_getenv("TZ", state->ns->environment) : NULL;
-		const char *directory = look ? gorgon_getenv("TZDIR", state->ns->environment) : NULL;
+		const char *directory =
+			look ? gorgon_getenv("TZDIR", state->ns->environment) : NULL;
 
 		pthread_mutex_lock(&lock);
 		if (look)
@@ -389,7 +391,8 @@ static void zone_end(void *arg)
 	{#name, NULL, GORGON_BOUND_DATA, offsetof(struct time_zone, names.of), GORGON_OWN, reason}
 
 static const struct gorgon_bound bound[] = {
-	OWN(tzset, 0, "a program's TZ is its own: it sets no other program's clock, nor the host's"),
+	OWN(tzset, 0,
+	    "a program's TZ is its own: it sets no other program's clock, nor the host's"),
 	OWN(localtime, 1, "as tzset; the result is the program's, too"),
 	OWN(localtime_r, 2, "as tzset"),
 	OWN(gmtime, 1, "the result is the program's; leap seconds are its zone's"),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Whose the timers of the kernel are.
 //
-// The kernel says of a timer's signal which timer has sent it. Entries of the table stay for good and are used again: a
-// signal may arrive after its timer has gone, and then still is for the timer's view, or for nobody.
+// The kernel says of a timer's signal which timer has sent it. Entries of the table stay for good
+// and are used again: a signal may arrive after its timer has gone, and then still is for the
+// timer's view, or for nobody.
 
 #define _GNU_SOURCE
 #include "timer_owners.h"
@@ -23,8 +24,9 @@ struct timer {
 
 static struct timer *timers; // atomic
 
-// An entry for a timer that the kernel has just given this number: the entry of an old timer with that number, an
-// entry without a view, the oldest entry of a deleted timer of the view when it has many, or NULL.
+// An entry for a timer that the kernel has just given this number: the entry of an old timer with
+// that number, an entry without a view, the oldest entry of a deleted timer of the view when it has
+// many, or NULL.
 static struct timer *find_free(const struct gorgon_signals *view, int id)
 {
 	struct timer *nobodys = NULL, *dead = NULL;
@@ -44,11 +46,13 @@ static struct timer *find_free(const struct gorgon_signals *view, int id)
 	return nobodys ?: count < DEAD_TIMERS ? NULL : dead;
 }
 
-// Entries come in pages from mmap(): setitimer() may be called in a signal handler, where malloc() may not.
+// Entries come in pages from mmap(): setitimer() may be called in a signal handler, where malloc()
+// may not.
 static struct timer *owners_grow(void)
 {
 	static struct timer few[16];
-	size_t size = timers ? (size_t)getpagesize() : sizeof(few), count = size / sizeof(struct timer);
+	size_t size = timers ? (size_t)getpagesize() : sizeof(few),
+	       count = size / sizeof(struct timer);
 	struct timer *list = few;
 
 	if (timers)
@@ -69,7 +73,8 @@ bool gorgon_timer_owners_add(struct gorgon_signals *view, int id, enum gorgon_ti
 
 	if (!timer)
 		return false;
-	// A dispatcher must not take the entry for the new timer's while it is still the old timer's.
+	// A dispatcher must not take the entry for the new timer's while it is still the old
+	// timer's.
 	__atomic_store_n(&timer->id, -1, __ATOMIC_RELEASE);
 	timer->look = look;
 	timer->alive = true;
@@ -100,8 +105,8 @@ void gorgon_timer_owners_forget(void)
 	}
 }
 
-// Change what a handler is told to what the kernel says of an interval timer, or of a timer that was made without
-// a value.
+// Change what a handler is told to what the kernel says of an interval timer, or of a timer that
+// was made without a value.
 static void owners_dress(siginfo_t *info, enum gorgon_timer_look look)
 {
 	if (look == GORGON_TIMER_INTERVAL) {

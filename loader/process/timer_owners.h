@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Whose the timers of the kernel are: a table from the kernel's number of a timer to the view of signals that the
- * timer's signals are for. See timer_owners.c. signals.c orders all calls but find() by its lock. */
+/* Whose the timers of the kernel are: a table from the kernel's number of a timer to the view of
+ * signals that the timer's signals are for. See timer_owners.c. signals.c orders all calls but
+ * find() by its lock. */
 #ifndef GORGON_PROCESS_TIMER_OWNERS_H
 #define GORGON_PROCESS_TIMER_OWNERS_H
 
@@ -16,7 +17,8 @@ enum gorgon_timer_look {
 	GORGON_TIMER_NUMBERED, /* its value is the timer's number */
 };
 
-/* The kernel has just given a timer of @view the number @id. False: no memory. Safe in signal handlers. */
+/* The kernel has just given a timer of @view the number @id. False: no memory. Safe in signal
+ * handlers. */
 bool gorgon_timer_owners_add(struct gorgon_signals *view, int id, enum gorgon_timer_look look);
 /* The timer was deleted; signals that it has sent may still arrive, and are for the view. */
 void gorgon_timer_owners_end(const struct gorgon_signals *view, int id);
@@ -25,8 +27,8 @@ void gorgon_timer_owners_drop(const struct gorgon_signals *view);
 /* In a child of fork(), which has none of the timers. */
 void gorgon_timer_owners_forget(void);
 
-/* Called by the dispatcher, without a lock. Whether @info is of a timer in the table: then @view gets its view, or NULL when
- * that has gone, and @info what a handler is to be told. */
+/* Called by the dispatcher, without a lock. Whether @info is of a timer in the table: then @view
+ * gets its view, or NULL when that has gone, and @info what a handler is to be told. */
 bool gorgon_timer_owners_find(siginfo_t *info, struct gorgon_signals **view);
 
 #endif

@@ -17,9 +17,9 @@
 // The thread is the one that has entered the interpreter last; a timer that is set anew from
 // another main thread moves to it. A timer whose thread has ended is silent.
 //
-// In a forked child a single program goes on. It may execute another program and count on its alarm, so
-// it uses the kernel's own interval timers. So does a child of vfork(), which runs in this memory.
-// System calls that are made by syscall(2) reach the process's timers.
+// In a forked child a single program goes on. It may execute another program and count on its
+// alarm, so it uses the kernel's own interval timers. So does a child of vfork(), which runs in
+// this memory. System calls that are made by syscall(2) reach the process's timers.
 //
 // `lock` is a leaf. setitimer() and alarm() may be called in signal handlers: signals are
 // blocked while it is held, and no memory is allocated.
@@ -119,7 +119,8 @@ static pid_t main_tid(const struct timers *timers)
 // Signals @tid; a namespace that keeps out of the process's signals sends none.
 static void set_target(struct sigevent *event, const struct timers *timers, pid_t tid)
 {
-	event->sigev_notify = gorgon_signals_delivers(timers->ns->signals) ? SIGEV_THREAD_ID : SIGEV_NONE;
+	event->sigev_notify =
+		gorgon_signals_delivers(timers->ns->signals) ? SIGEV_THREAD_ID : SIGEV_NONE;
 	event->_sigev_un._tid = tid;
 }
 
@@ -135,7 +136,8 @@ static bool make_on(const struct timers *timers, int which, pid_t tid, struct in
 	if (kernel_create(interval_clock(which, tid), &event, &ret->id))
 		return false;
 	if (event.sigev_notify == SIGEV_NONE ||
-	    gorgon_signals_add_timer(timers->ns->signals, ret->id, numbers[which], GORGON_TIMER_INTERVAL))
+	    gorgon_signals_add_timer(timers->ns->signals, ret->id, numbers[which],
+				     GORGON_TIMER_INTERVAL))
 		return true;
 	kernel_delete(ret->id);
 	errno = EAGAIN;
@@ -250,7 +252,8 @@ static int timers_setitimer(int which, const struct itimerval *value, struct iti
 	if (!are_ours(timers))
 		return setitimer(which, value, old);
 	value = value ?: &none;
-	if (which < 0 || which >= INTERVALS || !is_valid(&value->it_value) || !is_valid(&value->it_interval)) {
+	if (which < 0 || which >= INTERVALS || !is_valid(&value->it_value) ||
+	    !is_valid(&value->it_interval)) {
 		errno = EINVAL;
 		return -1;
 	}
@@ -369,7 +372,8 @@ static int create_with_signal(clockid_t clock, const struct sigevent *wanted, st
 	return -1;
 }
 
-static int timers_create(clockid_t clock, struct sigevent *event, timer_t *ret, struct timers *timers)
+static int timers_create(clockid_t clock, struct sigevent *event, timer_t *ret,
+			 struct timers *timers)
 {
 	struct timer *timer;
 	sigset_t saved;

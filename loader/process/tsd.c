@@ -160,7 +160,8 @@ bool gorgon_tsd_find(const struct gorgon_ns *ns, const void *value, unsigned *re
 	struct key *key;
 
 	for (unsigned i = 0; (key = key_at(i)); i++) {
-		if (__atomic_load_n(&key->ns, __ATOMIC_ACQUIRE) == ns && gorgon_tsd_get(FIRST + i) == value) {
+		if (__atomic_load_n(&key->ns, __ATOMIC_ACQUIRE) == ns &&
+		    gorgon_tsd_get(FIRST + i) == value) {
 			*ret = FIRST + i;
 			return true;
 		}

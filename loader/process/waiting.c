@@ -54,17 +54,72 @@
 // The first take locks.
 #define LOCKS_COUNT 10
 static const char *const names[] = {
-	"pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock", "pthread_rwlock_rdlock",
-	"pthread_rwlock_timedrdlock", "pthread_rwlock_clockrdlock", "pthread_rwlock_wrlock", "pthread_rwlock_timedwrlock",
-	"pthread_rwlock_clockwrlock", "mtx_lock",
-	"pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait", "pthread_cond_destroy", "cnd_wait", "cnd_timedwait",
-	"pthread_join", "pthread_timedjoin_np", "pthread_clockjoin_np", "thrd_join", "pthread_barrier_wait",
-	"sem_wait", "sem_timedwait", "sem_clockwait", "semop", "semtimedop", "msgrcv", "mq_receive", "mq_timedreceive",
-	"sleep", "usleep", "nanosleep", "clock_nanosleep", "thrd_sleep", "pause", "sched_yield", "thrd_yield",
-	"poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "epoll_pwait2", "aio_suspend",
-	"read", "readv", "eventfd_read", "recv", "recvfrom", "recvmsg", "recvmmsg", "accept", "accept4",
-	"write", "writev", "send", "sendto", "sendmsg", "sendmmsg", "connect",
-	"sigwait", "sigwaitinfo", "sigtimedwait", "sigsuspend", "syscall",
+	"pthread_mutex_lock",
+	"pthread_mutex_timedlock",
+	"pthread_mutex_clocklock",
+	"pthread_rwlock_rdlock",
+	"pthread_rwlock_timedrdlock",
+	"pthread_rwlock_clockrdlock",
+	"pthread_rwlock_wrlock",
+	"pthread_rwlock_timedwrlock",
+	"pthread_rwlock_clockwrlock",
+	"mtx_lock",
+	"pthread_cond_wait",
+	"pthread_cond_timedwait",
+	"pthread_cond_clockwait",
+	"pthread_cond_destroy",
+	"cnd_wait",
+	"cnd_timedwait",
+	"pthread_join",
+	"pthread_timedjoin_np",
+	"pthread_clockjoin_np",
+	"thrd_join",
+	"pthread_barrier_wait",
+	"sem_wait",
+	"sem_timedwait",
+	"sem_clockwait",
+	"semop",
+	"semtimedop",
+	"msgrcv",
+	"mq_receive",
+	"mq_timedreceive",
+	"sleep",
+	"usleep",
+	"nanosleep",
+	"clock_nanosleep",
+	"thrd_sleep",
+	"pause",
+	"sched_yield",
+	"thrd_yield",
+	"poll",
+	"ppoll",
+	"select",
+	"pselect",
+	"epoll_wait",
+	"epoll_pwait",
+	"epoll_pwait2",
+	"aio_suspend",
+	"read",
+	"readv",
+	"eventfd_read",
+	"recv",
+	"recvfrom",
+	"recvmsg",
+	"recvmmsg",
+	"accept",
+	"accept4",
+	"write",
+	"writev",
+	"send",
+	"sendto",
+	"sendmsg",
+	"sendmmsg",
+	"connect",
+	"sigwait",
+	"sigwaitinfo",
+	"sigtimedwait",
+	"sigsuspend",
+	"syscall",
 };
 
 #define NAMES_COUNT (sizeof(names) / sizeof(*names))
@@ -78,7 +133,8 @@ struct range {
 extern void _pthread_cleanup_pop(struct _pthread_cleanup_buffer *buffer, int execute);
 
 static struct range functions[NAMES_COUNT];
-static struct range continued[NAMES_COUNT]; // functions without a name to which these jump at their end
+// functions without a name to which these jump at their end
+static struct range continued[NAMES_COUNT];
 static struct range c_library, own; // written before the first thread is ended
 static struct range cxx_library;    // once it is there; a handler may look at it meanwhile
 
@@ -116,7 +172,8 @@ static struct range range_of_continuation(const struct range *function)
 		uint64_t target = gorgon_arch_jump_target(p, function->end);
 		uint64_t end;
 
-		if (!is_in(&c_library, target) || is_in(function, target) || gorgon_backtrace_function(target, &end) != target)
+		if (!is_in(&c_library, target) || is_in(function, target) ||
+		    gorgon_backtrace_function(target, &end) != target)
 			continue;
 		return (struct range){target, end};
 	}
@@ -178,7 +235,8 @@ static bool can_end(const struct gorgon_ns *ns, const struct gorgon_frame *frame
 // stacks for handlers.
 static bool has_room(const struct gorgon_thread *thread, const void *context)
 {
-	uintptr_t here = (uintptr_t)__builtin_frame_address(0), bottom = (uintptr_t)thread->stack_bottom;
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0),
+		  bottom = (uintptr_t)thread->stack_bottom;
 	uintptr_t size = (uintptr_t)thread->start_env - bottom;
 
 	if (!bottom || gorgon_arch_stack_pointer(context) - bottom >= size)
@@ -188,10 +246,12 @@ static bool has_room(const struct gorgon_thread *thread, const void *context)
 	return thread->altstack && here - (uintptr_t)thread->altstack < thread->altstack_size;
 }
 
-static __attribute__((noinline)) bool can_end_here(const struct gorgon_thread *thread, const void *context)
+static __attribute__((noinline)) bool can_end_here(const struct gorgon_thread *thread,
+						   const void *context)
 {
 	struct gorgon_frame frames[FRAMES_MAX];
-	size_t count = gorgon_backtrace_below(context, (uintptr_t)thread->start_env + OUTER_FRAMES, frames, FRAMES_MAX);
+	size_t count = gorgon_backtrace_below(context, (uintptr_t)thread->start_env + OUTER_FRAMES,
+					      frames, FRAMES_MAX);
 
 	return can_end(thread->ns, frames, count);
 }
@@ -202,8 +262,8 @@ static void end_thread(const void *context)
 	struct _pthread_cleanup_buffer none = {};
 
 	if (!thread || !thread->ns || !thread->start_env || thread->streams ||
-	    !__atomic_load_n(&thread->ns->ends_threads, __ATOMIC_ACQUIRE) || !has_room(thread, context) ||
-	    !can_end_here(thread, context))
+	    !__atomic_load_n(&thread->ns->ends_threads, __ATOMIC_ACQUIRE) ||
+	    !has_room(thread, context) || !can_end_here(thread, context))
 		return;
 	thread->dropped = true;
 	_pthread_cleanup_pop(&none, 0); // longjmp() would run them

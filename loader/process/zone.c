@@ -72,7 +72,8 @@ static void take_default_days(struct gorgon_zone *zone, const char *directory)
 		zone->types_after[i] = is_summer;
 	}
 	zone->type_count = 2;
-	zone->types[0] = (struct gorgon_zone_type){.offset = standard.offset, .name = standard.name};
+	zone->types[0] =
+		(struct gorgon_zone_type){.offset = standard.offset, .name = standard.name};
 	zone->types[1] = (struct gorgon_zone_type){
 		.offset = summer.offset, .dst = true, .name = summer.name};
 	zone->names.name[0] = standard.name;

@@ -73,27 +73,28 @@ struct gorgon_zone *gorgon_zone_get(const char *text, const char *directory,
 /* NULL is ignored. */
 void gorgon_zone_destroy(struct gorgon_zone *zone);
 
-/* zone_convert.c. Local time, or, without @names, universal time, which has the zone's leap seconds. @names
- * becomes what the C library's variables are afterwards. False, with errno: no such year. */
+/* zone_convert.c. Local time, or, without @names, universal time, which has the zone's leap
+ * seconds. @names becomes what the C library's variables are afterwards. False, with errno: no such
+ * year. */
 bool gorgon_zone_convert(const struct gorgon_zone *zone, time_t time, struct tm *tm,
 			 struct gorgon_zone_names *names);
 
-/* zone_invert.c. As mktime(), or timegm() when not @local: the time, or -1 with errno. @guess is the difference
- * from universal time that was found last. */
+/* zone_invert.c. As mktime(), or timegm() when not @local: the time, or -1 with errno. @guess is
+ * the difference from universal time that was found last. */
 time_t gorgon_zone_invert(const struct gorgon_zone *zone, bool local, struct tm *tm, int *guess,
 			  struct gorgon_zone_names *names);
 
 /* --- between the files that are the zone --------------------------------------------- */
 
-/* zone_names.c. A copy of @name that stays for the life of the process, as the C library's do: tm_zone points
- * to it. NULL: no memory. */
+/* zone_names.c. A copy of @name that stays for the life of the process, as the C library's do:
+ * tm_zone points to it. NULL: no memory. */
 const char *gorgon_zone_name(const char *name, size_t size);
 
 /* zone_file.c. False: there is none, or it is damaged. */
 bool gorgon_zone_read_file(struct gorgon_zone *zone, const char *path);
 
-/* zone_rule.c. Sets the two rules and what the C library's variables are with them. True: the string
- * names two times and not when they begin. */
+/* zone_rule.c. Sets the two rules and what the C library's variables are with them. True: the
+ * string names two times and not when they begin. */
 bool gorgon_zone_parse(const char *text, struct gorgon_zone_rule *rules);
 void gorgon_zone_rule_names(const struct gorgon_zone_rule *rules,
 			    struct gorgon_zone_names *names);

@@ -28,8 +28,8 @@ int64_t gorgon_zone_days_to_year(int64_t year)
 {
 	int64_t last = year - 1;
 
-	return 365 * (year - 1970) + gorgon_zone_floor_div(last, 4) - gorgon_zone_floor_div(last, 100) +
-	       gorgon_zone_floor_div(last, 400) - 477;
+	return 365 * (year - 1970) + gorgon_zone_floor_div(last, 4) -
+	       gorgon_zone_floor_div(last, 100) + gorgon_zone_floor_div(last, 400) - 477;
 }
 
 bool gorgon_zone_break_down(time_t time, int64_t offset, struct tm *tm)

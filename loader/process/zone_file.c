@@ -114,7 +114,8 @@ static bool read_types(struct gorgon_zone *zone, const unsigned char *list, cons
 			return false;
 		zone->types[i].offset = (int)get32(list);
 		zone->types[i].dst = list[4];
-		zone->types[i].name = gorgon_zone_name(names + at, strnlen(names + at, names_size - at));
+		zone->types[i].name =
+			gorgon_zone_name(names + at, strnlen(names + at, names_size - at));
 		if (!zone->types[i].name)
 			return false;
 	}

@@ -38,7 +38,8 @@ static bool parse_name(const char **text, const char **name)
 	if (size < 3) {
 		if (*start != '<')
 			return false;
-		for (end = ++start; is_letter(*end) || is_digit(*end) || *end == '+' || *end == '-';)
+		for (end = ++start;
+		     is_letter(*end) || is_digit(*end) || *end == '+' || *end == '-';)
 			end++;
 		size = (size_t)(end - start);
 		if (*end++ != '>' || size < 3)

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Abandoning an interpreter: none of its Python code runs any more, and its memory stays.
 //
-// Its threads are parked where its CPython asks for a lock (../process/parking.c). Calls of the host return
-// GORGON_ERROR_ABANDONED from there. So that all threads come to such a place, signals end the blocking calls that the host's
-// threads are in, and a thread of ours asks for the GIL: a thread that computes in bytecode hands the GIL over then, and is
-// parked in doing so. If the GIL is free, the thread takes it and keeps it. If it is not handed over within
-// milliseconds (C code has it), the thread gives up; the request stays, and meets the C code when it comes back to
-// Python. In an interpreter that is being finalised nobody may ask for the GIL. There Python calls a function of stop.c between
-// two bytecodes, which parks the thread that finalises.
+// Its threads are parked where its CPython asks for a lock (../process/parking.c). Calls of the
+// host return GORGON_ERROR_ABANDONED from there. So that all threads come to such a place, signals
+// end the blocking calls that the host's threads are in, and a thread of ours asks for the GIL: a
+// thread that computes in bytecode hands the GIL over then, and is parked in doing so. If the GIL
+// is free, the thread takes it and keeps it. If it is not handed over within milliseconds (C code
+// has it), the thread gives up; the request stays, and meets the C code when it comes back to
+// Python. In an interpreter that is being finalised nobody may ask for the GIL. There Python calls
+// a function of stop.c between two bytecodes, which parks the thread that finalises.
 //
-// Nothing that the program has of the process is given back but its handlers of signals and its timers: its
-// descriptors and its children stay.
+// Nothing that the program has of the process is given back but its handlers of signals and its
+// timers: its descriptors and its children stay.
 
 #define _GNU_SOURCE
 #include "abandon.h"
@@ -56,9 +57,10 @@ static bool name_abandoned_thread(pid_t tid, uint64_t until, bool only_python, c
 	gorgon_sample_thread(tid, now < until ? (int)((until - now) / 1000000) : 0, &sample);
 	if (only_python && !*sample.python)
 		return false;
-	snprintf(text, sizeof(text), "%sthread %d%s%s%s%s%s%s%s", *ret ? "; " : "", (int)tid, *sample.thread ? " (" : "",
-		 sample.thread, *sample.thread ? ")" : "", *sample.native ? " in " : "", sample.native,
-		 *sample.python ? ", " : "", sample.python);
+	snprintf(text, sizeof(text), "%sthread %d%s%s%s%s%s%s%s", *ret ? "; " : "", (int)tid,
+		 *sample.thread ? " (" : "", sample.thread, *sample.thread ? ")" : "",
+		 *sample.native ? " in " : "", sample.native, *sample.python ? ", " : "",
+		 sample.python);
 	append_to_reason(ret, size, text);
 	return true;
 }
@@ -77,7 +79,8 @@ static size_t list_threads_to_abandon(const struct gorgon_interp *interp, pid_t 
 	return ret;
 }
 
-// The time until which a thread may answer: half of what is left, so that a thread that does not answer leaves time to others.
+// The time until which a thread may answer: half of what is left, so that a thread that does not
+// answer leaves time to others.
 static uint64_t abandoning_share(uint64_t until)
 {
 	uint64_t now = gorgon_now();
@@ -85,7 +88,8 @@ static uint64_t abandoning_share(uint64_t until)
 	return now < until ? now + (until - now) / 2 : until;
 }
 
-void gorgon_abandon_name_threads(struct gorgon_interp *interp, pid_t extra, uint64_t until, char *ret, size_t size)
+void gorgon_abandon_name_threads(struct gorgon_interp *interp, pid_t extra, uint64_t until,
+				 char *ret, size_t size)
 {
 	pid_t list[THREADS_MAX];
 	size_t count = gorgon_call_list(interp, list, THREADS_MAX), named = 0, others;
@@ -97,7 +101,8 @@ void gorgon_abandon_name_threads(struct gorgon_interp *interp, pid_t extra, uint
 	if (extra)
 		named += name_abandoned_thread(extra, abandoning_share(until), false, ret, size);
 	others = named;
-	// Threads of libraries mostly wait for work. So a thread is named if it has Python code; if none has, all are named.
+	// Threads of libraries mostly wait for work. So a thread is named if it has Python code; if
+	// none has, all are named.
 	count = list_threads_to_abandon(interp, list, THREADS_MAX);
 	for (size_t i = 0; i < count && named < THREADS_MAX; i++)
 		named += name_abandoned_thread(list[i], abandoning_share(until), true, ret, size);
@@ -111,12 +116,15 @@ static void list_awaited(struct gorgon_interp *interp, pid_t extra, struct gorgo
 	ret->count = 0;
 	if (extra)
 		ret->tids[ret->count++] = extra;
-	ret->count += gorgon_call_list(interp, ret->tids + ret->count, GORGON_PATIENCE_THREADS - ret->count);
-	ret->count += list_threads_to_abandon(interp, ret->tids + ret->count, GORGON_PATIENCE_THREADS - ret->count);
+	ret->count += gorgon_call_list(interp, ret->tids + ret->count,
+				       GORGON_PATIENCE_THREADS - ret->count);
+	ret->count += list_threads_to_abandon(interp, ret->tids + ret->count,
+					      GORGON_PATIENCE_THREADS - ret->count);
 	ret->cpu_ns = gorgon_interp_cpu_ns(interp);
 }
 
-void gorgon_abandon_patiently(struct gorgon_patience *patience, struct gorgon_interp *interp, pid_t extra, uint64_t limit_ns)
+void gorgon_abandon_patiently(struct gorgon_patience *patience, struct gorgon_interp *interp,
+			      pid_t extra, uint64_t limit_ns)
 {
 	struct gorgon_awaited awaited;
 
@@ -124,7 +132,8 @@ void gorgon_abandon_patiently(struct gorgon_patience *patience, struct gorgon_in
 	gorgon_patience_begin(patience, limit_ns, &awaited);
 }
 
-uint64_t gorgon_abandon_later(struct gorgon_patience *patience, struct gorgon_interp *interp, pid_t extra)
+uint64_t gorgon_abandon_later(struct gorgon_patience *patience, struct gorgon_interp *interp,
+			      pid_t extra)
 {
 	struct gorgon_awaited awaited;
 
@@ -153,7 +162,8 @@ static bool mark_abandoned(struct gorgon_interp *interp, const char *why,
 
 	pthread_mutex_lock(&calls->lock);
 	*before = calls->state;
-	ret = *before != GORGON_INTERP_CREATED && *before != GORGON_INTERP_ENDED && *before != GORGON_INTERP_ABANDONED;
+	ret = *before != GORGON_INTERP_CREATED && *before != GORGON_INTERP_ENDED &&
+	      *before != GORGON_INTERP_ABANDONED;
 	if (ret) {
 		snprintf(calls->why, sizeof(calls->why), "%s", why);
 		calls->state = GORGON_INTERP_ABANDONED;
@@ -194,9 +204,11 @@ static struct gorgon_error *keep_gil(struct gorgon_interp *interp, void *ctx)
 // Returns whether this thread has the GIL now.
 static bool take_gil(struct gorgon_interp *interp)
 {
-	static const struct gorgon_transition states = {GORGON_INTERP_ABANDONED, GORGON_INTERP_ABANDONED,
-							GORGON_INTERP_ABANDONED, GORGON_INTERP_ABANDONED};
-	struct gorgon_hurry hurry = {interp->ns, gorgon_now() + GIL_MS * UINT64_C(1000000), gorgon_call_give_up, false};
+	static const struct gorgon_transition states = {
+		GORGON_INTERP_ABANDONED, GORGON_INTERP_ABANDONED, GORGON_INTERP_ABANDONED,
+		GORGON_INTERP_ABANDONED};
+	struct gorgon_hurry hurry = {interp->ns, gorgon_now() + GIL_MS * UINT64_C(1000000),
+				     gorgon_call_give_up, false};
 	bool exempt = gorgon_usage_exempt(true);
 	struct gorgon_error *err = gorgon_call_protect(interp, &states, keep_gil, &hurry, NULL);
 
@@ -208,9 +220,11 @@ static bool take_gil(struct gorgon_interp *interp)
 // Send signals to the threads of entries, until they are parked, or for ten seconds.
 static void wake_entries(struct gorgon_interp *interp)
 {
-	struct gorgon_interruption *state = gorgon_parts_state(interp->ns->parts, &gorgon_interruption_part);
+	struct gorgon_interruption *state =
+		gorgon_parts_state(interp->ns->parts, &gorgon_interruption_part);
 
-	// A thread leaves under the lock, and takes its request back then: otherwise blocking calls of the host's would end on it.
+	// A thread leaves under the lock, and takes its request back then: otherwise blocking calls
+	// of the host's would end on it.
 	pthread_mutex_lock(&interp->calls.lock);
 	for (const struct gorgon_call *call = interp->calls.newest; call; call = call->next)
 		if (call->first)
@@ -221,7 +235,8 @@ static void wake_entries(struct gorgon_interp *interp)
 static void finish_abandoning(struct gorgon_interp *interp, enum gorgon_interp_state before)
 {
 	wake_entries(interp);
-	// A thread that was just taking the GIL when another asked for it has missed that. It is parked when it is asked again.
+	// A thread that was just taking the GIL when another asked for it has missed that. It is
+	// parked when it is asked again.
 	if (may_take_gil(interp, before) && !take_gil(interp))
 		take_gil(interp);
 	pthread_mutex_lock(&interp->calls.lock);
@@ -238,7 +253,8 @@ void gorgon_abandon(struct gorgon_interp *interp, const char *why)
 		finish_abandoning(interp, before);
 }
 
-// --- after a fault ---------------------------------------------------------------------------------
+// --- after a fault
+// ---------------------------------------------------------------------------------
 
 struct errand {
 	struct gorgon_interp *interp;
@@ -254,8 +270,9 @@ static void *run_abandoning_errand(void *arg)
 	return NULL;
 }
 
-// This runs on a thread that has left the code of the interpreter for good, and may have its GIL: so another thread does the
-// rest. If that thread cannot be made, threads are parked as soon as they come out of a blocking call.
+// This runs on a thread that has left the code of the interpreter for good, and may have its GIL:
+// so another thread does the rest. If that thread cannot be made, threads are parked as soon as
+// they come out of a blocking call.
 void gorgon_abandon_on_fault(void *ctx, const char *text)
 {
 	struct errand *errand = malloc(sizeof(*errand));
@@ -289,10 +306,11 @@ void gorgon_abandon_on_fault(void *ctx, const char *text)
 	pthread_mutex_unlock(&interp->calls.lock);
 }
 
-// --- statistics ------------------------------------------------------------------------------------
+// --- statistics
+// ------------------------------------------------------------------------------------
 
-// Pages of its objects, of what it has mapped, and of its threads' stacks. Few of its threads still run, so the pages are
-// counted again only after something was mapped or a thread has ended.
+// Pages of its objects, of what it has mapped, and of its threads' stacks. Few of its threads still
+// run, so the pages are counted again only after something was mapped or a thread has ended.
 static struct gorgon_error *count_kept_pages(struct gorgon_interp *interp, uint64_t *ret)
 {
 	struct gorgon_kept_pages *kept = &interp->kept_pages;
@@ -300,10 +318,12 @@ static struct gorgon_error *count_kept_pages(struct gorgon_interp *interp, uint6
 	struct gorgon_resident resident;
 	struct gorgon_error *err;
 
-	if (!kept->bytes || kept->mapped_bytes != mapped_bytes || kept->thread_count != interp->ns->thread_count) {
+	if (!kept->bytes || kept->mapped_bytes != mapped_bytes ||
+	    kept->thread_count != interp->ns->thread_count) {
 		if ((err = gorgon_stats_memory(interp->ns, &resident)))
 			return err;
-		*kept = (struct gorgon_kept_pages){resident.private_bytes + resident.mapped_bytes + resident.stack_bytes,
+		*kept = (struct gorgon_kept_pages){resident.private_bytes + resident.mapped_bytes +
+							   resident.stack_bytes,
 						   mapped_bytes, interp->ns->thread_count};
 	}
 	*ret = kept->bytes;
@@ -312,7 +332,8 @@ static struct gorgon_error *count_kept_pages(struct gorgon_interp *interp, uint6
 
 struct gorgon_error *gorgon_abandoned_get_stats(struct gorgon_abandoned_stats *ret)
 {
-	struct gorgon_abandoned_stats stats = {.total_count = __atomic_load_n(&total, __ATOMIC_RELAXED)};
+	struct gorgon_abandoned_stats stats = {.total_count =
+						       __atomic_load_n(&total, __ATOMIC_RELAXED)};
 	struct gorgon_error *err = NULL;
 
 	gorgon_lock();
@@ -320,11 +341,13 @@ struct gorgon_error *gorgon_abandoned_get_stats(struct gorgon_abandoned_stats *r
 		struct gorgon_interp *interp = ns->user.ctx;
 		uint64_t pages;
 
-		if (!gorgon_parking_is_abandoned(ns) || !interp || (err = count_kept_pages(interp, &pages)))
+		if (!gorgon_parking_is_abandoned(ns) || !interp ||
+		    (err = count_kept_pages(interp, &pages)))
 			continue;
 		stats.count++;
 		stats.thread_count += ns->thread_count;
-		stats.bytes += pages + gorgon_usage_held(&ns->usage) - __atomic_load_n(&ns->usage.mapped_bytes, __ATOMIC_RELAXED);
+		stats.bytes += pages + gorgon_usage_held(&ns->usage) -
+			       __atomic_load_n(&ns->usage.mapped_bytes, __ATOMIC_RELAXED);
 	}
 	gorgon_unlock();
 	return err ?: gorgon_sized_write("gorgon_abandoned_stats", &stats, ret, sizeof(stats));

@@ -2,8 +2,8 @@
 // Arrays: a layout over counted memory (block.c), and the names by which interpreters and
 // the host find them.
 //
-// An array never changes once it is made; several may lie over one block (slices of it).
-// A name holds its array, so the array outlives the interpreter that shared it. Looking a name up and
+// An array never changes once it is made; several may lie over one block (slices of it). A name
+// holds its array, so the array outlives the interpreter that shared it. Looking a name up and
 // holding its array is one step under the loader's lock.
 
 #define _GNU_SOURCE
@@ -30,8 +30,8 @@ struct shared {
 // By the hash of the name; under the loader's lock.
 static struct shared *names[1024];
 
-// The bytes that a layout spans: from the first item down to the lowest address, and up to the end of
-// the highest item.
+// The bytes that a layout spans: from the first item down to the lowest address, and up to the end
+// of the highest item.
 struct extent {
 	size_t below, above;
 };
@@ -40,22 +40,25 @@ static struct gorgon_error *check_array_item(const struct gorgon_array_layout *l
 					     struct gorgon_format *format, size_t *item_size)
 {
 	if (!layout->format || !gorgon_format_parse(layout->format, format))
-		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "array: format is \"%s\", expected a typestr or a PEP 3118 format",
-					   layout->format ?: "(null)");
+		return gorgon_error_create(
+			GORGON_ERROR_ARGUMENT,
+			"array: format is \"%s\", expected a typestr or a PEP 3118 format",
+			layout->format ?: "(null)");
 	if (gorgon_format_has_objects(layout->format))
-		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "array: format \"%s\" has Python objects, which belong to one "
-					   "interpreter", layout->format);
+		return gorgon_error_create(
+			GORGON_ERROR_ARGUMENT,
+			"array: format \"%s\" has Python objects, which belong to one "
+			"interpreter",
+			layout->format);
 	*item_size = layout->item_size ?: format->item_size;
 	if (format->plain && *item_size != format->item_size)
 		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "array: item_size is %zu, format \"%s\" has %zu", *item_size,
-					   layout->format, format->item_size);
+					   "array: item_size is %zu, format \"%s\" has %zu",
+					   *item_size, layout->format, format->item_size);
 	if (!format->plain && !*item_size)
-		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "array: item_size is 0, and format \"%s\" does not say it",
-					   layout->format);
+		return gorgon_error_create(
+			GORGON_ERROR_ARGUMENT,
+			"array: item_size is 0, and format \"%s\" does not say it", layout->format);
 	return NULL;
 }
 
@@ -111,8 +114,8 @@ static struct gorgon_error *create_array(const struct gorgon_array_layout *layou
 		return err;
 	if (layout->ndim > NDIM_MAX)
 		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "array: has %u dimensions, expected %u at most", layout->ndim,
-					   NDIM_MAX);
+					   "array: has %u dimensions, expected %u at most",
+					   layout->ndim, NDIM_MAX);
 	for (unsigned i = 0; i < layout->ndim; i++)
 		if (layout->shape[i] < 0)
 			return gorgon_error_create(GORGON_ERROR_ARGUMENT,
@@ -149,21 +152,25 @@ static struct gorgon_error *create_array(const struct gorgon_array_layout *layou
 static struct gorgon_error *create_array_block(const struct gorgon_array_opts *opts, size_t size,
 					       struct gorgon_block **ret)
 {
-	const struct gorgon_placement placement = {opts->alignment, opts->numa_nodes, opts->huge_pages,
-						   opts->locked};
+	const struct gorgon_placement placement = {opts->alignment, opts->numa_nodes,
+						   opts->huge_pages, opts->locked};
 
 	if (!gorgon_placement_can_align(opts->alignment))
-		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "array: alignment is %zu, expected a power of two up to %lu",
-					   opts->alignment, GORGON_PLACEMENT_ALIGN_MAX);
+		return gorgon_error_create(
+			GORGON_ERROR_ARGUMENT,
+			"array: alignment is %zu, expected a power of two up to %lu",
+			opts->alignment, GORGON_PLACEMENT_ALIGN_MAX);
 	if ((opts->locked || opts->alignment) && opts->data)
-		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "array: %s for memory that is there already, expected new memory",
-					   opts->locked ? "locked" : "alignment");
+		return gorgon_error_create(
+			GORGON_ERROR_ARGUMENT,
+			"array: %s for memory that is there already, expected new memory",
+			opts->locked ? "locked" : "alignment");
 	if (opts->numa_nodes && opts->data)
-		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "array: NUMA nodes %#lx for memory that is there already, expected "
-					   "none or new memory", opts->numa_nodes);
+		return gorgon_error_create(
+			GORGON_ERROR_ARGUMENT,
+			"array: NUMA nodes %#lx for memory that is there already, expected "
+			"none or new memory",
+			opts->numa_nodes);
 	if (!opts->data)
 		return gorgon_block_create_placed(size, &placement, ret);
 	*ret = gorgon_block_wrap(opts->data, size, opts->destroy, opts->ctx);
@@ -205,9 +212,9 @@ struct gorgon_error *gorgon_array_create_in(struct gorgon_block *block, void *da
 	if (extent.above && (below > block->size || below < extent.below ||
 			     block->size - below < extent.above)) {
 		free(array);
-		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "array: its items are not all inside its memory of %zu bytes",
-					   block->size);
+		return gorgon_error_create(
+			GORGON_ERROR_ARGUMENT,
+			"array: its items are not all inside its memory of %zu bytes", block->size);
 	}
 	if (!gorgon_charges_open(block, interp)) {
 		free(array);
@@ -246,7 +253,8 @@ void gorgon_array_get_info(const struct gorgon_array *array, struct gorgon_array
 
 // --- names ------------------------------------------------------------------------------
 
-// The pointer to the entry of a name or, if there is none, the NULL pointer where the entry would be added.
+// The pointer to the entry of a name or, if there is none, the NULL pointer where the entry would
+// be added.
 static struct shared **array_find(const char *name)
 {
 	uint32_t hash = 5381;
@@ -268,7 +276,8 @@ static void shared_free(struct shared *shared)
 	free(shared);
 }
 
-struct gorgon_error *gorgon_array_share_as(struct gorgon_interp *interp, struct gorgon_array *array, const char *name)
+struct gorgon_error *gorgon_array_share_as(struct gorgon_interp *interp, struct gorgon_array *array,
+					   const char *name)
 {
 	struct shared *added = calloc(1, sizeof(*added) + strlen(name) + 1), **at;
 	bool taken;
@@ -300,7 +309,8 @@ struct gorgon_error *gorgon_array_share(struct gorgon_array *array, const char *
 
 static struct gorgon_error *no_array_of_name(const char *name)
 {
-	return gorgon_error_create(GORGON_ERROR_MISSING, "array \"%s\": nobody has shared it", name);
+	return gorgon_error_create(GORGON_ERROR_MISSING, "array \"%s\": nobody has shared it",
+				   name);
 }
 
 struct gorgon_error *gorgon_array_receive(const char *name, struct gorgon_array **ret)

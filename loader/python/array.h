@@ -20,11 +20,15 @@ struct gorgon_array {
 	struct gorgon_format format;	   /* of layout.format */
 };
 
-/* Make an array over memory of a block, which the array holds. @interp is where the block was found, and may be NULL. */
+/* Make an array over memory of a block, which the array holds. @interp is where the block was
+ * found, and may be NULL. */
 struct gorgon_error *gorgon_array_create_in(struct gorgon_block *block, void *data,
 					    const struct gorgon_array_layout *layout, bool writable,
-					    struct gorgon_interp *interp, struct gorgon_array **ret);
-/* gorgon_array_share() by a program; NULL: by the host. GORGON_ERROR_NOMEM: its limit does not allow its share, too. */
-struct gorgon_error *gorgon_array_share_as(struct gorgon_interp *interp, struct gorgon_array *array, const char *name);
+					    struct gorgon_interp *interp,
+					    struct gorgon_array **ret);
+/* gorgon_array_share() by a program; NULL: by the host. GORGON_ERROR_NOMEM: its limit does not
+ * allow its share, too. */
+struct gorgon_error *gorgon_array_share_as(struct gorgon_interp *interp, struct gorgon_array *array,
+					   const char *name);
 
 #endif

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Counted memory of the host.
 //
-// Arrays go from one interpreter to another without a copy, so their memory has several holders, which are
-// counted: the last holder frees it, on its own thread, without any lock or GIL. The end of an interpreter
-// takes holders away and nothing else.
+// Arrays go from one interpreter to another without a copy, so their memory has several holders,
+// which are counted: the last holder frees it, on its own thread, without any lock or GIL. The end
+// of an interpreter takes holders away and nothing else.
 //
 // Memory is the C library's, with a header in front of the data:
 //
 //	|-- up to 48 --|-- struct gorgon_block --|-- data --|
 //	^ from malloc()				 ^ a multiple of 64
 //
-// so that a data pointer leads to its block (NEP 49: free() gets only the pointer). A block over memory of
-// another owner is allocated apart and has a function that tells the owner.
+// so that a data pointer leads to its block (NEP 49: free() gets only the pointer). A block over
+// memory of another owner is allocated apart and has a function that tells the owner.
 
 #define _GNU_SOURCE
 #include "block.h"
@@ -89,7 +89,8 @@ struct gorgon_block *gorgon_block_wrap(void *data, size_t size,
 }
 
 // More alignment than that of other blocks, or a mapping of its own.
-struct gorgon_error *gorgon_block_create_placed(size_t size, const struct gorgon_placement *placement,
+struct gorgon_error *gorgon_block_create_placed(size_t size,
+						const struct gorgon_placement *placement,
 						struct gorgon_block **ret)
 {
 	size_t align = placement->alignment > ALIGN ? placement->alignment : ALIGN;
@@ -99,7 +100,8 @@ struct gorgon_error *gorgon_block_create_placed(size_t size, const struct gorgon
 	void *base;
 
 	if (!gorgon_placement_needs_pages(placement, size)) {
-		if (size > PTRDIFF_MAX - overhead(align) || !(base = calloc(1, size + overhead(align))))
+		if (size > PTRDIFF_MAX - overhead(align) ||
+		    !(base = calloc(1, size + overhead(align))))
 			return &gorgon_error_nomem;
 		*ret = init(base, place(base, align), size);
 		return NULL;

@@ -12,14 +12,15 @@
 // CPython had called; the interpreter has ended then. On a thread without an entry exit()
 // ends the thread.
 //
-// Interrupts. An entry on Python's main thread gets what this interpreter takes for SIGINT: a signal
-// ends system calls (EINTR), and Python, which looks for signals in blocking calls, too, makes
-// a KeyboardInterrupt of it. The host may block that signal: it does not while a thread is in an entry. Entries on other threads, and threads that Python has started, are reached
-// as interrupt.c says. An interrupt is meant for an entry and not for its thread: an interrupt that would
-// arrive after the end of the entry is taken back, see gorgon_call_close().
+// Interrupts. An entry on Python's main thread gets what this interpreter takes for SIGINT: a
+// signal ends system calls (EINTR), and Python, which looks for signals in blocking calls, too,
+// makes a KeyboardInterrupt of it. The host may block that signal: it does not while a thread is in
+// an entry. Entries on other threads, and threads that Python has started, are reached as
+// interrupt.c says. An interrupt is meant for an entry and not for its thread: an interrupt that
+// would arrive after the end of the entry is taken back, see gorgon_call_close().
 //
-// Each interpreter has a lock for its calls. A thread that holds it may take the lock of the list of threads (../ns/thread.c), and
-// never takes a lock of CPython's.
+// Each interpreter has a lock for its calls. A thread that holds it may take the lock of the list
+// of threads (../ns/thread.c), and never takes a lock of CPython's.
 
 #define _GNU_SOURCE
 #include "api.h"
@@ -87,7 +88,8 @@ void gorgon_calls_after_fork(struct gorgon_calls *calls, bool child)
 {
 	struct gorgon_call **p = &calls->newest;
 
-	// Other threads of the parent do not exist here. The condition has counted those that waited for it, so it is made anew.
+	// Other threads of the parent do not exist here. The condition has counted those that
+	// waited for it, so it is made anew.
 	if (child) {
 		init_call_ended(calls);
 		calls->abandoning = calls->senders = calls->finishers = calls->comers = 0;
@@ -122,11 +124,12 @@ static struct gorgon_error *refuse_call(const struct gorgon_interp *interp,
 	};
 
 	if (state == GORGON_INTERP_ABANDONED) // the reason does not change any more
-		return gorgon_error_create(GORGON_ERROR_ABANDONED, "interpreter %u: was abandoned: %s", interp->number,
+		return gorgon_error_create(GORGON_ERROR_ABANDONED,
+					   "interpreter %u: was abandoned: %s", interp->number,
 					   interp->calls.why);
 	if (state == GORGON_INTERP_ENDED && *interp->calls.why) // nor does this one
-		return gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: was stopped: %s", interp->number,
-					   interp->calls.why);
+		return gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: was stopped: %s",
+					   interp->number, interp->calls.why);
 	return gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: %s", interp->number,
 				   texts[state]);
 }
@@ -135,7 +138,8 @@ static struct gorgon_error *refuse_call(const struct gorgon_interp *interp,
 static void abandon_in_child(struct gorgon_interp *interp)
 {
 	snprintf(interp->calls.why, sizeof(interp->calls.why), "%s",
-		 "this process was forked, and other threads were in the interpreter that are not here");
+		 "this process was forked, and other threads were in the interpreter that are not "
+		 "here");
 	interp->calls.state = GORGON_INTERP_ABANDONED;
 	gorgon_parking_abandon(interp->ns);
 }
@@ -144,7 +148,8 @@ void gorgon_call_abandon_lost(struct gorgon_interp *interp)
 {
 	lock_calls(interp);
 	if (interp->calls.lost && interp->calls.state != GORGON_INTERP_CREATED &&
-	    interp->calls.state != GORGON_INTERP_ENDED && interp->calls.state != GORGON_INTERP_ABANDONED)
+	    interp->calls.state != GORGON_INTERP_ENDED &&
+	    interp->calls.state != GORGON_INTERP_ABANDONED)
 		abandon_in_child(interp);
 	unlock_calls(interp);
 }
@@ -186,7 +191,8 @@ unsigned gorgon_call_state(struct gorgon_interp *interp)
 	return ret;
 }
 
-// A thread with an entry in the list is alive. In a forked child the others are not there, and have no clock.
+// A thread with an entry in the list is alive. In a forked child the others are not there, and have
+// no clock.
 uint64_t gorgon_call_cpu_ns(struct gorgon_interp *interp)
 {
 	uint64_t ret;
@@ -195,7 +201,8 @@ uint64_t gorgon_call_cpu_ns(struct gorgon_interp *interp)
 	lock_calls(interp);
 	ret = __atomic_load_n(&interp->calls.cpu_ns, __ATOMIC_RELAXED);
 	for (struct gorgon_call *call = interp->calls.newest; call; call = call->next)
-		if (call->first && !gorgon_call_is_forked(interp) && !pthread_getcpuclockid(call->thread, &clock))
+		if (call->first && !gorgon_call_is_forked(interp) &&
+		    !pthread_getcpuclockid(call->thread, &clock))
 			ret += gorgon_clock_ns(clock) - call->cpu_ns;
 	unlock_calls(interp);
 	return ret;
@@ -241,9 +248,11 @@ static __thread struct gorgon_job_name next_job __attribute__((tls_model("initia
 // The newest entry has changed; under the lock.
 static void show_calls_job(struct gorgon_calls *calls)
 {
-	const struct gorgon_job_name none = {NULL, NULL}, *job = calls->newest ? &calls->newest->job : &none;
+	const struct gorgon_job_name none = {NULL, NULL},
+				     *job = calls->newest ? &calls->newest->job : &none;
 
-	const char *const parts[] = {job->module, job->module && job->function ? "." : NULL, job->function};
+	const char *const parts[] = {job->module, job->module && job->function ? "." : NULL,
+				     job->function};
 	size_t size = 0;
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
@@ -315,11 +324,14 @@ static void pop_call(struct gorgon_call *call, enum gorgon_interp_state during,
 		show_calls_job(&interp->calls);
 	newest = call->outer;
 	if (call->first)
-		__atomic_add_fetch(&interp->calls.cpu_ns, gorgon_clock_ns(CLOCK_THREAD_CPUTIME_ID) - call->cpu_ns,
+		__atomic_add_fetch(&interp->calls.cpu_ns,
+				   gorgon_clock_ns(CLOCK_THREAD_CPUTIME_ID) - call->cpu_ns,
 				   __ATOMIC_RELAXED);
 	if (call->first && interp->calls.state == GORGON_INTERP_ABANDONED)
-		gorgon_interruption_take(gorgon_parts_state(interp->ns->parts, &gorgon_interruption_part));
-	else if (interp->calls.state != GORGON_INTERP_ABANDONED && (interp->calls.state == during || to == GORGON_INTERP_ENDED))
+		gorgon_interruption_take(
+			gorgon_parts_state(interp->ns->parts, &gorgon_interruption_part));
+	else if (interp->calls.state != GORGON_INTERP_ABANDONED &&
+		 (interp->calls.state == during || to == GORGON_INTERP_ENDED))
 		interp->calls.state = to;
 	pthread_cond_broadcast(&interp->calls.ended);
 	unlock_calls(interp);
@@ -336,8 +348,8 @@ static __attribute__((noinline)) enum way run_function(struct gorgon_call *call,
 	return way;
 }
 
-// Frames of the host must not be skipped. If the thread's newest entry is into another interpreter, it leaves this
-// interpreter's entry when it comes back to that.
+// Frames of the host must not be skipped. If the thread's newest entry is into another interpreter,
+// it leaves this interpreter's entry when it comes back to that.
 void gorgon_call_park(void *ctx)
 {
 	if (newest && newest->interp == ctx && !newest->left)
@@ -354,18 +366,21 @@ void gorgon_call_give_up(void)
 // are, as they would end with a python3.
 static void release_calls_gil(struct gorgon_interp *interp)
 {
-	struct gorgon_hurry here = {.ns = interp->ns, .until = UINT64_MAX}; // this thread is neither parked nor gives up
+	struct gorgon_hurry here = {
+		.ns = interp->ns,
+		.until = UINT64_MAX}; // this thread is neither parked nor gives up
 	// This function is not a part of the stable ABI, but all versions have it.
 	int (*has_gil)(void) = (int (*)(void))gorgon_interp_find_symbol(interp, "PyGILState_Check");
 
 	gorgon_parking_hurry(&here);
-	if (!gorgon_parking_is_abandoned(interp->ns) && interp->api && API(interp, Py_IsInitialized)() && has_gil && has_gil())
+	if (!gorgon_parking_is_abandoned(interp->ns) && interp->api &&
+	    API(interp, Py_IsInitialized)() && has_gil && has_gil())
 		API(interp, PyEval_SaveThread)();
 	gorgon_parking_hurry(NULL);
 }
 
-// After an exit(): entries that the jump has skipped have ended, too, also those into other interpreters,
-// whose copies of CPython cannot go on without their frames.
+// After an exit(): entries that the jump has skipped have ended, too, also those into other
+// interpreters, whose copies of CPython cannot go on without their frames.
 static void skip_call_entries(struct gorgon_call *call)
 {
 	while (newest != call) {
@@ -390,10 +405,12 @@ static bool unblock_wake(void)
 	const sigset_t wake = wake_set();
 	sigset_t before;
 
-	return !pthread_sigmask(SIG_UNBLOCK, &wake, &before) && sigismember(&before, GORGON_SIGNAL_WAKE);
+	return !pthread_sigmask(SIG_UNBLOCK, &wake, &before) &&
+	       sigismember(&before, GORGON_SIGNAL_WAKE);
 }
 
-// Nobody asks for a signal to the thread any more. One that was being sent comes here, not to a sigwait() of the host's.
+// Nobody asks for a signal to the thread any more. One that was being sent comes here, not to a
+// sigwait() of the host's.
 static void block_wake(void)
 {
 	const sigset_t wake = wake_set();
@@ -417,8 +434,8 @@ static void enter_call(struct gorgon_call *call, struct gorgon_signals **outer)
 
 // No interrupt comes to the entry after this. Signals are sent without the lock: otherwise a thread
 // that interrupts without pause would keep the entry from taking it. So the last entry of the main
-// thread waits for signals that are being sent; no thread begins to send another. A forked child has
-// only this thread. Returns whether the entry was interrupted.
+// thread waits for signals that are being sent; no thread begins to send another. A forked child
+// has only this thread. Returns whether the entry was interrupted.
 static bool close_call(struct gorgon_call *call)
 {
 	struct gorgon_interp *interp = call->interp;
@@ -426,7 +443,8 @@ static bool close_call(struct gorgon_call *call)
 
 	lock_calls(interp);
 	call->closed = true;
-	while (call->on_main_thread && call->first && interp->calls.senders && !gorgon_call_is_forked(interp))
+	while (call->on_main_thread && call->first && interp->calls.senders &&
+	       !gorgon_call_is_forked(interp))
 		pthread_cond_wait(&interp->calls.ended, &interp->calls.lock);
 	ret = call->interrupted;
 	unlock_calls(interp);
@@ -486,9 +504,12 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 		gorgon_call_abandon_lost(interp);
 		err = refuse_call(interp, GORGON_INTERP_ABANDONED);
 	} else if (way == GAVE_UP)
-		err = gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: its GIL was not free in time", interp->number);
+		err = gorgon_error_create(GORGON_ERROR_BUSY,
+					  "interpreter %u: its GIL was not free in time",
+					  interp->number);
 	else if (way == EXITED && !exit_status)
-		err = gorgon_error_create(GORGON_ERROR_PYTHON, "interpreter %u: its code has called exit(%d)",
+		err = gorgon_error_create(GORGON_ERROR_PYTHON,
+					  "interpreter %u: its code has called exit(%d)",
 					  interp->number, call.exit_status);
 	pop_call(&call, states->during,
 		 way == EXITED ? GORGON_INTERP_ENDED
@@ -516,8 +537,8 @@ static bool is_call_interrupted(struct gorgon_interp *interp, const struct gorgo
 	return ret;
 }
 
-// The GIL is held, which orders this with throw_into_threads(). The first entry of a thread takes back
-// interrupts that it has not noticed; an entry within another entry leaves them to that.
+// The GIL is held, which orders this with throw_into_threads(). The first entry of a thread takes
+// back interrupts that it has not noticed; an entry within another entry leaves them to that.
 void gorgon_call_close(struct gorgon_interp *interp)
 {
 	const struct gorgon_api *api = interp->api;
@@ -548,7 +569,8 @@ struct gorgon_error *gorgon_call_fail(struct gorgon_interp *interp)
 	return err;
 }
 
-struct gorgon_error *gorgon_call_result(struct gorgon_interp *interp, PyObject *object, PyObject **ret)
+struct gorgon_error *gorgon_call_result(struct gorgon_interp *interp, PyObject *object,
+					PyObject **ret)
 {
 	*ret = object;
 	return object ? NULL : gorgon_call_fail(interp);
@@ -600,8 +622,9 @@ static struct gorgon_error *with_gil_until(struct gorgon_interp *interp, void *c
 struct gorgon_error *gorgon_call_python(struct gorgon_interp *interp, gorgon_call_fn *fn,
 					void *ctx)
 {
-	static const struct gorgon_transition states = {GORGON_INTERP_STARTED, GORGON_INTERP_STARTED,
-							GORGON_INTERP_STARTED, GORGON_INTERP_STARTED};
+	static const struct gorgon_transition states = {
+		GORGON_INTERP_STARTED, GORGON_INTERP_STARTED, GORGON_INTERP_STARTED,
+		GORGON_INTERP_STARTED};
 	struct hurried call = {{fn, ctx}, {interp->ns, 0, gorgon_call_give_up, false}};
 
 	if (!__atomic_load_n(&interp->calls.unsure, __ATOMIC_RELAXED))
@@ -611,7 +634,8 @@ struct gorgon_error *gorgon_call_python(struct gorgon_interp *interp, gorgon_cal
 	return gorgon_call_protect(interp, &states, with_gil_until, &call, NULL);
 }
 
-struct gorgon_error *gorgon_call_job(struct gorgon_interp *interp, struct gorgon_job_name name, gorgon_call_fn *fn, void *ctx)
+struct gorgon_error *gorgon_call_job(struct gorgon_interp *interp, struct gorgon_job_name name,
+				     gorgon_call_fn *fn, void *ctx)
 {
 	struct gorgon_error *err;
 
@@ -621,14 +645,16 @@ struct gorgon_error *gorgon_call_job(struct gorgon_interp *interp, struct gorgon
 	return err;
 }
 
-struct gorgon_error *gorgon_call_python_until(struct gorgon_interp *interp, uint64_t until, gorgon_call_fn *fn, void *ctx)
+struct gorgon_error *gorgon_call_python_until(struct gorgon_interp *interp, uint64_t until,
+					      gorgon_call_fn *fn, void *ctx)
 {
-	static const struct gorgon_transition states = {GORGON_INTERP_STOPPING, GORGON_INTERP_STOPPING,
-							GORGON_INTERP_STOPPING, GORGON_INTERP_STOPPING};
+	static const struct gorgon_transition states = {
+		GORGON_INTERP_STOPPING, GORGON_INTERP_STOPPING, GORGON_INTERP_STOPPING,
+		GORGON_INTERP_STOPPING};
 	struct hurried hurried = {{fn, ctx}, {interp->ns, until, gorgon_call_give_up, false}};
 
-	return gorgon_call_protect(interp, &states, until ? with_gil_until : with_gil, until ? (void *)&hurried : &hurried.call,
-				   NULL);
+	return gorgon_call_protect(interp, &states, until ? with_gil_until : with_gil,
+				   until ? (void *)&hurried : &hurried.call, NULL);
 }
 
 // --- the end ----------------------------------------------------------------------------
@@ -674,7 +700,8 @@ bool gorgon_call_wait(struct gorgon_interp *interp, uint64_t until)
 	bool ret;
 
 	lock_calls(interp);
-	while (interp->calls.newest && !pthread_cond_timedwait(&interp->calls.ended, &interp->calls.lock, &deadline))
+	while (interp->calls.newest &&
+	       !pthread_cond_timedwait(&interp->calls.ended, &interp->calls.lock, &deadline))
 		continue;
 	ret = !interp->calls.newest;
 	unlock_calls(interp);
@@ -714,7 +741,8 @@ size_t gorgon_call_list(struct gorgon_interp *interp, pid_t *list, size_t count)
 	size_t ret = 0;
 
 	lock_calls(interp);
-	for (const struct gorgon_call *call = interp->calls.newest; call && ret < count; call = call->next)
+	for (const struct gorgon_call *call = interp->calls.newest; call && ret < count;
+	     call = call->next)
 		if (call->first)
 			list[ret++] = call->tid;
 	unlock_calls(interp);
@@ -736,15 +764,17 @@ struct gorgon_error *gorgon_call_shut(struct gorgon_interp *interp, int timeout_
 	}
 	calls->state = GORGON_INTERP_STOPPING;
 	while (calls->newest && !timed_out)
-		timed_out = timeout_ms < 0 ? pthread_cond_wait(&calls->ended, &calls->lock)
-					   : pthread_cond_timedwait(&calls->ended, &calls->lock, &until);
+		timed_out = timeout_ms < 0
+				    ? pthread_cond_wait(&calls->ended, &calls->lock)
+				    : pthread_cond_timedwait(&calls->ended, &calls->lock, &until);
 	timed_out = calls->newest;
 	if (timed_out && calls->state == GORGON_INTERP_STOPPING)
 		calls->state = GORGON_INTERP_STARTED;
 	*ended = calls->state == GORGON_INTERP_ENDED;
 	unlock_calls(interp);
 	if (timed_out)
-		return gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: calls are running in it",
+		return gorgon_error_create(GORGON_ERROR_BUSY,
+					   "interpreter %u: calls are running in it",
 					   interp->number);
 	return NULL;
 }
@@ -765,8 +795,10 @@ struct gorgon_error *gorgon_call_check_idle(struct gorgon_interp *interp, bool *
 	unlock_calls(interp);
 	*started = state == GORGON_INTERP_STARTED;
 	if (busy && state == GORGON_INTERP_ABANDONED)
-		return gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: was abandoned, and calls are still in it: %s",
-					   interp->number, interp->calls.why);
+		return gorgon_error_create(
+			GORGON_ERROR_BUSY,
+			"interpreter %u: was abandoned, and calls are still in it: %s",
+			interp->number, interp->calls.why);
 	return busy ? refuse_call(interp, state) : NULL;
 }
 
@@ -783,8 +815,9 @@ static struct gorgon_call *find_unthrown_call(struct gorgon_interp *interp)
 	return call;
 }
 
-// An entry ends with the GIL held, and this thread holds it: each entry that is found still exists. An entry
-// that waits for the GIL has no state in Python yet; it looks whether it was interrupted when it has the GIL.
+// An entry ends with the GIL held, and this thread holds it: each entry that is found still exists.
+// An entry that waits for the GIL has no state in Python yet; it looks whether it was interrupted
+// when it has the GIL.
 static struct gorgon_error *throw_into_threads(struct gorgon_interp *interp, void *ctx)
 {
 	(void)ctx;
@@ -827,7 +860,8 @@ static struct gorgon_error *interrupt_call_entries(struct gorgon_interp *interp,
 	for (struct gorgon_call *call = interp->calls.newest; call; call = call->next) {
 		call->interrupted |= !call->closed;
 		call->thrown = false; // its code may have caught the last exception
-		// An entry that signals do not reach yet looks whether it was interrupted before it runs Python.
+		// An entry that signals do not reach yet looks whether it was interrupted before it
+		// runs Python.
 		on_main |= call->on_main_thread && call->entered && !call->closed;
 	}
 	*others = find_unthrown_call(interp) != NULL;

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Who is charged for memory that several interpreters hold.
 //
-// What interpreters allocate for arrays counts for those that hold it: a block's bytes are divided by the number
-// of these interpreters. The shares are stored anew whenever an interpreter begins to hold the block or ceases to,
-// because malloc() compares a limit with a sum, and has no time to compute it. Memory of the host counts for nobody: a
-// program cannot give it back.
+// What interpreters allocate for arrays counts for those that hold it: a block's bytes are divided
+// by the number of these interpreters. The shares are stored anew whenever an interpreter begins to
+// hold the block or ceases to, because malloc() compares a limit with a sum, and has no time to
+// compute it. Memory of the host counts for nobody: a program cannot give it back.
 //
-// Most blocks never have a second holder. They have no list, and the data handler counts them. A block gets its list when an
-// array is made over it, which is how others come to it: first with the interpreter that has made the block, which finds it
-// in its own memory at that time. An interpreter holds a block once as its maker, once for each object of its that refers
-// to it, and once for each name that it has given. A name may outlive the interpreter, so holders are known by numbers.
+// Most blocks never have a second holder. They have no list, and the data handler counts them. A
+// block gets its list when an array is made over it, which is how others come to it: first with the
+// interpreter that has made the block, which finds it in its own memory at that time. An
+// interpreter holds a block once as its maker, once for each object of its that refers to it, and
+// once for each name that it has given. A name may outlive the interpreter, so holders are known by
+// numbers.
 //
 // The lists are under the lock of held.c. Each interpreter has a list of its charges, which its end
 // takes away: names that it has given may be left then, and objects that Python has not given up.
@@ -64,9 +66,11 @@ static void divide(struct gorgon_block *block)
 	size_t count = count_charges(block);
 
 	for (struct gorgon_charge *charge = block->charges; charge; charge = charge->next) {
-		size_t bytes = block->capacity / count + (charge == block->charges ? block->capacity % count : 0);
+		size_t bytes = block->capacity / count +
+			       (charge == block->charges ? block->capacity % count : 0);
 
-		__atomic_add_fetch(&charge->usage->block_bytes, bytes - charge->bytes, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&charge->usage->block_bytes, bytes - charge->bytes,
+				   __ATOMIC_RELAXED);
 		charge->bytes = bytes;
 	}
 }
@@ -78,8 +82,12 @@ static bool add_charge(struct gorgon_block *block, struct gorgon_interp *interp,
 
 	if (!charge)
 		return false;
-	*charge = (struct gorgon_charge){.next = block->charges, .block = block, .usage = &interp->ns->usage,
-					 .holder = gorgon_charges_holder(interp), .holds = 1, .bytes = bytes};
+	*charge = (struct gorgon_charge){.next = block->charges,
+					 .block = block,
+					 .usage = &interp->ns->usage,
+					 .holder = gorgon_charges_holder(interp),
+					 .holds = 1,
+					 .bytes = bytes};
 	gorgon_link_add(&interp->shared_refs.charges, &charge->link);
 	block->charges = charge;
 	divide(block);
@@ -104,7 +112,8 @@ bool gorgon_charges_open(struct gorgon_block *block, struct gorgon_interp *inter
 	if (!block->counted || !gorgon_charges_holder(interp))
 		return true;
 	gorgon_held_lock();
-	// A block of others that this interpreter has is charged to it, so it is this interpreter's own.
+	// A block of others that this interpreter has is charged to it, so it is this interpreter's
+	// own.
 	if (!block->charges)
 		ret = add_charge(block, interp, block->capacity);
 	gorgon_held_unlock();
@@ -123,7 +132,8 @@ static bool enter(struct gorgon_block *block, struct gorgon_interp *interp)
 	if (charge)
 		charge->holds++;
 	else
-		ret = gorgon_usage_allow(&interp->ns->usage, block->capacity / (count_charges(block) + 1)) &&
+		ret = gorgon_usage_allow(&interp->ns->usage,
+					 block->capacity / (count_charges(block) + 1)) &&
 		      add_charge(block, interp, 0);
 	gorgon_held_unlock();
 	return ret;
@@ -167,7 +177,8 @@ void gorgon_charges_close(struct gorgon_block *block, struct gorgon_interp *inte
 		return;
 	// Nobody else has it, so nobody changes its list.
 	if (__atomic_load_n(&block->count, __ATOMIC_ACQUIRE) == 1 && !block->charges)
-		__atomic_sub_fetch(&interp->ns->usage.block_bytes, block->capacity, __ATOMIC_RELAXED);
+		__atomic_sub_fetch(&interp->ns->usage.block_bytes, block->capacity,
+				   __ATOMIC_RELAXED);
 	else
 		leave(block, gorgon_charges_holder(interp));
 }

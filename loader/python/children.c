@@ -3,9 +3,9 @@
 //
 // multiprocessing's spawn and forkserver, concurrent.futures and joblib start a python3, which gets
 // the program's sys.path and runs the program's file as the module __mp_main__. `gorgon` is built
-// into interpreters only, so importing it would fail in that python3, and a pool would start workers for
-// ever. So a program that imports `gorgon` gets a folder at the end of its sys.path, with a module of that
-// name for processes without interpreters (children/gorgon.py).
+// into interpreters only, so importing it would fail in that python3, and a pool would start
+// workers for ever. So a program that imports `gorgon` gets a folder at the end of its sys.path,
+// with a module of that name for processes without interpreters (children/gorgon.py).
 //
 // The folder is found from where this library lies: in the build folder, or PREFIX/share of an
 // installation; otherwise where it was configured for. Without one nothing is added.
@@ -35,13 +35,15 @@ static bool is_child_package_there(const char *format, const char *dir)
 // The file of this library, or of the program that it is linked into.
 static void find_childrens_folder(void)
 {
-	static const char *const places[] = {"%s/share/gorgon/children", "%s/../share/gorgon/children",
+	static const char *const places[] = {"%s/share/gorgon/children",
+					     "%s/../share/gorgon/children",
 					     "%s/../../share/gorgon/children"};
 	char file[PATH_MAX], *slash;
 	bool found = false;
 	Dl_info info;
 
-	if (dladdr(folder, &info) && realpath(info.dli_fname, file) && (slash = strrchr(file, '/'))) {
+	if (dladdr(folder, &info) && realpath(info.dli_fname, file) &&
+	    (slash = strrchr(file, '/'))) {
 		*slash = 0;
 		for (size_t i = 0; !found && i < sizeof(places) / sizeof(*places); i++)
 			found = is_child_package_there(places[i], file);

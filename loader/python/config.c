@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Starting Python with a command line, and going on in the host's code.
 //
-// PyConfig_SetBytesArgv() reads the command line: it knows virtual environments, -I and the other options
-// of its version. The members of PyConfig differ from version to version, so nothing here uses them:
-// a PyConfig is memory with much more room than any version takes (about 450 bytes). PyStatus is
-// documented and equal in all versions (PEP 587).
+// PyConfig_SetBytesArgv() reads the command line: it knows virtual environments, -I and the other
+// options of its version. The members of PyConfig differ from version to version, so nothing here
+// uses them: a PyConfig is memory with much more room than any version takes (about 450 bytes).
+// PyStatus is documented and equal in all versions (PEP 587).
 
 #include "config.h"
 #include "base/error.h"
@@ -36,7 +36,8 @@ struct gorgon_error *gorgon_config_find(struct gorgon_interp *interp, struct gor
 	return NULL;
 }
 
-struct gorgon_error *gorgon_config_initialize(const struct gorgon_config_api *api, size_t argc, char *const *argv,
+struct gorgon_error *gorgon_config_initialize(const struct gorgon_config_api *api, size_t argc,
+					      char *const *argv,
 					      struct gorgon_python_status *status)
 {
 	void *config = calloc(1, CONFIG_SIZE);

@@ -20,15 +20,18 @@ struct gorgon_config_api {
 	void (*clear)(void *config);
 };
 
-/* Find these functions. GORGON_ERROR_PYTHON: the libpython lacks the function that the message names. */
-struct gorgon_error *gorgon_config_find(struct gorgon_interp *interp, struct gorgon_config_api *ret);
+/* Find these functions. GORGON_ERROR_PYTHON: the libpython lacks the function that the message
+ * names. */
+struct gorgon_error *gorgon_config_find(struct gorgon_interp *interp,
+					struct gorgon_config_api *ret);
 
 /*
- * Start Python as python3 does with this command line, but run nothing. Afterwards the calling thread
- * holds the GIL, if Python has started. @argv must live as long as Python. GORGON_ERROR_NOMEM; @status says whether
- * Python has started.
+ * Start Python as python3 does with this command line, but run nothing. Afterwards the calling
+ * thread holds the GIL, if Python has started. @argv must live as long as Python.
+ * GORGON_ERROR_NOMEM; @status says whether Python has started.
  */
-struct gorgon_error *gorgon_config_initialize(const struct gorgon_config_api *api, size_t argc, char *const *argv,
+struct gorgon_error *gorgon_config_initialize(const struct gorgon_config_api *api, size_t argc,
+					      char *const *argv,
 					      struct gorgon_python_status *status);
 
 #endif

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 // The limit of an interpreter's processor time: what happens when it is used up.
 //
-// A thread of the library watches each interpreter that has a limit. It sleeps as long as all processors together would need
-// to use up what is left, but at most LONGEST_MS. At the limit the host is asked for more; if it gives none, everything in
-// the interpreter is interrupted, once. Beyond the hard limit the interpreter is stopped: what runs is interrupted again and
-// again for a second, and is abandoned if it has not ended then.
+// A thread of the library watches each interpreter that has a limit. It sleeps as long as all
+// processors together would need to use up what is left, but at most LONGEST_MS. At the limit the
+// host is asked for more; if it gives none, everything in the interpreter is interrupted, once.
+// Beyond the hard limit the interpreter is stopped: what runs is interrupted again and again for a
+// second, and is abandoned if it has not ended then.
 //
-// Each interpreter has a watching thread of its own, because interrupting waits for the GIL if calls run on other threads than
-// the main thread: an interpreter that never releases its GIL must not keep the limits of others from being watched.
+// Each interpreter has a watching thread of its own, because interrupting waits for the GIL if
+// calls run on other threads than the main thread: an interpreter that never releases its GIL must
+// not keep the limits of others from being watched.
 
 #define _GNU_SOURCE
 #include "cpu_limit.h"
@@ -36,7 +38,8 @@ struct gorgon_error *gorgon_cpu_limit_check(const struct gorgon_interp *interp)
 
 	if (limit->hard_ms && (!limit->soft_ms || limit->hard_ms < limit->soft_ms))
 		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "gorgon_interp_opts: cpu_hard_limit_ms is %lu, expected 0, or cpu_limit_ms (%lu) "
+					   "gorgon_interp_opts: cpu_hard_limit_ms is %lu, expected "
+					   "0, or cpu_limit_ms (%lu) "
 					   "or more",
 					   limit->hard_ms, limit->soft_ms);
 	return NULL;
@@ -44,7 +47,8 @@ struct gorgon_error *gorgon_cpu_limit_check(const struct gorgon_interp *interp)
 
 static uint64_t hard_limit_ms(const struct gorgon_cpu_limit *limit)
 {
-	return limit->hard_ms > limit->soft_ms ? limit->hard_ms : limit->soft_ms + limit->soft_ms / 4;
+	return limit->hard_ms > limit->soft_ms ? limit->hard_ms
+					       : limit->soft_ms + limit->soft_ms / 4;
 }
 
 // If the interpreter cannot be interrupted, the next attempt may succeed.
@@ -72,7 +76,8 @@ static bool wait_ms(struct gorgon_interp *interp, int ms)
 	return !sem_clockwait(&interp->cpu_limit.end, CLOCK_MONOTONIC, &until);
 }
 
-// A program has nobody who could stop it: gorgon_interp_main() returns when it has ended, or was abandoned.
+// A program has nobody who could stop it: gorgon_interp_main() returns when it has ended, or was
+// abandoned.
 static void stop_program(struct gorgon_interp *interp, const char *reason)
 {
 	uint64_t end = gorgon_now() + STOP_MS * NS_PER_MS;
@@ -86,12 +91,15 @@ static void stop_program(struct gorgon_interp *interp, const char *reason)
 			return;
 		end += gorgon_abandon_later(&patience, interp, 0);
 	}
-	gorgon_abandon_name_threads(interp, 0, gorgon_now() + NAMING_MS * NS_PER_MS, names, sizeof(names));
-	snprintf(why, sizeof(why), "%s, and it did not end within %d ms: %s", reason, STOP_MS, names);
+	gorgon_abandon_name_threads(interp, 0, gorgon_now() + NAMING_MS * NS_PER_MS, names,
+				    sizeof(names));
+	snprintf(why, sizeof(why), "%s, and it did not end within %d ms: %s", reason, STOP_MS,
+		 names);
 	gorgon_abandon(interp, why);
 }
 
-// Beyond the hard limit. What is not started yet, or has ended, is not stopped. Other isolations cannot stop what does not end.
+// Beyond the hard limit. What is not started yet, or has ended, is not stopped. Other isolations
+// cannot stop what does not end.
 static void stop(struct gorgon_interp *interp, uint64_t used_ms)
 {
 	char reason[128];
@@ -100,8 +108,9 @@ static void stop(struct gorgon_interp *interp, uint64_t used_ms)
 		interrupt(interp);
 		return;
 	}
-	snprintf(reason, sizeof(reason), "it has used %.1f s of processor time, its hard limit is %.1f s", (double)used_ms / 1000,
-		 (double)hard_limit_ms(&interp->cpu_limit) / 1000);
+	snprintf(reason, sizeof(reason),
+		 "it has used %.1f s of processor time, its hard limit is %.1f s",
+		 (double)used_ms / 1000, (double)hard_limit_ms(&interp->cpu_limit) / 1000);
 	switch (gorgon_call_state(interp)) {
 	case GORGON_INTERP_RUNNING:
 		stop_program(interp, reason);
@@ -118,8 +127,8 @@ static void stop(struct gorgon_interp *interp, uint64_t used_ms)
 	}
 }
 
-// Do what is due. Returns the processor time, in milliseconds, at which something is due next; 0: something is due after AGAIN_MS,
-// whatever the processor time is then.
+// Do what is due. Returns the processor time, in milliseconds, at which something is due next; 0:
+// something is due after AGAIN_MS, whatever the processor time is then.
 static uint64_t act(struct gorgon_interp *interp, uint64_t used_ms)
 {
 	struct gorgon_cpu_limit *limit = &interp->cpu_limit;
@@ -141,7 +150,9 @@ static uint64_t act(struct gorgon_interp *interp, uint64_t used_ms)
 static int nap_ms(uint64_t due_ms, uint64_t used_ms)
 {
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	uint64_t left = due_ms > used_ms ? (due_ms - used_ms) / (uint64_t)(processors > 0 ? processors : 1) : 0;
+	uint64_t left = due_ms > used_ms
+				? (due_ms - used_ms) / (uint64_t)(processors > 0 ? processors : 1)
+				: 0;
 
 	return left < SHORTEST_MS ? SHORTEST_MS : left > LONGEST_MS ? LONGEST_MS : (int)left;
 }
@@ -174,8 +185,9 @@ struct gorgon_error *gorgon_cpu_limit_begin(struct gorgon_interp *interp)
 	err = pthread_create(&limit->thread, NULL, watch, interp);
 	pthread_sigmask(SIG_SETMASK, &saved, NULL);
 	if (err)
-		return gorgon_error_create_os(err, "interpreter %u: no thread that watches its processor time",
-					      interp->number);
+		return gorgon_error_create_os(
+			err, "interpreter %u: no thread that watches its processor time",
+			interp->number);
 	limit->watcher = getpid();
 	return NULL;
 }

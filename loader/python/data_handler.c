@@ -6,10 +6,10 @@
 // a context variable: each thread of a program begins with numpy's default.
 //
 // Programs create and drop small arrays all the time, most of them of few sizes. So small blocks
-// that numpy frees are kept, CACHED_COUNT of each size, and stay in the interpreter's list meanwhile.
-// numpy 1.22 to 2 hold the GIL when they call; NEP 49 does not promise it for other releases. So the
-// cache has a flag while a thread uses it. A thread that finds it set does not wait: it does without
-// the cache.
+// that numpy frees are kept, CACHED_COUNT of each size, and stay in the interpreter's list
+// meanwhile. numpy 1.22 to 2 hold the GIL when they call; NEP 49 does not promise it for other
+// releases. So the cache has a flag while a thread uses it. A thread that finds it set does not
+// wait: it does without the cache.
 //
 // numpy is not needed to compile this. Its C API is a table of pointers in a capsule; the
 // indexes of it are part of its ABI and the same in 1.22 and 2.x (numpy's
@@ -57,15 +57,18 @@ struct cache {
 	atomic_flag used;
 };
 
-// A handler of an interpreter, with what it needs; numpy sees the first member. There is one for each
-// placement that a program has asked for, until the interpreter's end: arrays keep their handler.
+// A handler of an interpreter, with what it needs; numpy sees the first member. There is one for
+// each placement that a program has asked for, until the interpreter's end: arrays keep their
+// handler.
 struct data_handler {
 	struct handler handler;
 	struct gorgon_interp *interp;
 	struct gorgon_placement placement;
 	struct cache cache;
-	struct gorgon_block *adopted; // that the next array is to have; see gorgon_data_handler_adopt()
-	PyObject *(*set)(PyObject *); // numpy's PyDataMem_SetHandler(), once an array has adopted a block
+	// that the next array is to have; see gorgon_data_handler_adopt()
+	struct gorgon_block *adopted;
+	// numpy's PyDataMem_SetHandler(), once an array has adopted a block
+	PyObject *(*set)(PyObject *);
 	struct data_handler *next;
 };
 
@@ -84,7 +87,8 @@ static struct gorgon_block *take_cached(struct cache *cache, size_t class)
 {
 	struct gorgon_block *ret = NULL;
 
-	if (!cache->count[class] || atomic_flag_test_and_set_explicit(&cache->used, memory_order_acquire))
+	if (!cache->count[class] ||
+	    atomic_flag_test_and_set_explicit(&cache->used, memory_order_acquire))
 		return NULL;
 	if (cache->count[class])
 		ret = cache->blocks[class][--cache->count[class]];
@@ -92,7 +96,8 @@ static struct gorgon_block *take_cached(struct cache *cache, size_t class)
 	return ret;
 }
 
-// Keep only a block that nobody else holds and whose size is of its class: realloc() may have changed it.
+// Keep only a block that nobody else holds and whose size is of its class: realloc() may have
+// changed it.
 static bool put_cached(struct cache *cache, struct gorgon_block *block)
 {
 	size_t class = class_of(block->size);
@@ -111,8 +116,8 @@ static bool put_cached(struct cache *cache, struct gorgon_block *block)
 
 static bool is_placed(const struct gorgon_placement *placement)
 {
-	return placement->alignment > GORGON_PLACEMENT_ALIGN || placement->numa_nodes || placement->huge_pages ||
-	       placement->locked;
+	return placement->alignment > GORGON_PLACEMENT_ALIGN || placement->numa_nodes ||
+	       placement->huge_pages || placement->locked;
 }
 
 // numpy knows only one error: no memory.
@@ -132,12 +137,14 @@ static struct gorgon_block *new_block(const struct data_handler *own, size_t siz
 	return ret;
 }
 
-// The interpreter that has a block made is charged for it, also while the cache keeps the block, until gorgon_charges_close().
+// The interpreter that has a block made is charged for it, also while the cache keeps the block,
+// until gorgon_charges_close().
 static void count_block(const struct data_handler *own, struct gorgon_block *block)
 {
 	block->counted = gorgon_charges_holder(own->interp);
 	if (block->counted)
-		__atomic_add_fetch(&own->interp->ns->usage.block_bytes, block->capacity, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&own->interp->ns->usage.block_bytes, block->capacity,
+				   __ATOMIC_RELAXED);
 }
 
 // Of a Python that is the host, to which no limit applies.
@@ -150,7 +157,8 @@ static void *take_adopted(struct data_handler *own, size_t size)
 		return NULL;
 	gorgon_block_hold(block);
 	block->counted = false;
-	gorgon_shared_refs_add(&own->interp->shared_refs, &own->interp->shared_refs.blocks, &block->link);
+	gorgon_shared_refs_add(&own->interp->shared_refs, &own->interp->shared_refs.blocks,
+			       &block->link);
 	return block->data;
 }
 
@@ -173,7 +181,8 @@ static void *create(struct data_handler *own, size_t size, bool zeroed)
 		return NULL;
 	count_block(own, block);
 	block->size = size;
-	gorgon_shared_refs_add(&own->interp->shared_refs, &own->interp->shared_refs.blocks, &block->link);
+	gorgon_shared_refs_add(&own->interp->shared_refs, &own->interp->shared_refs.blocks,
+			       &block->link);
 	return block->data;
 }
 
@@ -201,7 +210,8 @@ static void handler_free(void *ctx, void *data, size_t size)
 	gorgon_block_release(header(data));
 }
 
-// Memory with a placement cannot grow where it is, and others look at shared memory: allocate anew and copy.
+// Memory with a placement cannot grow where it is, and others look at shared memory: allocate anew
+// and copy.
 static void *move(struct data_handler *own, void *data, size_t size)
 {
 	size_t before = header(data)->size;
@@ -225,7 +235,8 @@ static void *handler_realloc(void *ctx, void *data, size_t size)
 	block = header(data);
 	if (is_placed(&own->placement) || __atomic_load_n(&block->count, __ATOMIC_ACQUIRE) > 1)
 		return move(own, data, size);
-	if (size > block->capacity && !gorgon_usage_allow(&own->interp->ns->usage, size - block->capacity))
+	if (size > block->capacity &&
+	    !gorgon_usage_allow(&own->interp->ns->usage, size - block->capacity))
 		return NULL;
 	gorgon_shared_refs_remove(refs, &block->link);
 	gorgon_charges_close(block, own->interp);
@@ -236,7 +247,8 @@ static void *handler_realloc(void *ctx, void *data, size_t size)
 }
 
 // NULL: no memory.
-static struct data_handler *find_handler(struct gorgon_interp *interp, const struct gorgon_placement *placement)
+static struct data_handler *find_handler(struct gorgon_interp *interp,
+					 const struct gorgon_placement *placement)
 {
 	struct data_handler *own = interp->data_handlers;
 
@@ -278,14 +290,16 @@ static bool try_placement(struct gorgon_interp *interp, const struct gorgon_plac
 	return !err;
 }
 
-static PyObject *create_capsule(struct gorgon_interp *interp, const struct gorgon_placement *placement)
+static PyObject *create_capsule(struct gorgon_interp *interp,
+				const struct gorgon_placement *placement)
 {
 	struct data_handler *own;
 
 	if (!try_placement(interp, placement))
 		return NULL;
 	own = find_handler(interp, placement);
-	return own ? API(interp, PyCapsule_New)(&own->handler, CAPSULE, NULL) : API(interp, PyErr_NoMemory)();
+	return own ? API(interp, PyCapsule_New)(&own->handler, CAPSULE, NULL)
+		   : API(interp, PyErr_NoMemory)();
 }
 
 // numpy's table of functions, or NULL with an exception.
@@ -297,7 +311,8 @@ static void **import_table(struct gorgon_interp *interp)
 	void **table;
 
 	// The name before numpy 2. Where there is no numpy, the exception of this import stays.
-	if (!module && API(interp, PyErr_ExceptionMatches)(*API(interp, PyExc_ModuleNotFoundError))) {
+	if (!module &&
+	    API(interp, PyErr_ExceptionMatches)(*API(interp, PyExc_ModuleNotFoundError))) {
 		API(interp, PyErr_Clear)();
 		module = API(interp, PyImport_ImportModule)("numpy.core._multiarray_umath");
 	}
@@ -310,10 +325,11 @@ static void **import_table(struct gorgon_interp *interp)
 		return NULL;
 	version = (unsigned (*)(void))table[GET_FEATURE_VERSION];
 	if (version() < FEATURE_VERSION_MIN) {
-		API(interp, PyErr_Format)(*API(interp, PyExc_RuntimeError),
-					  "numpy's C API is version %u, expected %u (numpy 1.22) or "
-					  "newer, which has data handlers",
-					  version(), FEATURE_VERSION_MIN);
+		API(interp,
+		    PyErr_Format)(*API(interp, PyExc_RuntimeError),
+				  "numpy's C API is version %u, expected %u (numpy 1.22) or "
+				  "newer, which has data handlers",
+				  version(), FEATURE_VERSION_MIN);
 		return NULL;
 	}
 	return table;
@@ -346,19 +362,22 @@ static bool read_nodes(struct gorgon_interp *interp, PyObject *numbers, uint64_t
 }
 
 // Read the keywords. False with an exception.
-static bool read_arguments(struct gorgon_interp *interp, PyObject *args, PyObject *kwargs, PyObject **capsule,
-			   struct gorgon_placement *ret)
+static bool read_arguments(struct gorgon_interp *interp, PyObject *args, PyObject *kwargs,
+			   PyObject **capsule, struct gorgon_placement *ret)
 {
-	static const char *const names[] = {"handler", "huge_pages", "numa_nodes", "locked", "alignment", NULL};
+	static const char *const names[] = {"handler", "huge_pages", "numa_nodes",
+					    "locked",  "alignment",  NULL};
 	int huge_pages = 0, locked = 0;
 	PyObject *nodes = NULL;
 	Py_ssize_t alignment = 0;
 
 	*ret = (struct gorgon_placement){0};
-	if (!API(interp, PyArg_ParseTupleAndKeywords)(args, kwargs, "|O$pOpn:use_data_handler", (char **)names, capsule,
-						      &huge_pages, &nodes, &locked, &alignment))
+	if (!API(interp, PyArg_ParseTupleAndKeywords)(args, kwargs, "|O$pOpn:use_data_handler",
+						      (char **)names, capsule, &huge_pages, &nodes,
+						      &locked, &alignment))
 		return false;
-	if (nodes && nodes != API(interp, _Py_NoneStruct) && !read_nodes(interp, nodes, &ret->numa_nodes))
+	if (nodes && nodes != API(interp, _Py_NoneStruct) &&
+	    !read_nodes(interp, nodes, &ret->numa_nodes))
 		return false;
 	if (alignment < 0 || !gorgon_placement_can_align((size_t)alignment))
 		return refuse(interp, *API(interp, PyExc_ValueError),
@@ -368,10 +387,12 @@ static bool read_arguments(struct gorgon_interp *interp, PyObject *args, PyObjec
 	ret->locked = locked;
 	return !*capsule || !is_placed(ret) ||
 	       refuse(interp, *API(interp, PyExc_TypeError),
-		      "use_data_handler(): a handler has its options already: expected it alone, or options alone");
+		      "use_data_handler(): a handler has its options already: expected it alone, "
+		      "or options alone");
 }
 
-PyObject *gorgon_data_handler_use(PyObject *self, PyObject *args, PyObject *kwargs, struct gorgon_interp *interp)
+PyObject *gorgon_data_handler_use(PyObject *self, PyObject *args, PyObject *kwargs,
+				  struct gorgon_interp *interp)
 {
 	PyObject *(*set)(PyObject *);
 	PyObject *capsule = NULL, *ret;
@@ -390,7 +411,8 @@ PyObject *gorgon_data_handler_use(PyObject *self, PyObject *args, PyObject *kwar
 	// numpy 1 does not check the handler.
 	if (capsule && !API(interp, PyCapsule_IsValid)(capsule, CAPSULE))
 		return refuse(interp, *API(interp, PyExc_TypeError),
-			      "use_data_handler(): not a handler of numpy's, expected one that it returned or None");
+			      "use_data_handler(): not a handler of numpy's, expected one that it "
+			      "returned or None");
 	if (capsule)
 		return set(capsule);
 	capsule = create_capsule(interp, &placement);
@@ -412,14 +434,17 @@ static struct gorgon_block *find_adoptable(struct gorgon_interp *interp, PyObjec
 		return NULL;
 	array = gorgon_received_array(object, &writable);
 	block = array->block;
-	return writable && block->offset && !block->mapped && !block->charges && block->data == array->data &&
+	return writable && block->offset && !block->mapped && !block->charges &&
+			       block->data == array->data &&
 			       __atomic_load_n(&block->count, __ATOMIC_ACQUIRE) == 1
 		       ? block
 		       : NULL;
 }
 
-// numpy.empty() of these arguments, which runs no code of Python, in the memory of a block; None: numpy wants other memory.
-static PyObject *make_in(struct gorgon_interp *interp, struct gorgon_block *block, PyObject *empty, PyObject *args)
+// numpy.empty() of these arguments, which runs no code of Python, in the memory of a block; None:
+// numpy wants other memory.
+static PyObject *make_in(struct gorgon_interp *interp, struct gorgon_block *block, PyObject *empty,
+			 PyObject *args)
 {
 	struct data_handler *own = find_handler(interp, &(struct gorgon_placement){0});
 	PyObject *capsule, *before, *ret = NULL;

@@ -6,8 +6,8 @@
 // form `dltensor_versioned` can say that the memory must not be written to; the older form
 // cannot, so a read-only array is not exported in it.
 //
-// We do not consume a producer's tensor but keep its capsule, which tells the producer
-// when it is freed. Only tensors in memory of the CPU are taken, with items for which both sides have a name.
+// We do not consume a producer's tensor but keep its capsule, which tells the producer when it is
+// freed. Only tensors in memory of the CPU are taken, with items for which both sides have a name.
 
 #define _GNU_SOURCE
 #include "array.h"
@@ -83,7 +83,8 @@ static bool typestr_of(const struct tensor *tensor, char *ret, size_t size)
 	struct gorgon_format format;
 
 	snprintf(ret, size, "%c%c%u", tensor->bits > 8 ? '<' : '|', kind ?: '?', tensor->bits / 8u);
-	return kind && tensor->lanes == 1 && !(tensor->bits % 8) && gorgon_format_parse(ret, &format);
+	return kind && tensor->lanes == 1 && !(tensor->bits % 8) &&
+	       gorgon_format_parse(ret, &format);
 }
 
 bool gorgon_dlpack_is_offered(struct gorgon_interp *interp, PyObject *object)
@@ -100,7 +101,8 @@ static struct gorgon_array *copy_of_tensor(struct gorgon_interp *interp, void *l
 					   const struct gorgon_array_layout *layout,
 					   const struct gorgon_share_opts *opts)
 {
-	struct gorgon_array_opts created = {.size = sizeof(created), .layout = *layout, .data = lowest};
+	struct gorgon_array_opts created = {
+		.size = sizeof(created), .layout = *layout, .data = lowest};
 	struct gorgon_array *array, *ret = NULL;
 	struct gorgon_error *err = gorgon_array_create(&created, &array);
 	PyObject *object;
@@ -158,7 +160,8 @@ static struct gorgon_array *array_of_tensor(struct gorgon_interp *interp, PyObje
 
 	if (tensor->device_type != DEVICE_CPU)
 		return refuse_tensor(interp, "the tensor is not in memory of the CPU");
-	if (tensor->ndim < 0 || tensor->ndim > NDIM_MAX || !typestr_of(tensor, typestr, sizeof(typestr)))
+	if (tensor->ndim < 0 || tensor->ndim > NDIM_MAX ||
+	    !typestr_of(tensor, typestr, sizeof(typestr)))
 		return refuse_tensor(
 			interp,
 			"the tensor's items or dimensions have no name in the array interface");
@@ -167,7 +170,8 @@ static struct gorgon_array *array_of_tensor(struct gorgon_interp *interp, PyObje
 		empty |= !shape[i];
 		strides[i] = next;
 		if (tensor->strides &&
-		    __builtin_mul_overflow(tensor->strides[i], (ptrdiff_t)layout.item_size, &strides[i]))
+		    __builtin_mul_overflow(tensor->strides[i], (ptrdiff_t)layout.item_size,
+					   &strides[i]))
 			return refuse_tensor(
 				interp, "the tensor's strides are more than an address can say");
 		if (__builtin_mul_overflow(next, shape[i] ?: 1, &next))
@@ -308,7 +312,8 @@ static PyObject *export_tensor(struct gorgon_interp *interp, struct gorgon_array
 		exported->managed.ctx = exported;
 		exported->managed.deleter = delete_managed_tensor;
 	}
-	gorgon_shared_refs_add(&interp->shared_refs, &interp->shared_refs.arrays, &exported->received.link);
+	gorgon_shared_refs_add(&interp->shared_refs, &interp->shared_refs.arrays,
+			       &exported->received.link);
 	ret = API(interp, PyCapsule_New)(with_version ? (void *)&exported->versioned
 						      : &exported->managed,
 					 with_version ? CAPSULE_VERSIONED : CAPSULE,
@@ -318,7 +323,8 @@ static PyObject *export_tensor(struct gorgon_interp *interp, struct gorgon_array
 	return ret;
 }
 
-// Refuse arguments that the standard allows to refuse: the CPU has no streams, and a consumer can copy by itself.
+// Refuse arguments that the standard allows to refuse: the CPU has no streams, and a consumer can
+// copy by itself.
 static bool check_tensor_request(struct gorgon_interp *interp, PyObject *stream, PyObject *device,
 				 PyObject *copy)
 {

@@ -6,8 +6,8 @@
 #include "interp.h"
 
 /*
- * Arrange how an interpreter that has just started is to end: enum gorgon_end in its options. With the GIL, before
- * anything of the program runs. GORGON_ERROR_PYTHON: Python has refused.
+ * Arrange how an interpreter that has just started is to end: enum gorgon_end in its options. With
+ * the GIL, before anything of the program runs. GORGON_ERROR_PYTHON: Python has refused.
  */
 struct gorgon_error *gorgon_ending_prepare(struct gorgon_interp *interp);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Exceptions of Python as errors: type, message and traceback as text.
 //
-// The exception object stays in its interpreter. Where there is no text (__str__ raises, no memory) a remark in
-// parentheses takes its place.
+// The exception object stays in its interpreter. Where there is no text (__str__ raises, no memory)
+// a remark in parentheses takes its place.
 //
 // Making the text runs Python code, with imports. The caller ends the time for interrupts before
 // (gorgon_call_fail()), so that none takes the place of the text.
@@ -16,7 +16,8 @@
 #include <stdio.h>
 #include <string.h>
 
-// The text of a Python string in UTF-8, or @instead if there is none. Releases @string. NULL: no memory.
+// The text of a Python string in UTF-8, or @instead if there is none. Releases @string. NULL: no
+// memory.
 static char *take_exception_text(struct gorgon_interp *interp, PyObject *string,
 				 const char *instead)
 {
@@ -41,7 +42,8 @@ static char *exception_type_name(struct gorgon_interp *interp, PyObject *type)
 	name = take_exception_text(interp, api->PyObject_GetAttrString(type, "__qualname__"),
 				   "(no name)");
 	plain = module && (!strcmp(module, "builtins") || !strcmp(module, "__main__"));
-	if (module && name && asprintf(&ret, "%s%s%s", plain ? "" : module, plain ? "" : ".", name) < 0)
+	if (module && name &&
+	    asprintf(&ret, "%s%s%s", plain ? "" : module, plain ? "" : ".", name) < 0)
 		ret = NULL;
 	free(module);
 	free(name);

@@ -94,9 +94,9 @@ static struct gorgon_error *check_version(const char *path, const struct version
 					   "%s: is CPython 3.%u, expected 3.%u or newer", path,
 					   version->minor, MINOR_MIN);
 	if (version->free_threaded)
-		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-					   "%s: is a free-threaded CPython, expected one with a GIL",
-					   path);
+		return gorgon_error_create(
+			GORGON_ERROR_UNSUPPORTED,
+			"%s: is a free-threaded CPython, expected one with a GIL", path);
 	return NULL;
 }
 
@@ -156,7 +156,8 @@ static struct gorgon_error *find_from_library(const char *path, struct gorgon_py
 }
 
 // The libpython in lib of a prefix; @ret is NULL if there is none.
-static struct gorgon_error *find_in_prefix(const char *real, const struct version *version, char **ret)
+static struct gorgon_error *find_in_prefix(const char *real, const struct version *version,
+					   char **ret)
 {
 	static const char *const dirs[] = {"lib/" GORGON_ARCH_MULTIARCH, "lib", "lib64"};
 	char *prefix = parent_of_found(real, 2), *file;
@@ -185,10 +186,11 @@ static struct gorgon_error *find_in_prefix(const char *real, const struct versio
 
 static struct gorgon_error *found_unknown(const char *path)
 {
-	return gorgon_error_create(GORGON_ERROR_PYTHON,
-				   "%s: cannot tell which CPython this is: neither a libpython nor an "
-				   "executable named python3.N",
-				   path);
+	return gorgon_error_create(
+		GORGON_ERROR_PYTHON,
+		"%s: cannot tell which CPython this is: neither a libpython nor an "
+		"executable named python3.N",
+		path);
 }
 
 // Distributions have the library in a package of its own; a Python that is built needs an option.
@@ -235,8 +237,8 @@ static struct gorgon_error *find_beside(const char *path, const char *real,
 	return python->libpython ? NULL : found_no_library(path, real, &version);
 }
 
-// The libpython of an executable that needs @name and looks for it in @search_path. The system's library comes
-// last: LD_LIBRARY_PATH and the cache may know another build of that version.
+// The libpython of an executable that needs @name and looks for it in @search_path. The system's
+// library comes last: LD_LIBRARY_PATH and the cache may know another build of that version.
 static struct gorgon_error *find_needed(const char *path, const char *real, const char *name,
 					const char *search_path, struct gorgon_python *python)
 {
@@ -285,8 +287,8 @@ static struct gorgon_error *find_library(const char *path, const char *real,
 	return err;
 }
 
-// The executable from which a virtual environment was made, as its pyvenv.cfg says; @ret is NULL if the file does not say it.
-// venv and virtualenv use different names for this entry.
+// The executable from which a virtual environment was made, as its pyvenv.cfg says; @ret is NULL if
+// the file does not say it. venv and virtualenv use different names for this entry.
 static struct gorgon_error *read_executable(FILE *in, char **ret)
 {
 	struct gorgon_error *err = NULL;
@@ -366,7 +368,8 @@ static struct gorgon_error *classify_found(const char *path, uint16_t *type)
 
 	if (fd < 0)
 		return gorgon_error_create_os(errno, "%s", path);
-	if (fstat(fd, &st) || (S_ISREG(st.st_mode) && (size = pread(fd, head, sizeof(head), 0)) < 0))
+	if (fstat(fd, &st) ||
+	    (S_ISREG(st.st_mode) && (size = pread(fd, head, sizeof(head), 0)) < 0))
 		number = errno;
 	close(fd);
 	if (number)
@@ -378,8 +381,8 @@ static struct gorgon_error *classify_found(const char *path, uint16_t *type)
 			GORGON_ERROR_PYTHON,
 			"%s: is a script, expected a python executable or a libpython", path);
 	if (size < (ssize_t)sizeof(head) || memcmp(head, ELFMAG, SELFMAG))
-		return gorgon_error_create(GORGON_ERROR_FORMAT, "%s: not an ELF file (%lld bytes)", path,
-					   (long long)st.st_size);
+		return gorgon_error_create(GORGON_ERROR_FORMAT, "%s: not an ELF file (%lld bytes)",
+					   path, (long long)st.st_size);
 	memcpy(type, head + 16, 2);
 	return NULL;
 }
@@ -426,7 +429,8 @@ static bool keep_newest_found(void *ctx, const char *name, const char *path)
 	    version.minor < MINOR_MIN || version.minor <= newest->minor)
 		return true;
 	if (access(path, R_OK)) {
-		newest->err = errno == ENOENT || errno == EACCES ? 0 : errno; // the list may be older than what is there
+		// the list may be older than what is there
+		newest->err = errno == ENOENT || errno == EACCES ? 0 : errno;
 		return !newest->err;
 	}
 	free(newest->path);
@@ -453,7 +457,8 @@ static struct gorgon_error *find_in_system(struct gorgon_python *python)
 
 	if (number || newest.err) {
 		free(newest.path);
-		return gorgon_error_create_os(number ?: newest.err, "/etc/ld.so.cache: cannot look for a libpython");
+		return gorgon_error_create_os(number ?: newest.err,
+					      "/etc/ld.so.cache: cannot look for a libpython");
 	}
 	if (newest.minor && !newest.path)
 		return &gorgon_error_nomem;
@@ -508,7 +513,8 @@ bool gorgon_python_is_whole(const struct gorgon_python *python)
 	if (dir && !strcmp(base_name(dir), GORGON_ARCH_MULTIARCH) && (slash = strrchr(dir, '/')))
 		*slash = 0;
 	for (unsigned i = 0; dir && !whole && i < 2; i++) {
-		if (asprintf(&file, "%s/%spython3.%u/os.py", dir, i ? "../lib/" : "", python->minor) < 0)
+		if (asprintf(&file, "%s/%spython3.%u/os.py", dir, i ? "../lib/" : "",
+			     python->minor) < 0)
 			break;
 		whole = !access(file, R_OK);
 		free(file);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The names of an array's item types: "<f8" or "d".
 //
-// NumPy's array interface has typestrs: byte order, kind, bytes (`<f8`, `|S5`, `<M8[ns]`).
-// The buffer protocol (PEP 3118) has formats: the codes of Python's module struct and more
-// (`d`, `5s`, `T{d:x:}`). Both are accepted; they cannot be confused, as digits come last in a
-// typestr and first in a format. Consumers get a PEP 3118 format. It has no code for dates and times,
-// which are integers there; numpy gets their typestr.
+// NumPy's array interface has typestrs: byte order, kind, bytes (`<f8`, `|S5`, `<M8[ns]`). The
+// buffer protocol (PEP 3118) has formats: the codes of Python's module struct and more (`d`, `5s`,
+// `T{d:x:}`). Both are accepted; they cannot be confused, as digits come last in a typestr and
+// first in a format. Consumers get a PEP 3118 format. It has no code for dates and times, which are
+// integers there; numpy gets their typestr.
 //
 // The sizes of plain items are known here. For other items (structures) the maker of the array says
 // the size.

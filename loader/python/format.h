@@ -10,9 +10,11 @@
 #define GORGON_FORMAT_TEXT 32
 
 struct gorgon_format {
-	bool plain;	  /* one item of a known size; the format of a structure does not say its size */
+	/* one item of a known size; the format of a structure does not say its size */
+	bool plain;
 	size_t item_size;
-	char buffer[GORGON_FORMAT_TEXT]; /* the PEP 3118 format; empty: the text that was read is one */
+	/* the PEP 3118 format; empty: the text that was read is one */
+	char buffer[GORGON_FORMAT_TEXT];
 	bool differs; /* PEP 3118 has no code for it, and `buffer` is an integer of its size */
 };
 

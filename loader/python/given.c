@@ -37,7 +37,8 @@ static bool is_ndarray(struct gorgon_interp *interp, PyObject *object)
 	return ret;
 }
 
-// The array that owns the memory, to be released, if this one is all that refers to it: a view has one step to its owner.
+// The array that owns the memory, to be released, if this one is all that refers to it: a view has
+// one step to its owner.
 static PyObject *sole_owner(struct gorgon_interp *interp, PyObject *array)
 {
 	PyObject *base = gorgon_find_attribute(interp, array, "base");
@@ -77,7 +78,8 @@ static struct gorgon_block *find_sole_block(struct gorgon_interp *interp, PyObje
 static struct gorgon_array *bytes_given(struct gorgon_interp *interp, PyObject *buffer,
 					const Py_buffer *view)
 {
-	struct gorgon_array_layout layout = {.format = "B", .item_size = 1, .ndim = 1, .shape = &(ptrdiff_t){view->len}};
+	struct gorgon_array_layout layout = {
+		.format = "B", .item_size = 1, .ndim = 1, .shape = &(ptrdiff_t){view->len}};
 	// The buffer and the view refer to the array.
 	struct gorgon_block *sole = references(interp, buffer) == 1
 					    ? find_sole_block(interp, view->obj, 2)

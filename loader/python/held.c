@@ -1,15 +1,16 @@
-// SPDX-License-Identifier: MIT
-// The Python objects that the host holds. Each interpreter has a list of references, and a list of references that the
-// host has released while the interpreter has not given up the object yet.
+// SPDX-License-Identifier: MIT The Python objects that the host holds. Each interpreter has a list
+// of references, and a list of references that the host has released while the interpreter has not
+// given up the object yet.
 //
-// Releasing a reference does not wait for a GIL. The reference goes into the list of released references, and the next call
-// of the host, which has the GIL, gives up the object. If a call runs on Python's main thread just then, Python is asked to call us
-// there between two bytecodes. Otherwise Python is not asked: such a request, while the main thread is not in Python, slows
-// down the bytecode of all other threads.
+// Releasing a reference does not wait for a GIL. The reference goes into the list of released
+// references, and the next call of the host, which has the GIL, gives up the object. If a call runs
+// on Python's main thread just then, Python is asked to call us there between two bytecodes.
+// Otherwise Python is not asked: such a request, while the main thread is not in Python, slows down
+// the bytecode of all other threads.
 //
-// A reference outlives its interpreter. It refers to the interpreter until that has given up the object; both change
-// under one lock for all interpreters, which is held for a few instructions and, while Python is asked, is taken
-// before a lock of CPython's that is a leaf, too.
+// A reference outlives its interpreter. It refers to the interpreter until that has given up the
+// object; both change under one lock for all interpreters, which is held for a few instructions
+// and, while Python is asked, is taken before a lock of CPython's that is a leaf, too.
 
 #define _GNU_SOURCE
 #include "held.h"
@@ -73,7 +74,8 @@ struct gorgon_pyobject *gorgon_held_add(struct gorgon_interp *interp, PyObject *
 	return ret;
 }
 
-PyObject *gorgon_held_object(const struct gorgon_pyobject *object, const struct gorgon_interp *interp)
+PyObject *gorgon_held_object(const struct gorgon_pyobject *object,
+			     const struct gorgon_interp *interp)
 {
 	PyObject *ret;
 
@@ -122,7 +124,8 @@ static void ask_to_drain(struct gorgon_interp *interp)
 	if (interp->held.asked || interp->held.closed ||
 	    !__atomic_load_n(&interp->calls.main_entries, __ATOMIC_ACQUIRE))
 		return;
-	// A full queue of Python's is no loss: the next call does it. CPython 3.11 tells only threads that take the GIL.
+	// A full queue of Python's is no loss: the next call does it. CPython 3.11 tells only
+	// threads that take the GIL.
 	interp->held.asked = !interp->api->Py_AddPendingCall(drain_when_asked, interp);
 }
 
@@ -145,8 +148,8 @@ void gorgon_pyobject_release(struct gorgon_pyobject *object)
 		free(object);
 }
 
-// Objects are given up one at a time, because an object's destructor may release others, and may call exit(), which does not
-// return here.
+// Objects are given up one at a time, because an object's destructor may release others, and may
+// call exit(), which does not return here.
 void gorgon_held_drain(struct gorgon_interp *interp)
 {
 	struct gorgon_pyobject *object;
@@ -169,7 +172,8 @@ void gorgon_held_drain(struct gorgon_interp *interp)
 
 // --- calls and the end -----------------------------------------------------------------
 
-struct gorgon_error *gorgon_held_enter(const struct gorgon_pyobject *object, struct gorgon_interp **ret)
+struct gorgon_error *gorgon_held_enter(const struct gorgon_pyobject *object,
+				       struct gorgon_interp **ret)
 {
 	struct gorgon_interp *interp;
 
@@ -182,7 +186,8 @@ struct gorgon_error *gorgon_held_enter(const struct gorgon_pyobject *object, str
 	gorgon_held_unlock();
 	if (!interp)
 		return gorgon_error_create(GORGON_ERROR_BUSY,
-					   "interpreter %u: has ended, and with it the host's references to its objects",
+					   "interpreter %u: has ended, and with it the host's "
+					   "references to its objects",
 					   object->number);
 	*ret = interp;
 	return NULL;
@@ -205,7 +210,8 @@ void gorgon_held_close(struct gorgon_interp *interp)
 	gorgon_held_unlock();
 }
 
-// The next reference that the interpreter gives up. @object: what it refers to. False: there is none.
+// The next reference that the interpreter gives up. @object: what it refers to. False: there is
+// none.
 static bool give_up_one(struct gorgon_interp *interp, PyObject **object)
 {
 	struct gorgon_pyobject *released, *alive = NULL;

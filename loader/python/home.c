@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // A thread with descriptors and a current directory of its own, for a program.
 //
-// A thread that has descriptors of its own has them for good (../process/files.c). So a thread of the host does not get
-// them: a program that the host starts on it runs on a thread of ours, for which the host's thread waits.
+// A thread that has descriptors of its own has them for good (../process/files.c). So a thread of
+// the host does not get them: a program that the host starts on it runs on a thread of ours, for
+// which the host's thread waits.
 //
-// The waiting thread is not cancelled before the program ends, because the program uses memory on its stack. In a forked
-// child the waiting thread does not exist: the program itself ends the process.
+// The waiting thread is not cancelled before the program ends, because the program uses memory on
+// its stack. In a forked child the waiting thread does not exist: the program itself ends the
+// process.
 
 #define _GNU_SOURCE
 #include "home.h"
@@ -33,8 +35,8 @@ static void *run_home(void *arg)
 	return NULL;
 }
 
-// The size of the calling thread's stack. The stack of the process's first thread grows up to a limit. For that thread the C
-// library would read the process's list of mappings.
+// The size of the calling thread's stack. The stack of the process's first thread grows up to a
+// limit. For that thread the C library would read the process's list of mappings.
 static size_t home_stack_size(void)
 {
 	struct rlimit limit;
@@ -70,6 +72,7 @@ struct gorgon_error *gorgon_home_run(void (*fn)(void *ctx), void *ctx)
 		pthread_setcancelstate(before, NULL);
 		err = errand.err;
 	}
-	return err ? gorgon_error_create_os(err, "cannot start a thread with descriptors of its own")
+	return err ? gorgon_error_create_os(err,
+					    "cannot start a thread with descriptors of its own")
 		   : NULL;
 }

@@ -6,9 +6,9 @@
 #include "gorgon.h"
 
 /*
- * Call @fn on a thread with the caller's name and signal mask, at least its stack, and copies of its
- * descriptors; wait for its end. GORGON_ERROR_OS: no thread, or the system forbids it descriptors of
- * its own; then @fn was not called.
+ * Call @fn on a thread with the caller's name and signal mask, at least its stack, and copies of
+ * its descriptors; wait for its end. GORGON_ERROR_OS: no thread, or the system forbids it
+ * descriptors of its own; then @fn was not called.
  */
 struct gorgon_error *gorgon_home_run(void (*fn)(void *ctx), void *ctx);
 

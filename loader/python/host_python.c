@@ -8,8 +8,8 @@
 // debuggers do not see it.
 //
 // Private interpreters are capsules here. The package, which uses them, ensures that no interpreter
-// is destroyed while it is called or interrupted, and that a thread with descriptors of its own does no work
-// of the host that needs the host's descriptors.
+// is destroyed while it is called or interrupted, and that a thread with descriptors of its own
+// does no work of the host that needs the host's descriptors.
 
 #define _GNU_SOURCE
 #include "host_python.h"
@@ -40,8 +40,8 @@ static struct gorgon_interp own_interp = {.own = true};
 
 // --- private interpreters ----------------------------------------------------------------
 
-// Raise an error of an interpreter as gorgon.Error, with its code and the type of a Python exception, of which the package makes
-// other exceptions.
+// Raise an error of an interpreter as gorgon.Error, with its code and the type of a Python
+// exception, of which the package makes other exceptions.
 static PyObject *raise_host_error(struct gorgon_interp *own, struct gorgon_error *err)
 {
 	const struct gorgon_exception *exception = gorgon_error_exception(err);
@@ -106,7 +106,8 @@ static bool answer_host(void *ctx, const struct gorgon_value *question, struct g
 	const struct gorgon_api *api = own_interp.api;
 	PyGILState_STATE gil = api->PyGILState_Ensure();
 	PyObject *result = call_host_report(ctx, question, true);
-	struct gorgon_error *err = result ? gorgon_value_from_python(&own_interp, result, "answer", ret) : NULL;
+	struct gorgon_error *err =
+		result ? gorgon_value_from_python(&own_interp, result, "answer", ret) : NULL;
 	bool done = result && !err;
 
 	if (err)
@@ -138,7 +139,8 @@ static const char **strings_of_host_list(struct gorgon_interp *own, PyObject *li
 	return ret;
 }
 
-// A copy of the process's environment, in one block; the caller has the GIL, so no Python code changes it meanwhile. NULL: an exception.
+// A copy of the process's environment, in one block; the caller has the GIL, so no Python code
+// changes it meanwhile. NULL: an exception.
 static const char **copy_environment(struct gorgon_interp *own)
 {
 	size_t count = 0, size = 0;
@@ -196,7 +198,8 @@ static PyObject *own_create(PyObject *self, PyObject *args, struct gorgon_interp
 {
 	struct gorgon_ns_opts ns_opts = {.size = sizeof(ns_opts), .large_arenas = true};
 	// A pool's workers end as those of multiprocessing do, without a last collection.
-	struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = &ns_opts, .end = GORGON_END_QUICK};
+	struct gorgon_interp_opts opts = {
+		.size = sizeof(opts), .ns = &ns_opts, .end = GORGON_END_QUICK};
 	struct gorgon_start_opts start_opts = {.size = sizeof(start_opts),
 					       .progress = report_to_host};
 	PyObject *options, *progress;
@@ -309,8 +312,9 @@ static PyObject *own_destroy(PyObject *self, PyObject *capsule, struct gorgon_in
 	progress = interp->progress_ctx;
 	thread = own->api->PyEval_SaveThread();
 	err = gorgon_interp_destroy(interp);
-	// Each thread had an arena of malloc()'s of its own. Blocks that extensions leave behind lie between the blocks that
-	// were freed. Without this a program that makes executors one after the other grows until every arena has been full.
+	// Each thread had an arena of malloc()'s of its own. Blocks that extensions leave behind
+	// lie between the blocks that were freed. Without this a program that makes executors one
+	// after the other grows until every arena has been full.
 	if (!err && !gorgon_interp_count())
 		malloc_trim(0);
 	own->api->PyEval_RestoreThread(thread);

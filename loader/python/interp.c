@@ -86,8 +86,9 @@ static void describe_interp(struct gorgon_interp *interp)
 	gorgon_debug_end();
 }
 
-// PYTHONHOME of the process is meant for the host's Python: with it this interpreter would take the host's
-// standard library. An interpreter that finds no standard library without it gets it all the same.
+// PYTHONHOME of the process is meant for the host's Python: with it this interpreter would take the
+// host's standard library. An interpreter that finds no standard library without it gets it all the
+// same.
 void gorgon_interp_hide_home(struct gorgon_interp *interp)
 {
 	if (gorgon_python_is_whole(&interp->python))
@@ -102,8 +103,10 @@ static struct gorgon_error *load_interp(struct gorgon_interp *interp, enum gorgo
 	struct gorgon_error *err;
 
 	if (label && strlen(label) >= sizeof(interp->label))
-		return gorgon_error_create(GORGON_ERROR_ARGUMENT, "gorgon_interp_opts: label has %zu bytes, expected %zu at most",
-					   strlen(label), sizeof(interp->label) - 1);
+		return gorgon_error_create(
+			GORGON_ERROR_ARGUMENT,
+			"gorgon_interp_opts: label has %zu bytes, expected %zu at most",
+			strlen(label), sizeof(interp->label) - 1);
 	if (label)
 		strcpy(interp->label, label);
 	if (interp->end > GORGON_END_QUICK)
@@ -112,14 +115,16 @@ static struct gorgon_error *load_interp(struct gorgon_interp *interp, enum gorgo
 					   (int)interp->end, (int)GORGON_END_QUICK);
 	interp->isolation = gorgon_isolation_find(isolate);
 	if (!interp->isolation)
-		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "gorgon_interp_opts: isolate is %d, no strategy has that number",
-					   (int)isolate);
+		return gorgon_error_create(
+			GORGON_ERROR_ARGUMENT,
+			"gorgon_interp_opts: isolate is %d, no strategy has that number",
+			(int)isolate);
 	if (interp->end == GORGON_END_QUICK && !interp->isolation->counts_memory)
-		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-					   "gorgon_interp_opts: end: isolation by %s cannot give back "
-					   "what a quick end leaves; by the loader can",
-					   interp->isolation->name);
+		return gorgon_error_create(
+			GORGON_ERROR_UNSUPPORTED,
+			"gorgon_interp_opts: end: isolation by %s cannot give back "
+			"what a quick end leaves; by the loader can",
+			interp->isolation->name);
 	if ((err = interp->isolation->check(opts)) || (err = gorgon_cpu_limit_check(interp)) ||
 	    (err = gorgon_limits_check(interp, interp->memory_limit, interp->memory_hard_limit)) ||
 	    (err = gorgon_lines_check(interp)))
@@ -134,13 +139,15 @@ static struct gorgon_error *load_interp(struct gorgon_interp *interp, enum gorgo
 	// already shows it.
 	gorgon_lock();
 	gorgon_interp_join_fork(NULL);
-	interp->ns->user = (struct gorgon_ns_user){interp, gorgon_call_exit, gorgon_traceback_write, gorgon_call_park,
-						   gorgon_charges_end, gorgon_abandon_on_fault};
+	interp->ns->user = (struct gorgon_ns_user){
+		interp,           gorgon_call_exit,   gorgon_traceback_write,
+		gorgon_call_park, gorgon_charges_end, gorgon_abandon_on_fault};
 	describe_interp(interp);
 	gorgon_unlock();
 	err = interp->isolation->open(interp->ns, interp->python.libpython, &interp->libpython);
 	if (!err && !gorgon_symbol_find(interp->libpython->image, &entry))
-		err = gorgon_error_create(GORGON_ERROR_PYTHON, "%s: has no Py_BytesMain: not a libpython",
+		err = gorgon_error_create(GORGON_ERROR_PYTHON,
+					  "%s: has no Py_BytesMain: not a libpython",
 					  interp->python.libpython);
 	return err;
 }
@@ -178,8 +185,9 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 	interp->memory_hard_limit = given.memory_hard_limit;
 	interp->near_memory_limit = given.near_memory_limit;
 	interp->limit_ctx = given.limit_ctx;
-	interp->cpu_limit = (struct gorgon_cpu_limit){
-		.soft_ms = given.cpu_limit_ms, .hard_ms = given.cpu_hard_limit_ms, .near = given.near_cpu_limit};
+	interp->cpu_limit = (struct gorgon_cpu_limit){.soft_ms = given.cpu_limit_ms,
+						      .hard_ms = given.cpu_hard_limit_ms,
+						      .near = given.near_cpu_limit};
 	// The host's functions would find the interpreter's descriptors in place of the host's.
 	if (given.files == GORGON_FILES_AUTO && (ns_opts.write_output || ns_opts.provider))
 		interp->files = GORGON_FILES_SHARED;
@@ -211,7 +219,8 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 }
 
 // argv of the program: the executable's name, then the caller's arguments.
-static struct gorgon_error *copy_argv(struct gorgon_interp *interp, int argc, const char *const *argv)
+static struct gorgon_error *copy_argv(struct gorgon_interp *interp, int argc,
+				      const char *const *argv)
 {
 	interp->argv = calloc((size_t)argc + 2, sizeof(*interp->argv));
 	if (!interp->argv || !(interp->argv[0] = strdup(interp->python.executable)))
@@ -254,7 +263,8 @@ static struct gorgon_error *run_python(struct gorgon_interp *interp, int argc, i
 	struct gorgon_error *err;
 
 	if (!exit_with || !run_main)
-		return gorgon_api_missing(interp, exit_with ? "Py_RunMain" : "Py_ExitStatusException");
+		return gorgon_api_missing(interp,
+					  exit_with ? "Py_RunMain" : "Py_ExitStatusException");
 	if ((err = gorgon_api_init(interp)) || (err = gorgon_config_find(interp, &config)) ||
 	    (err = gorgon_config_initialize(&config, (size_t)argc, interp->argv, &status)))
 		return err;
@@ -283,21 +293,25 @@ static struct gorgon_error *run_program(struct gorgon_interp *interp, void *ctx)
 
 	if ((err = gorgon_interp_take_files(interp)))
 		return err;
-	// Not before this point: CPython frees its table of built-in modules only if it was started.
-	if ((err = copy_argv(interp, program->argc, program->argv)) || (err = gorgon_module_add(interp)))
+	// Not before this point: CPython frees its table of built-in modules only if it was
+	// started.
+	if ((err = copy_argv(interp, program->argc, program->argv)) ||
+	    (err = gorgon_module_add(interp)))
 		return err;
 	gorgon_interp_stamp(&interp->calls.start_ns);
-	add_hook = (int (*)(int (*)(const char *, void *, void *), void *))gorgon_interp_find_symbol(
-		interp, "PySys_AddAuditHook");
+	add_hook = (int (*)(int (*)(const char *, void *, void *),
+			    void *))gorgon_interp_find_symbol(interp, "PySys_AddAuditHook");
 	if (interp->timing && add_hook && add_hook(note_first_event, interp))
-		return gorgon_error_create(GORGON_ERROR_PYTHON,
-					   "interpreter %u: refused the audit hook that --timing needs",
-					   interp->number);
+		return gorgon_error_create(
+			GORGON_ERROR_PYTHON,
+			"interpreter %u: refused the audit hook that --timing needs",
+			interp->number);
 	if (interp->python_lines && (err = gorgon_lines_begin(interp)))
 		return err;
 	gorgon_interp_show_thread(interp, (uint64_t)gettid());
 	err = run_python(interp, program->argc + 1, &program->status);
-	// CPython 3.14 and newer return all bits of the argument of sys.exit(); a process has the lowest eight.
+	// CPython 3.14 and newer return all bits of the argument of sys.exit(); a process has the
+	// lowest eight.
 	program->status &= 0xff;
 	return err;
 }
@@ -311,13 +325,15 @@ struct main {
 
 static void run_main(void *ctx)
 {
-	static const struct gorgon_transition states = {GORGON_INTERP_CREATED, GORGON_INTERP_RUNNING,
-							GORGON_INTERP_ENDED, GORGON_INTERP_ENDED};
+	static const struct gorgon_transition states = {GORGON_INTERP_CREATED,
+							GORGON_INTERP_RUNNING, GORGON_INTERP_ENDED,
+							GORGON_INTERP_ENDED};
 	struct main *main = ctx;
 	struct gorgon_interp *interp = main->interp;
 	int missed;
 
-	main->err = gorgon_call_protect(interp, &states, run_program, &main->program, &main->program.status);
+	main->err = gorgon_call_protect(interp, &states, run_program, &main->program,
+					&main->program.status);
 	if (main->err)
 		return;
 	// The end of the program in a child that it forked: of the host only this thread

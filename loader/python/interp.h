@@ -14,7 +14,8 @@
 #include <semaphore.h>
 #include <setjmp.h>
 
-/* Bytes of the stack of a thread of ours that runs Python: as a main thread has, for which CPython's recursion limits are made. */
+/* Bytes of the stack of a thread of ours that runs Python: as a main thread has, for which
+ * CPython's recursion limits are made. */
 #define GORGON_PYTHON_STACK_SIZE (8u << 20)
 
 enum gorgon_interp_state {
@@ -23,7 +24,8 @@ enum gorgon_interp_state {
 	GORGON_INTERP_STARTING = GORGON_DEBUG_STARTING,
 	GORGON_INTERP_STARTED = GORGON_DEBUG_STARTED, /* the host may call */
 	GORGON_INTERP_STOPPING = GORGON_DEBUG_STOPPING,
-	GORGON_INTERP_FINALISING = GORGON_DEBUG_FINALISING, /* nobody else may ask for the GIL any more */
+	/* nobody else may ask for the GIL any more */
+	GORGON_INTERP_FINALISING = GORGON_DEBUG_FINALISING,
 	GORGON_INTERP_ENDED = GORGON_DEBUG_ENDED, /* finalised, or its code has called exit() */
 	GORGON_INTERP_ABANDONED = GORGON_DEBUG_ABANDONED, /* see abandon.c */
 };
@@ -33,12 +35,14 @@ struct gorgon_transition {
 	enum gorgon_interp_state from, during, after, failed;
 };
 
-/* What a call of the host runs; both live as long as the call. Without a function: a file, or the name of a string's code. */
+/* What a call of the host runs; both live as long as the call. Without a function: a file, or the
+ * name of a string's code. */
 struct gorgon_job_name {
 	const char *module, *function; /* either may be NULL */
 };
 
-/* An entry: code of an interpreter runs on a thread of the host, on whose stack this is. See call.c. */
+/* An entry: code of an interpreter runs on a thread of the host, on whose stack this is. See
+ * call.c. */
 struct gorgon_call {
 	struct gorgon_call *next;  /* the next older entry into the interpreter */
 	struct gorgon_call *outer; /* the next older entry of the thread */
@@ -68,7 +72,8 @@ struct gorgon_calls {
 	unsigned main_entries; /* entries of the main thread that signals reach; atomic */
 	uint64_t count, cpu_ns; /* entries that have ended, and their processor time; atomic */
 	uint64_t gil_wait_ns; /* how long entries have waited for the GIL; atomic */
-	uint64_t start_ns, end_ns; /* gorgon_now() when Python was started, and had ended; 0: not yet; atomic */
+	/* gorgon_now() when Python was started, and had ended; 0: not yet; atomic */
+	uint64_t start_ns, end_ns;
 	struct gorgon_call *newest; /* the interpreter's entries */
 	char job[GORGON_DEBUG_TEXT_SIZE]; /* of the newest one, for debuggers and statistics */
 	char why[1024];		    /* with ABANDONED; with ENDED why it was stopped, or "" */
@@ -76,17 +81,21 @@ struct gorgon_calls {
 	unsigned comers;            /* threads of ours that are about to enter; see remote.c */
 	unsigned abandoning;	    /* threads of ours that are about it; see abandon.c */
 	bool interrupt_next;	    /* the next entry begins interrupted */
-	bool interruptible;	    /* Python is up and prepared for interrupts of its main thread; see interrupt.c */
-	unsigned senders;	    /* threads that are sending a signal to the main thread's entries */
+	/* Python is up and prepared for interrupts of its main thread; see interrupt.c */
+	bool interruptible;
+	/* threads that are sending a signal to the main thread's entries */
+	unsigned senders;
 	uint64_t main_thread;	    /* serial of the thread that has started Python; 0: none */
 	pid_t pid;		    /* process that has started it */
-	bool lost;   /* this process is a forked child, and threads that were in the interpreter are not here */
+	/* this process is a forked child, and threads that were in the interpreter are not here */
+	bool lost;
 	bool unsure; /* with `lost`: one of them may have the GIL */
 };
 
-#define GORGON_SAME_DISTANCE(member, shown)                                                        \
-	_Static_assert(offsetof(struct gorgon_calls, member) - offsetof(struct gorgon_calls, state) == \
-			       offsetof(struct gorgon_debug_activity, shown),                      \
+#define GORGON_SAME_DISTANCE(member, shown)                                    \
+	_Static_assert(offsetof(struct gorgon_calls, member) -                 \
+				       offsetof(struct gorgon_calls, state) == \
+			       offsetof(struct gorgon_debug_activity, shown),  \
 		       "struct gorgon_debug_activity")
 GORGON_SAME_DISTANCE(main_entries, main_calls);
 GORGON_SAME_DISTANCE(count, call_count);
@@ -110,7 +119,8 @@ struct gorgon_shared_refs {
 	pthread_mutex_t lock; /* a leaf */
 	struct gorgon_link blocks; /* of struct gorgon_block, allocated by numpy */
 	struct gorgon_link arrays; /* of struct gorgon_received */
-	struct gorgon_link charges; /* what it is charged for shared memory; see charges.c, with a lock of its own */
+	/* what it is charged for shared memory; see charges.c, with a lock of its own */
+	struct gorgon_link charges;
 };
 
 /* An array that a Python object holds. */
@@ -121,7 +131,8 @@ struct gorgon_received {
 
 /* The limit of its processor time, and who watches it; see cpu_limit.c. */
 struct gorgon_cpu_limit {
-	uint64_t soft_ms, hard_ms; /* as the options say; the watcher changes the first one, atomically */
+	/* as the options say; the watcher changes the first one, atomically */
+	uint64_t soft_ms, hard_ms;
 	uint64_t (*near)(void *ctx, uint64_t used_ms);
 	bool reached; /* it has been interrupted; atomic */
 	pid_t watcher; /* the process in which @thread watches; 0: none */
@@ -147,7 +158,8 @@ struct gorgon_interp {
 	void *array_type; /* Python's type of received arrays; see share.c */
 	void *array_methods; /* of that type, owned here */
 	struct gorgon_link functions;       /* of the host, as callables; see function.c */
-	struct data_handler *data_handlers; /* of numpy, that programs have used, owned here; see data_handler.c */
+	/* of numpy, that programs have used, owned here; see data_handler.c */
+	struct data_handler *data_handlers;
 	struct gorgon_shared_refs shared_refs;
 	char **argv; /* what Python was started with; kept because Python may point there */
 	struct gorgon_api *api; /* its C API, looked up when it is started; see api.h */
@@ -171,8 +183,9 @@ struct gorgon_interp {
 	bool (*progress)(void *ctx, const struct gorgon_value *value);
 	void *progress_ctx;
 
-	/* of an executor's worker: the host's Python answers what the package asks it from inside. The answer is the
-	 * caller's; on false it is none, and whoever asks gets a RuntimeError. NULL: it is no executor's */
+	/* of an executor's worker: the host's Python answers what the package asks it from inside.
+	 * The answer is the caller's; on false it is none, and whoever asks gets a RuntimeError.
+	 * NULL: it is no executor's */
 	bool (*ask)(void *ctx, const struct gorgon_value *question, struct gorgon_value *answer);
 
 	/* of struct gorgon_interp_opts */
@@ -185,7 +198,8 @@ struct gorgon_interp {
 	enum gorgon_end end;
 	enum gorgon_files files; /* SHARED also where functions of the host forbid AUTO */
 	bool timing;
-	struct gorgon_kept_pages { /* of one that was abandoned, when they were counted last; under the loader's lock */
+	/* of one that was abandoned, when they were counted last; under the loader's lock */
+	struct gorgon_kept_pages {
 		uint64_t bytes;
 		uint64_t mapped_bytes; /* that it had then; */
 		unsigned thread_count; /* when either changes, pages are counted again */
@@ -205,7 +219,8 @@ void gorgon_calls_before_fork(struct gorgon_calls *calls);
 void gorgon_calls_after_fork(struct gorgon_calls *calls, bool child);
 /* In a forked child: threads of the interpreter are not here, besides entries of other threads. */
 void gorgon_calls_lose(struct gorgon_calls *calls);
-/* In a forked child: abandon the interpreter if threads that were in it are not here. CPython would wait for them. */
+/* In a forked child: abandon the interpreter if threads that were in it are not here. CPython would
+ * wait for them. */
 void gorgon_call_abandon_lost(struct gorgon_interp *interp);
 
 /*
@@ -220,31 +235,38 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 struct gorgon_error *gorgon_call_python(struct gorgon_interp *interp, gorgon_call_fn *fn,
 					void *ctx);
 /* The same, shown as a job. */
-struct gorgon_error *gorgon_call_job(struct gorgon_interp *interp, struct gorgon_job_name name, gorgon_call_fn *fn, void *ctx);
+struct gorgon_error *gorgon_call_job(struct gorgon_interp *interp, struct gorgon_job_name name,
+				     gorgon_call_fn *fn, void *ctx);
 /* Copy what the newest call runs. */
 void gorgon_call_get_job(struct gorgon_interp *interp, char ret[GORGON_DEBUG_TEXT_SIZE]);
 /*
- * Refuse new entries into a started interpreter: it is STOPPING. Then wait until there are no entries,
+ * Refuse new entries into a started interpreter: it is STOPPING. Then wait until there are no
+ * entries,
  * @timeout_ms milliseconds at most (-1: for ever); if there still are, it is STARTED again, and the
  * result is GORGON_ERROR_BUSY. @ended: an exit() has ended it meanwhile, and nothing is left to
  * finalise.
  */
 struct gorgon_error *gorgon_call_shut(struct gorgon_interp *interp, int timeout_ms, bool *ended);
-/* GORGON_ERROR_BUSY while a program runs, or Python is being started or stopped. Otherwise @started says whether
- * the interpreter is started. */
+/* GORGON_ERROR_BUSY while a program runs, or Python is being started or stopped. Otherwise @started
+ * says whether the interpreter is started. */
 struct gorgon_error *gorgon_call_check_idle(struct gorgon_interp *interp, bool *started);
-/* End the time in which the running entry of this thread can be interrupted, and take back interrupts that were
- * sent to it and have not arrived. With the GIL; a Python error must not be set. */
+/* End the time in which the running entry of this thread can be interrupted, and take back
+ * interrupts that were sent to it and have not arrived. With the GIL; a Python error must not be
+ * set. */
 void gorgon_call_close(struct gorgon_interp *interp);
-/* Take the Python error that is set as a struct gorgon_error, after gorgon_call_close(). With the GIL. */
+/* Take the Python error that is set as a struct gorgon_error, after gorgon_call_close(). With the
+ * GIL. */
 struct gorgon_error *gorgon_call_fail(struct gorgon_interp *interp);
-/* Put what a function of Python has returned into @ret; gorgon_call_fail() if it has returned NULL. */
-struct gorgon_error *gorgon_call_result(struct gorgon_interp *interp, struct _object *object, struct _object **ret);
-/*
- * Call @fn with the GIL while the interpreter is STOPPING, and give up at @until, a time of gorgon_now(); 0 for never.
- * GORGON_ERROR_BUSY: the GIL was not free, and @fn was not called.
+/* Put what a function of Python has returned into @ret; gorgon_call_fail() if it has returned NULL.
  */
-struct gorgon_error *gorgon_call_python_until(struct gorgon_interp *interp, uint64_t until, gorgon_call_fn *fn, void *ctx);
+struct gorgon_error *gorgon_call_result(struct gorgon_interp *interp, struct _object *object,
+					struct _object **ret);
+/*
+ * Call @fn with the GIL while the interpreter is STOPPING, and give up at @until, a time of
+ * gorgon_now(); 0 for never. GORGON_ERROR_BUSY: the GIL was not free, and @fn was not called.
+ */
+struct gorgon_error *gorgon_call_python_until(struct gorgon_interp *interp, uint64_t until,
+					      gorgon_call_fn *fn, void *ctx);
 /* Refuse new entries into a started interpreter: it is STOPPING. */
 struct gorgon_error *gorgon_call_refuse(struct gorgon_interp *interp);
 /* A started interpreter is about to be stopped for a reason that calls after its end are told. */
@@ -253,15 +275,19 @@ void gorgon_call_explain(struct gorgon_interp *interp, const char *why);
 void gorgon_call_accept(struct gorgon_interp *interp);
 /* The interpreter is FINALISING, and has no entries. False: it was not STOPPING any more. */
 bool gorgon_call_finalise(struct gorgon_interp *interp);
-/* Wait until there are no entries, until a time of gorgon_now() at most. Returns whether there are none. */
+/* Wait until there are no entries, until a time of gorgon_now() at most. Returns whether there are
+ * none. */
 bool gorgon_call_wait(struct gorgon_interp *interp, uint64_t until);
 /* Interrupt the entries of an interpreter that is STOPPING; waits for the GIL until @until. */
 void gorgon_call_interrupt_until(struct gorgon_interp *interp, uint64_t until);
-/* The kernel's numbers of the threads that have entries, up to @count. Returns how many were written. */
+/* The kernel's numbers of the threads that have entries, up to @count. Returns how many were
+ * written. */
 size_t gorgon_call_list(struct gorgon_interp *interp, pid_t *list, size_t count);
-/* Where a thread of an abandoned interpreter goes: out of its entry, if its newest entry is into this interpreter. */
+/* Where a thread of an abandoned interpreter goes: out of its entry, if its newest entry is into
+ * this interpreter. */
 void gorgon_call_park(void *ctx);
-/* Leave the newest entry of the calling thread, which waits for the GIL; as struct gorgon_hurry has it. */
+/* Leave the newest entry of the calling thread, which waits for the GIL; as struct gorgon_hurry has
+ * it. */
 void gorgon_call_give_up(void);
 /* A thread of ours is about to enter a started interpreter, which is not destroyed before
  * gorgon_call_came(). False: it is not started, another such thread is on its way, or the lock is
@@ -272,7 +298,8 @@ void gorgon_call_came(struct gorgon_interp *interp);
 void gorgon_call_settle(struct gorgon_interp *interp);
 /* Whether the calling thread is in the interpreter. */
 bool gorgon_call_is_inside(const struct gorgon_interp *interp);
-/* Whether the calling thread is the one that has started Python, not a later one with its pthread_t. */
+/* Whether the calling thread is the one that has started Python, not a later one with its
+ * pthread_t. */
 static inline bool gorgon_call_is_main(const struct gorgon_interp *interp)
 {
 	uint64_t thread = gorgon_thread_serial();
@@ -282,7 +309,8 @@ static inline bool gorgon_call_is_main(const struct gorgon_interp *interp)
 
 /* Whether this process is a forked child of the one that has started Python. */
 bool gorgon_call_is_forked(const struct gorgon_interp *interp);
-/* What the interpreter is; and processor time of entries, those that have ended and those that run. */
+/* What the interpreter is; and processor time of entries, those that have ended and those that run.
+ */
 unsigned gorgon_call_state(struct gorgon_interp *interp);
 uint64_t gorgon_call_cpu_ns(struct gorgon_interp *interp);
 /* gorgon_interp_interrupt(). @or_next: when there is no entry, the next entry is interrupted. */
@@ -292,8 +320,8 @@ void gorgon_call_exit(void *ctx, int status);
 
 /* --- interp_fork.c ------------------------------------------------------------------- */
 
-/* From now on fork() takes the locks of interpreters. @host: the host's own Python, whose namespace is on no list; NULL:
- * the interpreter is that of a namespace. With the loader's lock. */
+/* From now on fork() takes the locks of interpreters. @host: the host's own Python, whose namespace
+ * is on no list; NULL: the interpreter is that of a namespace. With the loader's lock. */
 void gorgon_interp_join_fork(struct gorgon_interp *host);
 
 /* --- record.c ------------------------------------------------------------------------ */
@@ -307,7 +335,8 @@ struct gorgon_interp *gorgon_interp_at(void *addr);
 /* Tell debuggers which thread is Python's main one; 0 for none. */
 void gorgon_interp_show_thread(struct gorgon_interp *interp, uint64_t tid);
 
-/* A function or variable of the C API that libpython itself exports, or NULL. Takes no lock and no memory. */
+/* A function or variable of the C API that libpython itself exports, or NULL. Takes no lock and no
+ * memory. */
 void *gorgon_interp_find_api(const struct gorgon_interp *interp, const char *name);
 /* What a function of the C API says that takes no arguments; false where CPython has none of that
  * name. */
@@ -315,11 +344,12 @@ bool gorgon_interp_says_yes(const struct gorgon_interp *interp, const char *name
 /* Whether Python's end has come so far that only finalisers still run. */
 bool gorgon_interp_is_finalizing(const struct gorgon_interp *interp);
 
-/* Its environment is a copy of the process's: what that says about the host's Python is not for this one. Before Python starts. */
+/* Its environment is a copy of the process's: what that says about the host's Python is not for
+ * this one. Before Python starts. */
 void gorgon_interp_hide_home(struct gorgon_interp *interp);
 
-/* Before code of the interpreter runs on the calling thread: with GORGON_FILES_THREAD the thread gets
- * descriptors of its own. */
+/* Before code of the interpreter runs on the calling thread: with GORGON_FILES_THREAD the thread
+ * gets descriptors of its own. */
 struct gorgon_error *gorgon_interp_take_files(struct gorgon_interp *interp);
 
 /* --- cpu_limit.c ---------------------------------------------------------------------- */
@@ -334,7 +364,8 @@ void gorgon_shared_refs_init(struct gorgon_shared_refs *refs);
 void gorgon_shared_refs_add(struct gorgon_shared_refs *refs, struct gorgon_link *head,
 			    struct gorgon_link *link);
 void gorgon_shared_refs_remove(struct gorgon_shared_refs *refs, struct gorgon_link *link);
-/* Find the listed block that an address is in, and hold it once more; NULL: there is none. Looks at all blocks. */
+/* Find the listed block that an address is in, and hold it once more; NULL: there is none. Looks at
+ * all blocks. */
 struct gorgon_block *gorgon_shared_refs_find(struct gorgon_shared_refs *refs, const void *data);
 /* Release all that is in the lists; no code of the interpreter runs any more. */
 void gorgon_shared_refs_release(struct gorgon_shared_refs *refs);

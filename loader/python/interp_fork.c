@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT
-// The locks of interpreters around fork(). They are taken kind by kind, in the order of docs/architecture.md: the locks of all
-// interpreters' calls, then the leaves. So no leaf is held while another lock is taken.
+// SPDX-License-Identifier: MIT The locks of interpreters around fork(). They are taken kind by
+// kind, in the order of docs/architecture.md: the locks of all interpreters' calls, then the
+// leaves. So no leaf is held while another lock is taken.
 
 #define _GNU_SOURCE
 #include "dl/atfork.h"
@@ -53,7 +53,8 @@ static bool has_lost_threads(const struct gorgon_interp *interp)
 static void release_interp(struct gorgon_interp *interp, bool child)
 {
 	pthread_mutex_unlock(&interp->shared_refs.lock);
-	// Other threads do not exist in the child. The thread that has forked from within a call leaves it.
+	// Other threads do not exist in the child. The thread that has forked from within a call
+	// leaves it.
 	if (child)
 		interp->held.users = 0;
 	// A CPython that forks by itself puts in order what its threads have left.

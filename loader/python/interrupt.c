@@ -45,7 +45,8 @@ static struct gorgon_code_range interruptible_range_of(const struct gorgon_inter
 	struct gorgon_symbol_query query = gorgon_symbol_query(name, NULL);
 	const Elf64_Sym *symbol = gorgon_symbol_find(interp->libpython->image, &query);
 
-	return symbol ? (struct gorgon_code_range){interp->libpython->bias + symbol->st_value, symbol->st_size}
+	return symbol ? (struct gorgon_code_range){interp->libpython->bias + symbol->st_value,
+						   symbol->st_size}
 		      : (struct gorgon_code_range){0, 0};
 }
 
@@ -151,7 +152,8 @@ static bool set_interrupt_handler(struct gorgon_interp *interp)
 
 	if (module && function) {
 		gorgon_signals_reserve(true);
-		result = api->PyObject_CallMethod(module, "signal", "iO", GORGON_SIGNAL_RESERVED, function);
+		result = api->PyObject_CallMethod(module, "signal", "iO", GORGON_SIGNAL_RESERVED,
+						  function);
 		gorgon_signals_reserve(false);
 	}
 	api->Py_DecRef(result);
@@ -179,9 +181,11 @@ static void close_interrupts(PyObject *capsule)
 // Objects in the interpreter's dict are the last that Python frees.
 static bool prepare_close_interrupts(struct gorgon_interp *interp)
 {
-	PyObject *dict = API(interp, PyInterpreterState_GetDict)(API(interp, PyInterpreterState_Get)());
+	PyObject *dict =
+		API(interp, PyInterpreterState_GetDict)(API(interp, PyInterpreterState_Get)());
 	PyObject *capsule = API(interp, PyCapsule_New)(interp, NULL, close_interrupts);
-	bool ret = dict && capsule && !API(interp, PyDict_SetItemString)(dict, "gorgon.interrupt", capsule);
+	bool ret = dict && capsule &&
+		   !API(interp, PyDict_SetItemString)(dict, "gorgon.interrupt", capsule);
 
 	interp->api->Py_DecRef(capsule);
 	return ret;
@@ -198,8 +202,10 @@ struct gorgon_error *gorgon_interrupt_prepare(struct gorgon_interp *interp)
 	}
 	interp->api->Py_DecRef(type);
 	interp->api->PyErr_Clear();
-	return gorgon_error_create(GORGON_ERROR_PYTHON, "interpreter %u: Python refuses what its threads are interrupted with",
-				   interp->number);
+	return gorgon_error_create(
+		GORGON_ERROR_PYTHON,
+		"interpreter %u: Python refuses what its threads are interrupted with",
+		interp->number);
 }
 
 // The thread is told first, which is fast. The request repeats that until Python has looked for
@@ -216,10 +222,12 @@ struct gorgon_error *gorgon_interrupt_main(struct gorgon_interp *interp)
 	if (!interruptible && !gorgon_signals_handles_interrupts(signals))
 		return interp->isolation->counts_memory
 			       ? gorgon_error_create(GORGON_ERROR_BUSY,
-						     "interpreter %u: cannot be interrupted: Python is starting or ending",
+						     "interpreter %u: cannot be interrupted: "
+						     "Python is starting or ending",
 						     interp->number)
 			       : gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-						     "interpreter %u: cannot be interrupted: it has no handler for SIGINT",
+						     "interpreter %u: cannot be interrupted: it "
+						     "has no handler for SIGINT",
 						     interp->number);
 	gorgon_signals_interrupt(signals);
 	if (!interruptible)
@@ -235,7 +243,8 @@ struct gorgon_error *gorgon_interrupt_main(struct gorgon_interp *interp)
 void gorgon_interrupt_thread(struct gorgon_interp *interp, pthread_t thread)
 {
 	if (!interp->isolation->counts_memory)
-		interp->api->PyThreadState_SetAsyncExc((unsigned long)thread, *interp->api->PyExc_KeyboardInterrupt);
+		interp->api->PyThreadState_SetAsyncExc((unsigned long)thread,
+						       *interp->api->PyExc_KeyboardInterrupt);
 	else if (gorgon_interruption_is_shielded(thread) ||
 		 interp->api->PyThreadState_SetAsyncExc((unsigned long)thread,
 							interp->interrupt_type) == 1)

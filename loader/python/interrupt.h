@@ -8,17 +8,19 @@
 /* The calling thread has started Python, which takes it for the main thread from now on. */
 void gorgon_interrupt_set_main(struct gorgon_interp *interp);
 
-/* Interrupt the main thread, which is in the interpreter and stays there meanwhile: its handler of SIGINT is called, or it
- * gets KeyboardInterrupt if there is none. Any thread, without the GIL. GORGON_ERROR_BUSY: Python is starting or ending. */
+/* Interrupt the main thread, which is in the interpreter and stays there meanwhile: its handler of
+ * SIGINT is called, or it gets KeyboardInterrupt if there is none. Any thread, without the GIL.
+ * GORGON_ERROR_BUSY: Python is starting or ending. */
 struct gorgon_error *gorgon_interrupt_main(struct gorgon_interp *interp);
 
 /* The caller of the functions below holds the GIL. */
 
-/* Give Python the exception type and the signal handler that interrupt threads. On the main thread: setting a handler makes Python
- * handle signals that wait, and on another thread a call would lose the SIGINT that interrupts it. */
+/* Give Python the exception type and the signal handler that interrupt threads. On the main thread:
+ * setting a handler makes Python handle signals that wait, and on another thread a call would lose
+ * the SIGINT that interrupts it. */
 struct gorgon_error *gorgon_interrupt_prepare(struct gorgon_interp *interp);
-/* Raise KeyboardInterrupt on @thread, in bytecode or in a blocking call. Nothing happens if Python does not know the
- * thread, or it has not taken the last interrupt yet. */
+/* Raise KeyboardInterrupt on @thread, in bytecode or in a blocking call. Nothing happens if Python
+ * does not know the thread, or it has not taken the last interrupt yet. */
 void gorgon_interrupt_thread(struct gorgon_interp *interp, pthread_t thread);
 /* Raise KeyboardInterrupt on each thread that code of the interpreter has started. */
 struct gorgon_error *gorgon_interrupt_own_threads(struct gorgon_interp *interp);

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: MIT
-// The public functions about what the process keeps for the next interpreter. Of a library that no namespace has any more it
-// keeps the image, with places and bindings (../image/image_cache.c), and the symfile's template (libjitreg); of modules
-// their places and compiled files (pyfiles.c).
+// SPDX-License-Identifier: MIT The public functions about what the process keeps for the next
+// interpreter. Of a library that no namespace has any more it keeps the image, with places and
+// bindings (../image/image_cache.c), and the symfile's template (libjitreg); of modules their
+// places and compiled files (pyfiles.c).
 
 #include "gorgon.h"
 #include "pyfiles.h"
@@ -13,13 +13,15 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 
-_Static_assert(GORGON_KEEP_MEMORY_BYTES == JITREG_KEEP_BYTES && GORGON_KEEP_SECONDS == JITREG_KEEP_SECONDS,
+_Static_assert(GORGON_KEEP_MEMORY_BYTES == JITREG_KEEP_BYTES &&
+		       GORGON_KEEP_SECONDS == JITREG_KEEP_SECONDS,
 	       "the defaults that the header names are libjitreg's");
 
 struct gorgon_error *gorgon_keep(const struct gorgon_keep_opts *opts)
 {
 	struct gorgon_keep_opts keep = GORGON_KEEP_DEFAULTS;
-	struct gorgon_error *err = opts ? gorgon_sized_read("gorgon_keep_opts", opts, &keep, sizeof(keep)) : NULL;
+	struct gorgon_error *err =
+		opts ? gorgon_sized_read("gorgon_keep_opts", opts, &keep, sizeof(keep)) : NULL;
 
 	if (err)
 		return err;

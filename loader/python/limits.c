@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The limit of an interpreter's memory: what happens when it is passed.
 //
-// A thread that allocates beyond the soft limit is inside malloc(), where no Python code may run. So Python is asked
-// to call us on its main thread before the next bytecode. There the host may raise the limit; if it does not, garbage is
-// collected, also for a program that has switched its collector off; and if that does not help, MemoryError is
-// raised. Allocations beyond the hard limit fail at once. base/usage.c counts what an interpreter holds.
+// A thread that allocates beyond the soft limit is inside malloc(), where no Python code may run.
+// So Python is asked to call us on its main thread before the next bytecode. There the host may
+// raise the limit; if it does not, garbage is collected, also for a program that has switched its
+// collector off; and if that does not help, MemoryError is raised. Allocations beyond the hard
+// limit fail at once. base/usage.c counts what an interpreter holds.
 
 #include "limits.h"
 #include "api.h"
@@ -25,7 +26,8 @@ static int pass_limit(void *ctx)
 		return 0;
 	}
 	if (interp->near_memory_limit && gorgon_usage_is_exceeded(usage)) {
-		uint64_t soft = interp->near_memory_limit(interp->limit_ctx, gorgon_usage_held(usage));
+		uint64_t soft =
+			interp->near_memory_limit(interp->limit_ctx, gorgon_usage_held(usage));
 
 		if (soft)
 			gorgon_limits_set(interp, soft, interp->memory_hard_limit);
@@ -60,16 +62,19 @@ static void ask_to_pass_limit(void *ctx)
 		interp->api->Py_AddPendingCall(pass_limit, interp);
 }
 
-struct gorgon_error *gorgon_limits_check(const struct gorgon_interp *interp, uint64_t soft, uint64_t hard)
+struct gorgon_error *gorgon_limits_check(const struct gorgon_interp *interp, uint64_t soft,
+					 uint64_t hard)
 {
 	if (soft && !interp->isolation->counts_memory)
-		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-					   "interpreter %u: memory_limit: isolation by %s does not know "
-					   "what it allocates; by the loader does",
-					   interp->number, interp->isolation->name);
+		return gorgon_error_create(
+			GORGON_ERROR_UNSUPPORTED,
+			"interpreter %u: memory_limit: isolation by %s does not know "
+			"what it allocates; by the loader does",
+			interp->number, interp->isolation->name);
 	if (hard && (!soft || hard < soft))
 		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "interpreter %u: memory_hard_limit is %lu, expected 0, or memory_limit (%lu) "
+					   "interpreter %u: memory_hard_limit is %lu, expected 0, "
+					   "or memory_limit (%lu) "
 					   "or more",
 					   interp->number, hard, soft);
 	return NULL;

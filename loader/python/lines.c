@@ -8,11 +8,11 @@
 //
 // Each line has a stub, some bytes of code that nobody runs. When a debugger has written a
 // breakpoint into a stub, CPython tells of the lines of that function (lines_events.c), and the
-// stub of a line that has one is run before the line is (lines_stops.c). The debugger stops there; the frame that it sees is
-// that of the record. When the stub is left, it ends with a call, so that a debugger that steps
-// over the line puts a breakpoint behind the call and waits there for the same frame. That place
-// is run at the frame's next line, or at its end, and jumps to the line from where the debugger
-// is to go on.
+// stub of a line that has one is run before the line is (lines_stops.c). The debugger stops there;
+// the frame that it sees is that of the record. When the stub is left, it ends with a call, so that
+// a debugger that steps over the line puts a breakpoint behind the call and waits there for the
+// same frame. That place is run at the frame's next line, or at its end, and jumps to the line from
+// where the debugger is to go on.
 //
 // Stubs and symfiles are made when a module's code is about to run, which an audit hook (PEP 578)
 // is told. A debugger that is attached binds its pending breakpoints then, before the module's
@@ -87,7 +87,8 @@ static const struct gorgon_lines_layout layouts[] = {
 static struct gorgon_lines *all; // under the loader's lock
 static pid_t watched;            // the process that has the thread; under the loader's lock
 
-// --- the watching thread ---------------------------------------------------------------------------------
+// --- the watching thread
+// ---------------------------------------------------------------------------------
 
 static bool is_traced(void)
 {
@@ -134,7 +135,8 @@ static void *watch(void *arg)
 			debugger = is_traced();
 		gorgon_lock();
 		for (struct gorgon_lines *lines = all; lines; lines = lines->next) {
-			if (__atomic_load_n(&lines->state, __ATOMIC_ACQUIRE) != GORGON_LINES_READY ||
+			if (__atomic_load_n(&lines->state, __ATOMIC_ACQUIRE) !=
+				    GORGON_LINES_READY ||
 			    __atomic_load_n(&lines->interp->ns->abandoned, __ATOMIC_ACQUIRE))
 				continue;
 			choose_evaluator(lines, debugger);
@@ -167,7 +169,8 @@ static void start_watching(void)
 	pthread_attr_destroy(&attr);
 }
 
-// --- making them -----------------------------------------------------------------------------------------
+// --- making them
+// -----------------------------------------------------------------------------------------
 
 // Modules whose code is in a file of the program's own, or of a package that was installed.
 static char *find_file(struct gorgon_lines *lines, PyObject *code)
@@ -384,7 +387,8 @@ static struct gorgon_error *check_support(const struct gorgon_interp *interp)
 	return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
 				   "gorgon_interp_opts: python_lines: CPython 3.%u is not known, "
 				   "expected 3.%u to 3.%u",
-				   interp->python.minor, layouts[0].minor, layouts[count - 1].minor);
+				   interp->python.minor, layouts[0].minor,
+				   layouts[count - 1].minor);
 }
 
 struct gorgon_error *gorgon_lines_begin(struct gorgon_interp *interp)
@@ -479,10 +483,10 @@ struct gorgon_error *gorgon_lines_check(struct gorgon_interp *interp)
 	struct gorgon_error *err;
 
 	if (interp->python_lines > GORGON_PYTHON_LINES_AUTO)
-		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "gorgon_interp_opts: python_lines is %d, expected 0 to %d",
-					   (int)interp->python_lines,
-					   (int)GORGON_PYTHON_LINES_AUTO);
+		return gorgon_error_create(
+			GORGON_ERROR_ARGUMENT,
+			"gorgon_interp_opts: python_lines is %d, expected 0 to %d",
+			(int)interp->python_lines, (int)GORGON_PYTHON_LINES_AUTO);
 	if (!interp->python_lines || !(err = check_support(interp)) ||
 	    interp->python_lines == GORGON_PYTHON_LINES_ON)
 		return interp->python_lines ? err : NULL;

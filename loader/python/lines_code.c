@@ -23,7 +23,8 @@
 #define LINE_MAX_NUMBER (1 << 24)
 #define LINK_SIZE       16 // the address of "leave", before the stubs
 
-// --- attributes of code objects; an error is cleared -----------------------------------------------------
+// --- attributes of code objects; an error is cleared
+// -----------------------------------------------------
 
 static long code_number(struct gorgon_interp *interp, PyObject *code, const char *name)
 {
@@ -54,7 +55,8 @@ static char *copy_text(struct gorgon_interp *interp, PyObject *value)
 	return ret;
 }
 
-// --- which code objects there are ----------------------------------------------------------------------
+// --- which code objects there are
+// ----------------------------------------------------------------------
 
 struct collected {
 	PyObject **codes;
@@ -92,7 +94,8 @@ static bool collect(struct gorgon_interp *interp, PyObject *code, struct collect
 	return done;
 }
 
-// --- lines -----------------------------------------------------------------------------------------------
+// --- lines
+// -----------------------------------------------------------------------------------------------
 
 struct range {
 	uint32_t start, end; // units
@@ -224,7 +227,8 @@ static bool make_units(struct gorgon_lines_function *function, const struct rang
 	return true;
 }
 
-// --- names -----------------------------------------------------------------------------------------------
+// --- names
+// -----------------------------------------------------------------------------------------------
 
 // The names of co_varnames, then of cells that are no arguments, then of free variables: as
 // CPython orders a frame's values.
@@ -309,7 +313,8 @@ static bool make_function(struct gorgon_interp *interp, PyObject *code, const ch
 	return true;
 }
 
-// --- stubs -----------------------------------------------------------------------------------------------
+// --- stubs
+// -----------------------------------------------------------------------------------------------
 
 static bool make_text(struct gorgon_lines_file *file, uint64_t leave)
 {

@@ -20,10 +20,13 @@ struct jitreg_entry;
 struct gorgon_lines_function {
 	uint8_t *text; /* its stubs */
 	const uint32_t *
-		units; /* for each unit of its bytecode, and for -1: offset from @text of where the line resumes */
+		/* for each unit of its bytecode, and for -1: offset from @text of where the line
+		 * resumes */
+		units;
 	uint32_t *units_start; /* malloc()ed */
 	uint32_t unit_count;
-	int *lines; /* of its stubs: the first line of the function, then the others in ascending order */
+	/* of its stubs: the first line of the function, then the others in ascending order */
+	int *lines;
 	size_t line_count;
 	char *name;                            /* with the module's, in UTF-8 */
 	char *values[GORGON_LINES_VALUES_MAX]; /* names of arguments, then of other values */
@@ -83,8 +86,10 @@ struct gorgon_lines_layout {
 	uint8_t object_frame;                                /* of PyFrameObject */
 	uint8_t state_cframe, state_profile,
 		state_trace;      /* of PyThreadState in CPython 3.11, else 0 */
-	int8_t first_instruction; /* where a frame's instruction is at its beginning, from the code's first unit */
-	uint8_t extra; /* offset of our word in what co_extra points to; found out in each interpreter */
+	/* where a frame's instruction is at its beginning, from the code's first unit */
+	int8_t first_instruction;
+	/* offset of our word in what co_extra points to; found out in each interpreter */
+	uint8_t extra;
 };
 
 /* A growing buffer. */

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Events of the functions that have breakpoints: who has them, and how CPython tells of their lines.
+// SPDX-License-Identifier: MIT Events of the functions that have breakpoints: who has them, and how
+// CPython tells of their lines.
 //
 // CPython 3.11 has one trace function per thread, for all that the thread does, and a flag in the
 // frame of C that runs the evaluator, which says whether events are told. That flag is set for
@@ -43,7 +43,8 @@ void gorgon_lines_complain(const struct gorgon_lines *lines, const char *text)
 	dprintf(STDERR_FILENO, "gorgon: interpreter %u: %s\n", lines->interp->number, text);
 }
 
-// --- breakpoints -----------------------------------------------------------------------------------------
+// --- breakpoints
+// -----------------------------------------------------------------------------------------
 
 static bool has_raised_changed(const struct gorgon_lines *lines)
 {
@@ -77,7 +78,8 @@ void gorgon_lines_notice(struct gorgon_lines *lines)
 	activate(lines);
 }
 
-// --- from CPython 3.12 on: sys.monitoring ----------------------------------------------------------------
+// --- from CPython 3.12 on: sys.monitoring
+// ----------------------------------------------------------------
 
 // Clears the error of a call whose result nobody needs.
 static bool drop(const struct gorgon_lines *lines, PyObject *result)
@@ -157,7 +159,8 @@ static void monitor(struct gorgon_lines *lines, struct gorgon_lines_function *fu
 						     lines->tool, function->code, wanted));
 }
 
-// --- CPython 3.11: a trace function ----------------------------------------------------------------------
+// --- CPython 3.11: a trace function
+// ----------------------------------------------------------------------
 
 // Of ours sys.gettrace() knows nothing.
 static bool has_other_trace(struct gorgon_lines *lines)
@@ -230,7 +233,8 @@ bool gorgon_lines_events_check(struct gorgon_lines *lines)
 	       !gorgon_lines_word(state + layout->state_trace);
 }
 
-// --- updates ---------------------------------------------------------------------------------------------
+// --- updates
+// ---------------------------------------------------------------------------------------------
 
 static size_t stubs_size(const struct gorgon_lines_function *function)
 {
@@ -248,8 +252,8 @@ static void update_function(struct gorgon_lines *lines, const struct gorgon_line
 	if (!has_changed(function))
 		return;
 	memcpy(function->seen, function->text, stubs_size(function));
-	function->wanted =
-		memcmp(function->seen, file->pristine + (function->text - file->text), stubs_size(function));
+	function->wanted = memcmp(function->seen, file->pristine + (function->text - file->text),
+				  stubs_size(function));
 	function->awaited = false;
 	for (size_t i = 0; i < function->line_count; i++)
 		function->awaited |=
@@ -302,7 +306,8 @@ void gorgon_lines_update_thread(struct gorgon_lines *lines)
 	update_thread(lines, gorgon_lines_function_at(lines, gorgon_lines_newest()));
 }
 
-// --- what CPython calls ----------------------------------------------------------------------------------
+// --- what CPython calls
+// ----------------------------------------------------------------------------------
 
 // False: the thread runs on another stack.
 static bool is_of_frame(const struct gorgon_lines *lines, const struct gorgon_lines_record *record,

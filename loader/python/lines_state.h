@@ -65,7 +65,8 @@ static inline uint64_t gorgon_lines_word(uint64_t address)
 /* A line on stderr. */
 void gorgon_lines_complain(const struct gorgon_lines *lines, const char *text);
 
-/* --- events of Python: lines_events.c; with the GIL, but for changed and notice ------------------- */
+/* --- events of Python: lines_events.c; with the GIL, but for changed and notice
+ * ------------------- */
 
 /* Prepare the links, before Python code runs by them. */
 void gorgon_lines_events_init(struct gorgon_lines *lines);
@@ -85,7 +86,8 @@ void gorgon_lines_update(struct gorgon_lines *lines);
 /* The same, and for the function that this thread is in. Not while a stub is run. */
 void gorgon_lines_update_thread(struct gorgon_lines *lines);
 
-/* --- stops: lines_stops.c --------------------------------------------------------------------------- */
+/* --- stops: lines_stops.c
+ * --------------------------------------------------------------------------- */
 
 /* Whether the thread is in a stub, or reads values. */
 bool gorgon_lines_busy(void);

@@ -65,8 +65,9 @@ struct gorgon_lines_record *gorgon_lines_newest(void)
 struct gorgon_lines_function *gorgon_lines_function_at(const struct gorgon_lines *lines,
 						       const struct gorgon_lines_record *record)
 {
-	return record && gorgon_lines_is_live(lines, record) ? gorgon_lines_function_of(lines, record->frame)
-						: NULL;
+	return record && gorgon_lines_is_live(lines, record)
+		       ? gorgon_lines_function_of(lines, record->frame)
+		       : NULL;
 }
 
 // The next older one of this interpreter whose lines are known. A function that was left by
@@ -89,7 +90,8 @@ bool gorgon_lines_is_hot(const uint8_t *stub, size_t place)
 	return now != (place == GORGON_LINES_STUB_RESUME ? 0x41 : GORGON_LINES_NOP);
 }
 
-// --- running stubs ---------------------------------------------------------------------------------------
+// --- running stubs
+// ---------------------------------------------------------------------------------------
 
 static uint64_t resume_of(const struct gorgon_lines *lines,
 			  const struct gorgon_lines_record *record)
@@ -127,8 +129,9 @@ static void free_values(struct gorgon_lines *lines, struct gorgon_lines_record *
 static void run_stub(struct gorgon_lines *lines, struct gorgon_lines_record *record,
 		     struct gorgon_lines_run *run)
 {
-	struct gorgon_lines_record *first =
-		gorgon_lines_function_of(lines, record->frame) ? record : older_record(lines, record);
+	struct gorgon_lines_record *first = gorgon_lines_function_of(lines, record->frame)
+						    ? record
+						    : older_record(lines, record);
 	PyObject *type, *value, *traceback;
 
 	run->record = run->old_record = (uintptr_t)record;

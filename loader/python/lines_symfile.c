@@ -176,28 +176,36 @@ static size_t begin_jump(struct gorgon_lines_bytes *x, uint8_t op)
 }
 
 // What is the line of the frame whose address is on the stack?
-static void line_of_frame(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout, uint64_t generic)
+static void line_of_frame(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout,
+			  uint64_t generic)
 {
 	size_t no_extra, no_function, done, done_too;
 
-	OPS(x, DW_OP_dup, DW_OP_plus_uconst, layout->frame_code, DW_OP_deref);		     // frame code
+	// frame code
+	OPS(x, DW_OP_dup, DW_OP_plus_uconst, layout->frame_code, DW_OP_deref);
 	OPS(x, DW_OP_dup, DW_OP_plus_uconst);
 	put_uleb(x, layout->code_extra);
-	OPS(x, DW_OP_deref);								     // frame code extra
+	// frame code extra
+	OPS(x, DW_OP_deref);
 	OPS(x, DW_OP_dup, DW_OP_lit0, DW_OP_eq);
 	no_extra = begin_jump(x, DW_OP_bra);
 	// how many words it has comes first
 	OPS(x, DW_OP_dup, DW_OP_deref, DW_OP_const1u, (uint8_t)(layout->extra / 8 - 1), DW_OP_le);
 	no_function = begin_jump(x, DW_OP_bra);
-	OPS(x, DW_OP_plus_uconst, layout->extra, DW_OP_deref);				     // frame code function
+	// frame code function
+	OPS(x, DW_OP_plus_uconst, layout->extra, DW_OP_deref);
 	OPS(x, DW_OP_dup, DW_OP_lit0, DW_OP_eq);
 	done = begin_jump(x, DW_OP_bra);
-	OPS(x, DW_OP_rot);								     // function frame code
+	// function frame code
+	OPS(x, DW_OP_rot);
 	OPS(x, DW_OP_plus_uconst);
 	put_uleb(x, layout->code_units);
-	OPS(x, DW_OP_swap, DW_OP_plus_uconst, layout->frame_instruction, DW_OP_deref);	     // function units instruction
-	OPS(x, DW_OP_swap, DW_OP_minus, DW_OP_lit1, DW_OP_shl);				     // function, four times the unit
-	OPS(x, DW_OP_over, DW_OP_plus_uconst, 8, DW_OP_deref, DW_OP_plus, DW_OP_deref_size, 4); // function offset
+	// function units instruction
+	OPS(x, DW_OP_swap, DW_OP_plus_uconst, layout->frame_instruction, DW_OP_deref);
+	// function, four times the unit
+	OPS(x, DW_OP_swap, DW_OP_minus, DW_OP_lit1, DW_OP_shl);
+	// function offset
+	OPS(x, DW_OP_over, DW_OP_plus_uconst, 8, DW_OP_deref, DW_OP_plus, DW_OP_deref_size, 4);
 	OPS(x, DW_OP_swap, DW_OP_deref, DW_OP_plus);
 	done_too = begin_jump(x, DW_OP_skip);
 	end_jump(x, no_extra);
@@ -225,9 +233,11 @@ static void returns_to_line(struct gorgon_lines_bytes *to, const uint8_t *record
 	free(rule.data);
 }
 
-static void put_frame_rules(struct gorgon_lines_bytes *to, uint64_t code, const struct gorgon_lines_layout *layout)
+static void put_frame_rules(struct gorgon_lines_bytes *to, uint64_t code,
+			    const struct gorgon_lines_layout *layout)
 {
-	static const uint8_t prologue[] = {1, 1, 2, 2, 2, 2, 11, 1, 2, 2, 1}; // up to the end of each push
+	// up to the end of each push
+	static const uint8_t prologue[] = {1, 1, 2, 2, 2, 2, 11, 1, 2, 2, 1};
 	static const uint8_t epilogue[] = {27, 2, 2, 2, 2, 1, 1}; // of the add, and of each pop
 	size_t start = begin_function(to, code + GORGON_LINES_FRAME, GORGON_LINES_FRAME_END);
 	unsigned depth = 8, at = 0;
@@ -278,7 +288,8 @@ static void put_leaf_rules(struct gorgon_lines_bytes *to, uint64_t address, uint
 }
 
 // The function that is run for an exception: the frame in rbx has called it, debuggers think.
-static void put_raised_rules(struct gorgon_lines_bytes *to, uint64_t code, const struct gorgon_lines_layout *layout)
+static void put_raised_rules(struct gorgon_lines_bytes *to, uint64_t code,
+			     const struct gorgon_lines_layout *layout)
 {
 	size_t start = begin_function(to, code + GORGON_LINES_RAISED,
 				      GORGON_LINES_CODE_SIZE - GORGON_LINES_RAISED);
@@ -293,9 +304,11 @@ static void put_raised_rules(struct gorgon_lines_bytes *to, uint64_t code, const
 
 // The stubs of a function. When the mov has put the caller's record into rbx, the frame's own is
 // still in r15.
-static void put_stub_rules(struct gorgon_lines_bytes *to, const struct gorgon_lines_function *function)
+static void put_stub_rules(struct gorgon_lines_bytes *to,
+			   const struct gorgon_lines_function *function)
 {
-	size_t start = begin_function(to, (uintptr_t)function->text, GORGON_LINES_STUB_SIZE * function->line_count);
+	size_t start = begin_function(to, (uintptr_t)function->text,
+				      GORGON_LINES_STUB_SIZE * function->line_count);
 
 	for (size_t i = 0; i < function->line_count; i++) {
 		advance(to, GORGON_LINES_STUB_JUMP);
@@ -308,29 +321,160 @@ static void put_stub_rules(struct gorgon_lines_bytes *to, const struct gorgon_li
 
 // --- names, lines, values ----------------------------------------------------------------------
 
-enum { UNIT = 1, FUNCTION, PARAMETER, VARIABLE, BASE, CONSTANT, POINTER, STRUCTURE, MEMBER, UNIT_OF_CODE, CODE };
+enum {
+	UNIT = 1,
+	FUNCTION,
+	PARAMETER,
+	VARIABLE,
+	BASE,
+	CONSTANT,
+	POINTER,
+	STRUCTURE,
+	MEMBER,
+	UNIT_OF_CODE,
+	CODE
+};
 
 static const uint8_t abbrevs[] = {
-	UNIT, DW_TAG_compile_unit, 1, DW_AT_producer, DW_FORM_string, DW_AT_language, DW_FORM_data1, DW_AT_name, DW_FORM_string,
-	DW_AT_comp_dir, DW_FORM_string, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data8, DW_AT_stmt_list,
-	DW_FORM_sec_offset, 0, 0,
-	FUNCTION, DW_TAG_subprogram, 1, DW_AT_name, DW_FORM_string, DW_AT_decl_file, DW_FORM_data1, DW_AT_decl_line,
-	DW_FORM_udata, DW_AT_external, DW_FORM_flag_present, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data8,
-	DW_AT_frame_base, DW_FORM_exprloc, DW_AT_prototyped, DW_FORM_flag_present, 0, 0,
-	PARAMETER, DW_TAG_formal_parameter, 0, DW_AT_name, DW_FORM_string, DW_AT_type, DW_FORM_ref4, DW_AT_location,
-	DW_FORM_exprloc, 0, 0,
-	VARIABLE, DW_TAG_variable, 0, DW_AT_name, DW_FORM_string, DW_AT_type, DW_FORM_ref4, DW_AT_location, DW_FORM_exprloc, 0, 0,
-	BASE, DW_TAG_base_type, 0, DW_AT_name, DW_FORM_string, DW_AT_byte_size, DW_FORM_data1, DW_AT_encoding,
-	DW_FORM_data1, 0, 0,
-	CONSTANT, DW_TAG_const_type, 0, DW_AT_type, DW_FORM_ref4, 0, 0,
-	POINTER, DW_TAG_pointer_type, 0, DW_AT_byte_size, DW_FORM_data1, DW_AT_type, DW_FORM_ref4, 0, 0,
-	UNIT_OF_CODE, DW_TAG_compile_unit, 1, DW_AT_producer, DW_FORM_string, DW_AT_language, DW_FORM_data1, DW_AT_name,
-	DW_FORM_string, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data8, 0, 0,
-	CODE, DW_TAG_subprogram, 1, DW_AT_name, DW_FORM_string, DW_AT_external, DW_FORM_flag_present, DW_AT_low_pc, DW_FORM_addr,
-	DW_AT_high_pc, DW_FORM_data8, DW_AT_frame_base, DW_FORM_exprloc, DW_AT_prototyped, DW_FORM_flag_present, 0, 0,
-	STRUCTURE, DW_TAG_structure_type, 1, DW_AT_byte_size, DW_FORM_udata, 0, 0,
-	MEMBER, DW_TAG_member, 0, DW_AT_name, DW_FORM_string, DW_AT_type, DW_FORM_ref4, DW_AT_data_member_location,
-	DW_FORM_udata, 0, 0,
+	UNIT,
+	DW_TAG_compile_unit,
+	1,
+	DW_AT_producer,
+	DW_FORM_string,
+	DW_AT_language,
+	DW_FORM_data1,
+	DW_AT_name,
+	DW_FORM_string,
+	DW_AT_comp_dir,
+	DW_FORM_string,
+	DW_AT_low_pc,
+	DW_FORM_addr,
+	DW_AT_high_pc,
+	DW_FORM_data8,
+	DW_AT_stmt_list,
+	DW_FORM_sec_offset,
+	0,
+	0,
+	FUNCTION,
+	DW_TAG_subprogram,
+	1,
+	DW_AT_name,
+	DW_FORM_string,
+	DW_AT_decl_file,
+	DW_FORM_data1,
+	DW_AT_decl_line,
+	DW_FORM_udata,
+	DW_AT_external,
+	DW_FORM_flag_present,
+	DW_AT_low_pc,
+	DW_FORM_addr,
+	DW_AT_high_pc,
+	DW_FORM_data8,
+	DW_AT_frame_base,
+	DW_FORM_exprloc,
+	DW_AT_prototyped,
+	DW_FORM_flag_present,
+	0,
+	0,
+	PARAMETER,
+	DW_TAG_formal_parameter,
+	0,
+	DW_AT_name,
+	DW_FORM_string,
+	DW_AT_type,
+	DW_FORM_ref4,
+	DW_AT_location,
+	DW_FORM_exprloc,
+	0,
+	0,
+	VARIABLE,
+	DW_TAG_variable,
+	0,
+	DW_AT_name,
+	DW_FORM_string,
+	DW_AT_type,
+	DW_FORM_ref4,
+	DW_AT_location,
+	DW_FORM_exprloc,
+	0,
+	0,
+	BASE,
+	DW_TAG_base_type,
+	0,
+	DW_AT_name,
+	DW_FORM_string,
+	DW_AT_byte_size,
+	DW_FORM_data1,
+	DW_AT_encoding,
+	DW_FORM_data1,
+	0,
+	0,
+	CONSTANT,
+	DW_TAG_const_type,
+	0,
+	DW_AT_type,
+	DW_FORM_ref4,
+	0,
+	0,
+	POINTER,
+	DW_TAG_pointer_type,
+	0,
+	DW_AT_byte_size,
+	DW_FORM_data1,
+	DW_AT_type,
+	DW_FORM_ref4,
+	0,
+	0,
+	UNIT_OF_CODE,
+	DW_TAG_compile_unit,
+	1,
+	DW_AT_producer,
+	DW_FORM_string,
+	DW_AT_language,
+	DW_FORM_data1,
+	DW_AT_name,
+	DW_FORM_string,
+	DW_AT_low_pc,
+	DW_FORM_addr,
+	DW_AT_high_pc,
+	DW_FORM_data8,
+	0,
+	0,
+	CODE,
+	DW_TAG_subprogram,
+	1,
+	DW_AT_name,
+	DW_FORM_string,
+	DW_AT_external,
+	DW_FORM_flag_present,
+	DW_AT_low_pc,
+	DW_FORM_addr,
+	DW_AT_high_pc,
+	DW_FORM_data8,
+	DW_AT_frame_base,
+	DW_FORM_exprloc,
+	DW_AT_prototyped,
+	DW_FORM_flag_present,
+	0,
+	0,
+	STRUCTURE,
+	DW_TAG_structure_type,
+	1,
+	DW_AT_byte_size,
+	DW_FORM_udata,
+	0,
+	0,
+	MEMBER,
+	DW_TAG_member,
+	0,
+	DW_AT_name,
+	DW_FORM_string,
+	DW_AT_type,
+	DW_FORM_ref4,
+	DW_AT_data_member_location,
+	DW_FORM_udata,
+	0,
+	0,
 	0,
 };
 
@@ -358,7 +502,8 @@ static void put_location(struct gorgon_lines_bytes *to, uint64_t offset, const v
 	free(x.data);
 }
 
-static void put_variable(struct gorgon_lines_bytes *to, uint8_t kind, const char *name, uint64_t type)
+static void put_variable(struct gorgon_lines_bytes *to, uint8_t kind, const char *name,
+			 uint64_t type)
 {
 	OPS(to, kind);
 	put_text(to, name);
@@ -377,8 +522,8 @@ static uint64_t put_base(struct gorgon_lines_bytes *to, const char *name, uint8_
 }
 
 // The type of a function's variable `number`; 0: it has no values, or one of that name.
-static uint64_t put_numbers(struct gorgon_lines_bytes *to, const struct gorgon_lines_function *function,
-			    uint64_t real)
+static uint64_t put_numbers(struct gorgon_lines_bytes *to,
+			    const struct gorgon_lines_function *function, uint64_t real)
 {
 	uint64_t ret = to->size;
 
@@ -397,8 +542,8 @@ static uint64_t put_numbers(struct gorgon_lines_bytes *to, const struct gorgon_l
 	return ret;
 }
 
-static void put_function(struct gorgon_lines_bytes *to, const struct gorgon_lines_function *function, uint64_t text,
-			 uint64_t real)
+static void put_function(struct gorgon_lines_bytes *to,
+			 const struct gorgon_lines_function *function, uint64_t text, uint64_t real)
 {
 	uint64_t numbers = put_numbers(to, function, real);
 
@@ -491,7 +636,8 @@ static void put_info(struct gorgon_lines_bytes *to, const struct gorgon_lines_fi
 
 static void put_lines(struct gorgon_lines_bytes *to, const struct gorgon_lines_file *file)
 {
-	static const uint8_t header[] = {1, 1, 1, (uint8_t)-5, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1};
+	static const uint8_t header[] = {1, 1, 1, (uint8_t)-5, 14, 13, 0, 1, 1,
+					 1, 1, 0, 0,           0,  1,  0, 0, 1};
 	size_t start;
 
 	put_number(to, 0, 4);
@@ -520,11 +666,14 @@ static void put_lines(struct gorgon_lines_bytes *to, const struct gorgon_lines_f
 	set_number(to, 0, to->size - 4, 4);
 }
 
-static void put_symbol(struct gorgon_lines_bytes *symbols, struct gorgon_lines_bytes *names, const char *name, uint64_t offset,
-		       uint64_t size)
+static void put_symbol(struct gorgon_lines_bytes *symbols, struct gorgon_lines_bytes *names,
+		       const char *name, uint64_t offset, uint64_t size)
 {
-	Elf64_Sym symbol = {.st_name = (uint32_t)names->size, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = 1,
-			    .st_value = offset, .st_size = size};
+	Elf64_Sym symbol = {.st_name = (uint32_t)names->size,
+			    .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+			    .st_shndx = 1,
+			    .st_value = offset,
+			    .st_size = size};
 
 	put_text(names, name);
 	put(symbols, &symbol, sizeof(symbol));
@@ -536,7 +685,8 @@ struct contents {
 	struct gorgon_lines_bytes info, abbrev, line, frame, symbols, names;
 };
 
-static void put_file(struct gorgon_lines_bytes *to, uint64_t text, uint64_t text_size, struct contents *contents)
+static void put_file(struct gorgon_lines_bytes *to, uint64_t text, uint64_t text_size,
+		     struct contents *contents)
 {
 	const struct section {
 		const char *name;
@@ -555,9 +705,15 @@ static void put_file(struct gorgon_lines_bytes *to, uint64_t text, uint64_t text
 	};
 	enum { COUNT = sizeof(sections) / sizeof(*sections) };
 	Elf64_Ehdr header = {
-		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-		.e_type = ET_REL, .e_machine = EM_X86_64, .e_version = EV_CURRENT, .e_ehsize = sizeof(header),
-		.e_shentsize = sizeof(Elf64_Shdr), .e_shnum = COUNT, .e_shstrndx = COUNT - 1,
+		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+			    EV_CURRENT},
+		.e_type = ET_REL,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_ehsize = sizeof(header),
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = COUNT,
+		.e_shstrndx = COUNT - 1,
 	};
 	Elf64_Shdr headers[COUNT] = {{0}};
 	struct gorgon_lines_bytes names = {0};
@@ -567,9 +723,12 @@ static void put_file(struct gorgon_lines_bytes *to, uint64_t text, uint64_t text
 	for (unsigned i = 1; i < COUNT; i++) {
 		struct gorgon_lines_bytes *data = i == COUNT - 1 ? &names : sections[i].data;
 
-		headers[i] = (Elf64_Shdr){.sh_name = (uint32_t)names.size, .sh_type = sections[i].type,
-					  .sh_link = sections[i].link, .sh_info = sections[i].info,
-					  .sh_entsize = sections[i].entry_size, .sh_addralign = 8};
+		headers[i] = (Elf64_Shdr){.sh_name = (uint32_t)names.size,
+					  .sh_type = sections[i].type,
+					  .sh_link = sections[i].link,
+					  .sh_info = sections[i].info,
+					  .sh_entsize = sections[i].entry_size,
+					  .sh_addralign = 8};
 		put_text(&names, sections[i].name);
 		align(to, 8);
 		headers[i].sh_offset = to->size;
@@ -610,7 +769,8 @@ static void free_contents(struct contents *contents)
 	free(contents->names.data);
 }
 
-void gorgon_lines_describe_code(struct gorgon_lines_bytes *ret, uint64_t code, const struct gorgon_lines_layout *layout)
+void gorgon_lines_describe_code(struct gorgon_lines_bytes *ret, uint64_t code,
+				const struct gorgon_lines_layout *layout)
 {
 	static const struct {
 		const char *name;
@@ -618,20 +778,26 @@ void gorgon_lines_describe_code(struct gorgon_lines_bytes *ret, uint64_t code, c
 	} symbols[] = {
 		{"python_frame", GORGON_LINES_FRAME, GORGON_LINES_FRAME_END},
 		{"python_tracer", GORGON_LINES_TRACER, GORGON_LINES_LEAVE - GORGON_LINES_TRACER},
-		{"python_line_leave", GORGON_LINES_LEAVE, GORGON_LINES_GENERIC - GORGON_LINES_LEAVE},
+		{"python_line_leave", GORGON_LINES_LEAVE,
+		 GORGON_LINES_GENERIC - GORGON_LINES_LEAVE},
 		{"python_code", GORGON_LINES_GENERIC, GORGON_LINES_RAISED - GORGON_LINES_GENERIC},
-		{"python_exception_raised", GORGON_LINES_RAISED, GORGON_LINES_CODE_SIZE - GORGON_LINES_RAISED},
+		{"python_exception_raised", GORGON_LINES_RAISED,
+		 GORGON_LINES_CODE_SIZE - GORGON_LINES_RAISED},
 	};
 	struct contents contents = {0};
 	size_t generic;
 
 	begin_contents(&contents);
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++)
-		put_symbol(&contents.symbols, &contents.names, symbols[i].name, symbols[i].offset, symbols[i].size);
+		put_symbol(&contents.symbols, &contents.names, symbols[i].name, symbols[i].offset,
+			   symbols[i].size);
 	put_frame_rules(&contents.frame, code, layout);
-	put_leaf_rules(&contents.frame, code + GORGON_LINES_TRACER, GORGON_LINES_LEAVE - GORGON_LINES_TRACER);
-	put_leaf_rules(&contents.frame, code + GORGON_LINES_LEAVE, GORGON_LINES_GENERIC - GORGON_LINES_LEAVE);
-	generic = begin_function(&contents.frame, code + GORGON_LINES_GENERIC, GORGON_LINES_RAISED - GORGON_LINES_GENERIC);
+	put_leaf_rules(&contents.frame, code + GORGON_LINES_TRACER,
+		       GORGON_LINES_LEAVE - GORGON_LINES_TRACER);
+	put_leaf_rules(&contents.frame, code + GORGON_LINES_LEAVE,
+		       GORGON_LINES_GENERIC - GORGON_LINES_LEAVE);
+	generic = begin_function(&contents.frame, code + GORGON_LINES_GENERIC,
+				 GORGON_LINES_RAISED - GORGON_LINES_GENERIC);
 	end_entry(&contents.frame, generic);
 	put_raised_rules(&contents.frame, code, layout);
 	put(&contents.abbrev, abbrevs, sizeof(abbrevs));
@@ -640,7 +806,8 @@ void gorgon_lines_describe_code(struct gorgon_lines_bytes *ret, uint64_t code, c
 	free_contents(&contents);
 }
 
-void gorgon_lines_describe_file(struct gorgon_lines_bytes *ret, const struct gorgon_lines_file *file)
+void gorgon_lines_describe_file(struct gorgon_lines_bytes *ret,
+				const struct gorgon_lines_file *file)
 {
 	struct contents contents = {0};
 
@@ -652,7 +819,8 @@ void gorgon_lines_describe_file(struct gorgon_lines_bytes *ret, const struct gor
 		const struct gorgon_lines_function *function = &file->functions[i];
 
 		put_stub_rules(&contents.frame, function);
-		put_symbol(&contents.symbols, &contents.names, function->name, (uint64_t)(function->text - file->text),
+		put_symbol(&contents.symbols, &contents.names, function->name,
+			   (uint64_t)(function->text - file->text),
 			   GORGON_LINES_STUB_SIZE * function->line_count);
 	}
 	put_file(ret, (uintptr_t)file->text, file->text_size, &contents);

@@ -7,8 +7,8 @@
 //	gorgon.send_fd() ...  descriptors; see descriptors.c
 //	gorgon.share() ...    arrays; see share.c and data_handler.c
 //
-// In a python3 that is the host (host_python.c), the package `gorgon` is made of a module with the same
-// functions, so that a program runs in an interpreter and in the host.
+// In a python3 that is the host (host_python.c), the package `gorgon` is made of a module with the
+// same functions, so that a program runs in an interpreter and in the host.
 //
 // The module's C functions have no room for a pointer to the interpreter, so they are
 // thunks of its namespace (../base/thunk.c).
@@ -33,7 +33,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The definition of the module, one for each copy of CPython: the copy keeps pointers to it and writes into m_base.
+// The definition of the module, one for each copy of CPython: the copy keeps pointers to it and
+// writes into m_base.
 struct module {
 	PyModuleDef def;
 	PyMethodDef methods[];
@@ -61,65 +62,84 @@ static const struct method {
 	 "The array's memory must be the host's: an ndarray that was made after\n"
 	 "use_data_handler(), or one that was received; in a python3 that is the host all\n"
 	 "memory is. Everything else with a buffer, or DLPack's, is shared with copy=True, as\n"
-	 "it is now. Receivers may write to it with writable=True. The name holds the memory until\n"
+	 "it is now. Receivers may write to it with writable=True. The name holds the memory "
+	 "until\n"
 	 "withdraw(), also after the end of this interpreter. Masked arrays keep their mask.\n"
-	 "ValueError if the name is taken, TypeError for Python objects.", ANYWHERE},
+	 "ValueError if the name is taken, TypeError for Python objects.",
+	 ANYWHERE},
 	{"receive", GORGON_THUNK_RECEIVE, METH_VARARGS | METH_KEYWORDS,
 	 "receive(name, *, writable=False, plain=False)\n--\n\n"
 	 "The array that was shared under a name: an ndarray over the same memory, or a\n"
 	 "memoryview where numpy is not installed. Read-only unless writable=True, which is a\n"
 	 "PermissionError if it was not shared so. KeyError if nobody has shared the name.\n"
-	 "With plain=True an object with the buffer protocol and DLPack, for other libraries.", ANYWHERE},
+	 "With plain=True an object with the buffer protocol and DLPack, for other libraries.",
+	 ANYWHERE},
 	{"withdraw", GORGON_THUNK_WITHDRAW, METH_VARARGS,
 	 "withdraw(name)\n--\n\n"
 	 "Take a name back; who has received the array keeps it. KeyError if there is none.",
 	 ANYWHERE},
 	{"use_data_handler", GORGON_THUNK_USE_DATA_HANDLER, METH_VARARGS | METH_KEYWORDS,
-	 "use_data_handler([handler], *, huge_pages=False, numa_nodes=None, locked=False, alignment=64)\n--\n\n"
+	 "use_data_handler([handler], *, huge_pages=False, numa_nodes=None, locked=False, "
+	 "alignment=64)\n--\n\n"
 	 "Let numpy allocate new arrays in memory that can be shared (NEP 49), in this context:\n"
 	 "each thread begins with numpy's default. Returns the handler that was in use, to be\n"
 	 "put back by another call; None as handler is numpy's default.\n\n"
-	 "Arrays of 2 MiB and more lie on huge pages with huge_pages=True, if the system has them;\n"
-	 "all arrays come from the NUMA nodes with these numbers (numa_nodes=[0]), are never swapped\n"
-	 "out (locked=True, as RLIMIT_MEMLOCK allows) or begin at a multiple of alignment. Arrays on\n"
-	 "nodes and locked ones have pages of their own, which is for large arrays.", ANYWHERE},
+	 "Arrays of 2 MiB and more lie on huge pages with huge_pages=True, if the system has "
+	 "them;\n"
+	 "all arrays come from the NUMA nodes with these numbers (numa_nodes=[0]), are never "
+	 "swapped\n"
+	 "out (locked=True, as RLIMIT_MEMLOCK allows) or begin at a multiple of alignment. Arrays "
+	 "on\n"
+	 "nodes and locked ones have pages of their own, which is for large arrays.",
+	 ANYWHERE},
 	{"progress", GORGON_THUNK_PROGRESS, METH_O,
 	 "progress(value)\n--\n\n"
 	 "Tell the host how far a call is: a plain value or an array. True if somebody listens.\n"
-	 "KeyboardInterrupt if the host wants no more of it.", ANYWHERE},
+	 "KeyboardInterrupt if the host wants no more of it.",
+	 ANYWHERE},
 	{"_ask", GORGON_THUNK_ASK, METH_O,
 	 "_ask(question)\n--\n\nWhat the package in the host answers, a plain value.", INSIDE},
 	{"send_fd", GORGON_THUNK_SEND_FD, METH_VARARGS,
 	 "send_fd(fd, name)\n--\n\n"
 	 "Let the host or another interpreter receive what a descriptor stands for, under a name:\n"
 	 "programs have descriptors of their own. This one stays open, and may be closed.\n"
-	 "ValueError while nobody has received the last one of that name.", ANYWHERE},
+	 "ValueError while nobody has received the last one of that name.",
+	 ANYWHERE},
 	{"receive_fd", GORGON_THUNK_RECEIVE_FD, METH_VARARGS,
 	 "receive_fd(name)\n--\n\n"
 	 "A new descriptor for what was sent under a name, which is free again. KeyError if\n"
-	 "nobody has sent it.", ANYWHERE},
+	 "nobody has sent it.",
+	 ANYWHERE},
 	{"InterpreterPoolExecutor", GORGON_THUNK_EXECUTOR, METH_VARARGS | METH_KEYWORDS,
 	 "InterpreterPoolExecutor(...)\n--\n\nOnly in the host: RuntimeError.", INSIDE},
 	{"_own_files", GORGON_THUNK_OWN_FILES, METH_NOARGS,
 	 "_own_files()\n--\n\n"
 	 "Give this thread descriptors of its own, for good. Whether it has a current directory\n"
-	 "of its own, too.", HOST},
+	 "of its own, too.",
+	 HOST},
 	{"_create", GORGON_THUNK_OWN_CREATE, METH_VARARGS,
 	 "_create(python, options, report, memory_limit)\n--\n\n"
-	 "Start an interpreter on this thread. report(value, asked) is called from inside: not asked, its truth is the\n"
-	 "result of gorgon.progress(value); asked, what it returns is the result of gorgon._ask(value). The limit is in\n"
-	 "bytes, 0 for none.", HOST},
+	 "Start an interpreter on this thread. report(value, asked) is called from inside: not "
+	 "asked, its truth is the\n"
+	 "result of gorgon.progress(value); asked, what it returns is the result of "
+	 "gorgon._ask(value). The limit is in\n"
+	 "bytes, 0 for none.",
+	 HOST},
 	{"_call", GORGON_THUNK_OWN_CALL, METH_VARARGS,
 	 "_call(interpreter, module, function, args)\n--\n\nCall a function in it.", HOST},
 	{"_interrupt", GORGON_THUNK_OWN_INTERRUPT, METH_O,
 	 "_interrupt(interpreter)\n--\n\nInterrupt what runs in it.", HOST},
 	{"_stop", GORGON_THUNK_OWN_STOP, METH_VARARGS,
-	 "_stop(interpreter, milliseconds)\n--\n\nStop it within that time. Error with code 13 if it is abandoned.", HOST},
+	 "_stop(interpreter, milliseconds)\n--\n\nStop it within that time. Error with code 13 if "
+	 "it is abandoned.",
+	 HOST},
 	{"_destroy", GORGON_THUNK_OWN_DESTROY, METH_O,
 	 "_destroy(interpreter)\n--\n\nEnd it. Error with code 9 while it is busy.", HOST},
 	{"_adopt", GORGON_THUNK_OWN_ADOPT, METH_VARARGS,
-	 "_adopt(received, numpy.empty, arguments)\n--\n\nWhat that makes, in the memory of an array that was received. None if\n"
-	 "somebody else has that memory.", HOST},
+	 "_adopt(received, numpy.empty, arguments)\n--\n\nWhat that makes, in the memory of an "
+	 "array that was received. None if\n"
+	 "somebody else has that memory.",
+	 HOST},
 };
 
 enum { METHOD_COUNT = sizeof(methods) / sizeof(*methods) };
@@ -197,7 +217,8 @@ static PyObject *module_ask(PyObject *self, PyObject *object, struct gorgon_inte
 	API(interp, PyEval_RestoreThread)(thread);
 	gorgon_value_deinit(&question);
 	if (!known)
-		return gorgon_raise(interp, gorgon_error_create(GORGON_ERROR_PYTHON, "_ask: the host has no answer"));
+		return gorgon_raise(interp, gorgon_error_create(GORGON_ERROR_PYTHON,
+								"_ask: the host has no answer"));
 	err = gorgon_value_to_python(interp, &answer, "answer", &ret);
 	gorgon_value_deinit(&answer);
 	return err ? gorgon_raise(interp, err) : ret;
@@ -209,10 +230,11 @@ static PyObject *module_executor(PyObject *self, PyObject *args, PyObject *kwarg
 	(void)self;
 	(void)args;
 	(void)kwargs;
-	API(interp, PyErr_Format)(*API(interp, PyExc_RuntimeError),
-				  "InterpreterPoolExecutor: this is interpreter %u, pools are made in "
-				  "the host (in a program: under if __name__ == '__main__')",
-				  interp->number);
+	API(interp,
+	    PyErr_Format)(*API(interp, PyExc_RuntimeError),
+			  "InterpreterPoolExecutor: this is interpreter %u, pools are made in "
+			  "the host (in a program: under if __name__ == '__main__')",
+			  interp->number);
 	return NULL;
 }
 
@@ -244,7 +266,8 @@ static struct module *create_module_definition(struct gorgon_interp *interp)
 			continue;
 		ret->methods[filled++] = (PyMethodDef){
 			.ml_name = methods[i].name,
-			.ml_meth = (PyCFunction)gorgon_interpose_thunk(interp->ns, methods[i].thunk),
+			.ml_meth =
+				(PyCFunction)gorgon_interpose_thunk(interp->ns, methods[i].thunk),
 			.ml_flags = methods[i].flags,
 			.ml_doc = methods[i].doc,
 		};
@@ -302,7 +325,8 @@ void gorgon_module_thunks(struct gorgon_interp *interp, struct gorgon_thunk *lis
 	list[GORGON_THUNK_DLPACK] = (struct gorgon_thunk){gorgon_dlpack_method, 3, interp};
 	list[GORGON_THUNK_DLPACK_DEVICE] = (struct gorgon_thunk){gorgon_dlpack_device, 2, interp};
 	list[GORGON_THUNK_DLPACK_FREE] = (struct gorgon_thunk){gorgon_dlpack_free, 1, interp};
-	list[GORGON_THUNK_ARRAY_DEALLOC] = (struct gorgon_thunk){gorgon_received_dealloc, 1, interp};
+	list[GORGON_THUNK_ARRAY_DEALLOC] =
+		(struct gorgon_thunk){gorgon_received_dealloc, 1, interp};
 	list[GORGON_THUNK_ARRAY_GETBUFFER] =
 		(struct gorgon_thunk){gorgon_received_getbuffer, 3, interp};
 	list[GORGON_THUNK_FUNCTION_CALL] = (struct gorgon_thunk){gorgon_function_call, 3, interp};

@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: MIT
-// Arrays over memory of the process's own CPython (host_python.c). That CPython lives as long as the process, so
-// memory of its objects is shared without a copy: an array holds the object. The array may be released
-// on any thread, with another interpreter's GIL or none. So the object waits in a list until the main
-// thread of this CPython, or a thread that comes back from a call, releases it.
+// SPDX-License-Identifier: MIT Arrays over memory of the process's own CPython (host_python.c).
+// That CPython lives as long as the process, so memory of its objects is shared without a copy: an
+// array holds the object. The array may be released on any thread, with another interpreter's GIL
+// or none. So the object waits in a list until the main thread of this CPython, or a thread that
+// comes back from a call, releases it.
 
 #define _GNU_SOURCE
 #include "pin.h"
@@ -44,7 +44,8 @@ static int drop_all_pins(void *ctx)
 	return 0;
 }
 
-// If the main thread cannot be asked, because too much is asked of it already, the next unpin() asks again.
+// If the main thread cannot be asked, because too much is asked of it already, the next unpin()
+// asks again.
 static void unpin(void *ctx, void *data)
 {
 	struct pin *pin = ctx;
@@ -108,8 +109,9 @@ struct gorgon_array *gorgon_pin_buffer(struct gorgon_interp *own, PyObject *obje
 	return pinned(own, pin, &opts);
 }
 
-struct gorgon_array *gorgon_pin_object(struct gorgon_interp *own, PyObject *object, void *lowest_item,
-				     const struct gorgon_array_layout *layout, bool writable)
+struct gorgon_array *gorgon_pin_object(struct gorgon_interp *own, PyObject *object,
+				       void *lowest_item, const struct gorgon_array_layout *layout,
+				       bool writable)
 {
 	struct pin *pin = calloc(1, sizeof(*pin));
 	struct gorgon_array_opts opts = {

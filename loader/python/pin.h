@@ -10,8 +10,9 @@
 struct gorgon_array *gorgon_pin_buffer(struct gorgon_interp *own, PyObject *object,
 				    const struct gorgon_array_layout *layout, bool writable);
 /* An array over memory at @lowest_item that an object keeps alive, in the same way. */
-struct gorgon_array *gorgon_pin_object(struct gorgon_interp *own, PyObject *object, void *lowest_item,
-				     const struct gorgon_array_layout *layout, bool writable);
+struct gorgon_array *gorgon_pin_object(struct gorgon_interp *own, PyObject *object,
+				       void *lowest_item, const struct gorgon_array_layout *layout,
+				       bool writable);
 
 /* Release objects whose arrays have gone. With the GIL of this CPython. */
 void gorgon_pins_drop(void);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Where the memory of an array is: aligned, on huge pages, on NUMA nodes, locked.
 //
-// NUMA nodes, huge pages and locks are properties of pages. Pages of malloc() would keep them when the array is
-// gone, so an array with such properties has a mapping of its own:
+// NUMA nodes, huge pages and locks are properties of pages. Pages of malloc() would keep them when
+// the array is gone, so an array with such properties has a mapping of its own:
 //
 //	|-- room for the block --|-- data --|
 //				 ^ aligned
@@ -30,13 +30,14 @@ bool gorgon_placement_can_align(size_t alignment)
 
 bool gorgon_placement_is_same(const struct gorgon_placement *a, const struct gorgon_placement *b)
 {
-	return a->alignment == b->alignment && a->numa_nodes == b->numa_nodes && a->huge_pages == b->huge_pages &&
-	       a->locked == b->locked;
+	return a->alignment == b->alignment && a->numa_nodes == b->numa_nodes &&
+	       a->huge_pages == b->huge_pages && a->locked == b->locked;
 }
 
 bool gorgon_placement_needs_pages(const struct gorgon_placement *placement, size_t size)
 {
-	return placement->numa_nodes || placement->locked || (placement->huge_pages && size >= HUGE_PAGE);
+	return placement->numa_nodes || placement->locked ||
+	       (placement->huge_pages && size >= HUGE_PAGE);
 }
 
 // The system call itself, since libnuma would be a dependency for nothing else.
@@ -46,13 +47,16 @@ static struct gorgon_error *bind_to_nodes(void *data, size_t size, uint64_t node
 	if (!syscall(SYS_mbind, data, size, MPOL_BIND, &nodes, 8 * sizeof(nodes) + 1, 0))
 		return NULL;
 	if (errno == ENOSYS)
-		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-					   "array: NUMA nodes %#lx: this kernel has no memory policies (mbind)",
-					   nodes);
+		return gorgon_error_create(
+			GORGON_ERROR_UNSUPPORTED,
+			"array: NUMA nodes %#lx: this kernel has no memory policies (mbind)",
+			nodes);
 	if (errno == EINVAL)
-		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "array: NUMA nodes %#lx: none of them is a node that this process "
-					   "may use", nodes);
+		return gorgon_error_create(
+			GORGON_ERROR_ARGUMENT,
+			"array: NUMA nodes %#lx: none of them is a node that this process "
+			"may use",
+			nodes);
 	return gorgon_error_create_os(errno, "array: NUMA nodes %#lx: mbind", nodes);
 }
 
@@ -65,9 +69,11 @@ static struct gorgon_error *lock_placed(const struct gorgon_pages *pages)
 		return NULL;
 	errnum = errno;
 	if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY)
-		return gorgon_error_create_os(errnum, "array: locked: mlock of %zu bytes", pages->size);
-	return gorgon_error_create_os(errnum, "array: locked: mlock of %zu bytes, where RLIMIT_MEMLOCK allows %lu",
-				      pages->size, (unsigned long)limit.rlim_cur);
+		return gorgon_error_create_os(errnum, "array: locked: mlock of %zu bytes",
+					      pages->size);
+	return gorgon_error_create_os(
+		errnum, "array: locked: mlock of %zu bytes, where RLIMIT_MEMLOCK allows %lu",
+		pages->size, (unsigned long)limit.rlim_cur);
 }
 
 // Before anything is written: a page is placed when it is written to for the first time.
@@ -97,8 +103,8 @@ static char *round_up(char *address, size_t to)
 	return (char *)(((uintptr_t)address + to - 1) & -(uintptr_t)to);
 }
 
-struct gorgon_error *gorgon_placement_map(const struct gorgon_placement *placement, size_t size, size_t room,
-					  struct gorgon_pages *ret)
+struct gorgon_error *gorgon_placement_map(const struct gorgon_placement *placement, size_t size,
+					  size_t room, struct gorgon_pages *ret)
 {
 	size_t page = (size_t)getpagesize(), align = alignment_of(placement, size), mapped;
 	struct gorgon_pages pages;

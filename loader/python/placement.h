@@ -22,7 +22,8 @@ struct gorgon_placement {
 /* Whether an alignment is a power of two, GORGON_PLACEMENT_ALIGN_MAX at most. */
 bool gorgon_placement_can_align(size_t alignment);
 
-/* Whether memory of this size has to be a mapping of its own, because a property of pages is asked for. */
+/* Whether memory of this size has to be a mapping of its own, because a property of pages is asked
+ * for. */
 bool gorgon_placement_needs_pages(const struct gorgon_placement *placement, size_t size);
 
 bool gorgon_placement_is_same(const struct gorgon_placement *a, const struct gorgon_placement *b);
@@ -36,10 +37,10 @@ struct gorgon_pages {
 
 /*
  * Map memory for @size bytes of data with at least @room bytes before them. GORGON_ERROR_NOMEM;
- * GORGON_ERROR_UNSUPPORTED: the kernel has no NUMA policies; GORGON_ERROR_ARGUMENT: none of the nodes is one
- * that this process may use; GORGON_ERROR_OS: the memory must not be locked.
+ * GORGON_ERROR_UNSUPPORTED: the kernel has no NUMA policies; GORGON_ERROR_ARGUMENT: none of the
+ * nodes is one that this process may use; GORGON_ERROR_OS: the memory must not be locked.
  */
-struct gorgon_error *gorgon_placement_map(const struct gorgon_placement *placement, size_t size, size_t room,
-					  struct gorgon_pages *ret);
+struct gorgon_error *gorgon_placement_map(const struct gorgon_placement *placement, size_t size,
+					  size_t room, struct gorgon_pages *ret);
 
 #endif

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // A pool: interpreters on threads of their own, and a queue of calls for them.
 //
-// Each worker thread starts its interpreter. So it is Python's main thread there, and
-// a cancelled job is interrupted in blocking calls, too. After a job that may have left the
-// interpreter in disorder (interrupted, exit(), no memory), or that has used up its processor time, the worker makes a new
-// interpreter. An
-// interpreter that cannot be destroyed yet, because threads of its libraries still run, is
-// kept until the pool ends.
+// Each worker thread starts its interpreter. So it is Python's main thread there, and a cancelled
+// job is interrupted in blocking calls, too. After a job that may have left the interpreter in
+// disorder (interrupted, exit(), no memory), or that has used up its processor time, the worker
+// makes a new interpreter. An interpreter that cannot be destroyed yet, because threads of its
+// libraries still run, is kept until the pool ends.
 //
-// With a limit of time for jobs a thread, the watcher, looks at running jobs. A job that is late is interrupted, again and again.
-// If that does not help, its interpreter is abandoned, and the worker makes a new interpreter when it comes back from the call. A
-// worker that does not come back is in C code: it is lost, its job ends with an error, and another thread takes its place.
+// With a limit of time for jobs a thread, the watcher, looks at running jobs. A job that is late is
+// interrupted, again and again. If that does not help, its interpreter is abandoned, and the worker
+// makes a new interpreter when it comes back from the call. A worker that does not come back is in
+// C code: it is lost, its job ends with an error, and another thread takes its place.
 //
 // The pool and its jobs have one lock. No other lock is held when it is taken. Under it,
 // gorgon_job_cancel() takes the locks of an interrupt (call.c). It is not held while code of an
@@ -59,8 +59,8 @@ struct gorgon_job {
 	struct gorgon_error *err;
 };
 
-// A job on a worker's thread, in a pool with a limit. The worker, when it comes back, and the watcher each try to change the
-// state; only the first succeeds.
+// A job on a worker's thread, in a pool with a limit. The worker, when it comes back, and the
+// watcher each try to change the state; only the first succeeds.
 struct turn {
 	enum {
 		RUNNING,
@@ -163,13 +163,14 @@ static void retire_from_pool(struct gorgon_pool *pool, struct gorgon_interp *int
 	pthread_mutex_unlock(&pool->lock);
 }
 
-// A forked child has none of the threads, and one of them may have had the lock: there the pool is left as it is.
+// A forked child has none of the threads, and one of them may have had the lock: there the pool is
+// left as it is.
 static struct gorgon_error *refuse_in_child(const struct gorgon_pool *pool)
 {
 	return pool->process == getpid()
 		       ? NULL
-		       : gorgon_error_create(GORGON_ERROR_BUSY,
-					     "pool: this process was forked: it has none of the pool's threads");
+		       : gorgon_error_create(GORGON_ERROR_BUSY, "pool: this process was forked: it "
+								"has none of the pool's threads");
 }
 
 // --- jobs -------------------------------------------------------------------------------------
@@ -333,7 +334,8 @@ static bool change_turn(struct turn *turn, int state)
 {
 	int running = RUNNING;
 
-	return __atomic_compare_exchange_n((int *)&turn->state, &running, state, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	return __atomic_compare_exchange_n((int *)&turn->state, &running, state, false,
+					   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
 static void end_turn(struct worker *worker)
@@ -373,7 +375,8 @@ static enum outcome run_job(struct worker *worker, struct gorgon_job *job)
 	pthread_mutex_lock(&pool->lock);
 	if (turn)
 		end_turn(worker);
-	sound = is_job_sound(job, err) && !(worker->interp && gorgon_cpu_limit_is_reached(worker->interp));
+	sound = is_job_sound(job, err) &&
+		!(worker->interp && gorgon_cpu_limit_is_reached(worker->interp));
 	job->result = result;
 	finish_job(job, err);
 	pthread_mutex_unlock(&pool->lock);
@@ -455,7 +458,8 @@ static void abandon_worker(struct worker *worker)
 	worker->abandoned = worker->watched = true;
 	pthread_mutex_unlock(&pool->lock);
 	gorgon_abandon_name_threads(interp, 0, gorgon_now() + BACK_MS * MS, names, sizeof(names));
-	snprintf(why, sizeof(why), "its job did not end within %lu ms: %s", pool->job_limit / MS, names);
+	snprintf(why, sizeof(why), "its job did not end within %lu ms: %s", pool->job_limit / MS,
+		 names);
 	gorgon_abandon(interp, why);
 	pthread_mutex_lock(&pool->lock);
 	worker->watched = false;
@@ -643,11 +647,12 @@ static unsigned cpu_count(void)
 static struct gorgon_error *read_pool_options(struct gorgon_pool *pool,
 					      const struct gorgon_pool_opts *opts)
 {
-	struct gorgon_error *err = gorgon_sized_read("gorgon_interp_opts", opts->interp, &pool->interp,
-						     sizeof(pool->interp));
+	struct gorgon_error *err = gorgon_sized_read("gorgon_interp_opts", opts->interp,
+						     &pool->interp, sizeof(pool->interp));
 
 	if (!err)
-		err = gorgon_sized_read("gorgon_ns_opts", pool->interp.ns, &pool->ns, sizeof(pool->ns));
+		err = gorgon_sized_read("gorgon_ns_opts", pool->interp.ns, &pool->ns,
+					sizeof(pool->ns));
 	if (!err)
 		err = gorgon_sized_read("gorgon_start_opts", opts->start, &pool->start,
 					sizeof(pool->start));
@@ -677,7 +682,8 @@ struct gorgon_error *gorgon_pool_create(const struct gorgon_pool_opts *opts,
 	if (given.job_limit_ms && pool->interp.isolate != GORGON_ISOLATE_LOADER) {
 		free(pool);
 		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-					   "gorgon_pool_opts: job_limit_ms is %u: only interpreters that the loader isolates can be abandoned",
+					   "gorgon_pool_opts: job_limit_ms is %u: only "
+					   "interpreters that the loader isolates can be abandoned",
 					   given.job_limit_ms);
 	}
 	pool->process = getpid();
@@ -699,14 +705,16 @@ struct gorgon_error *gorgon_pool_create(const struct gorgon_pool_opts *opts,
 
 		pool->has_watcher = !errnum;
 		if (errnum)
-			err = gorgon_error_create_os(errnum, "pool: cannot create a thread that watches jobs");
+			err = gorgon_error_create_os(
+				errnum, "pool: cannot create a thread that watches jobs");
 	}
 	if (!err) {
 		*ret = pool;
 		return NULL;
 	}
 	end_workers(pool);
-	// An interpreter that threads of its libraries keep busy stays mapped, and with it the pool that knows it.
+	// An interpreter that threads of its libraries keep busy stays mapped, and with it the pool
+	// that knows it.
 	gorgon_error_destroy(destroy_retired_from_pool(pool));
 	if (!pool->retired)
 		pool_free(pool);
@@ -725,9 +733,9 @@ struct gorgon_error *gorgon_pool_destroy(struct gorgon_pool *pool)
 	job_count = pool->job_count;
 	pthread_mutex_unlock(&pool->lock);
 	if (job_count)
-		return gorgon_error_create(GORGON_ERROR_BUSY,
-					   "pool: %u jobs have not been given to gorgon_job_finish()",
-					   job_count);
+		return gorgon_error_create(
+			GORGON_ERROR_BUSY,
+			"pool: %u jobs have not been given to gorgon_job_finish()", job_count);
 	if ((err = destroy_retired_from_pool(pool)))
 		return err;
 	pool_free(pool);

@@ -1,16 +1,20 @@
-// SPDX-License-Identifier: MIT
-// What the interpreters of the process know of modules' files: where a folder has a module, and the contents of compiled files.
+// SPDX-License-Identifier: MIT What the interpreters of the process know of modules' files: where a
+// folder has a module, and the contents of compiled files.
 //
-// An import asks importlib.machinery.FileFinder of each folder of sys.path, and importlib.machinery.SourceFileLoader for the code. Both are
-// written in Python, and both do equal work in each interpreter. This file keeps the results of the work for all interpreters. A result is
-// used as long as the files that it was made of have not changed: the folder, the package's folder, the source and the compiled
-// file have the inodes, sizes and times that they had. So an import sees what CPython itself would see, which asks the system for
-// the time of the folder and of the source, too.
+// An import asks importlib.machinery.FileFinder of each folder of sys.path, and
+// importlib.machinery.SourceFileLoader for the code. Both are written in Python, and both do equal
+// work in each interpreter. This file keeps the results of the work for all interpreters. A result
+// is used as long as the files that it was made of have not changed: the folder, the package's
+// folder, the source and the compiled file have the inodes, sizes and times that they had. So an
+// import sees what CPython itself would see, which asks the system for the time of the folder and
+// of the source, too.
 //
-// A file that was changed just now could change again without another time. Nothing is kept of such files.
+// A file that was changed just now could change again without another time. Nothing is kept of such
+// files.
 //
-// Entries are in a hash table, and in a list by their last use. Both are under a lock that is a leaf. No system call is made under
-// it: an entry does not change, so whoever has found one holds it, and looks at the files afterwards.
+// Entries are in a hash table, and in a list by their last use. Both are under a lock that is a
+// leaf. No system call is made under it: an entry does not change, so whoever has found one holds
+// it, and looks at the files afterwards.
 
 #define _GNU_SOURCE
 #include "pyfiles.h"
@@ -41,7 +45,8 @@ struct entry {
 	uint64_t learnt;	     // a number that grows
 	uint64_t used_at;	     // gorgon_now()
 	size_t bytes;
-	struct stat first, second; // the folder, and a package's own; for code the source and the compiled file
+	// the folder, and a package's own; for code the source and the compiled file
+	struct stat first, second;
 	uint64_t hash;
 	size_t key_size;
 	char key[]; // then the texts that `pyfile` points to
@@ -75,14 +80,16 @@ static uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
 	return hash;
 }
 
-static struct key make_key(char kind, const struct gorgon_pyfile_rules *rules, const char *folder, const char *name)
+static struct key make_key(char kind, const struct gorgon_pyfile_rules *rules, const char *folder,
+			   const char *name)
 {
 	size_t folder_size = strlen(folder) + 1, name_size = strlen(name) + 1;
 	uint64_t hash = hash_bytes(UINT64_C(0xcbf29ce484222325), &kind, 1);
 
 	hash = hash_bytes(hash, folder, folder_size);
 	hash = hash_bytes(hash, name, name_size);
-	return (struct key){kind, folder, name, rules, hash, 1 + folder_size + name_size + rules->size};
+	return (struct key){kind,  folder, name,
+			    rules, hash,   1 + folder_size + name_size + rules->size};
 }
 
 static char *append_bytes(char *to, const void *from, size_t size)
@@ -104,7 +111,8 @@ static bool has_key(const struct entry *entry, const struct key *key)
 	const char *at = entry->key;
 
 	return entry->hash == key->hash && entry->key_size == key->size && at[0] == key->kind &&
-	       !memcmp(at + 1, key->folder, folder_size) && !memcmp(at + 1 + folder_size, key->name, name_size) &&
+	       !memcmp(at + 1, key->folder, folder_size) &&
+	       !memcmp(at + 1 + folder_size, key->name, name_size) &&
 	       !memcmp(at + 1 + folder_size + name_size, key->rules->text, key->rules->size);
 }
 
@@ -149,7 +157,8 @@ static void drop_surplus(void)
 {
 	uint64_t now = gorgon_now();
 
-	while (used.prev != &used && (bytes > limit || now - entry_of(used.prev)->used_at >= limit_ns))
+	while (used.prev != &used &&
+	       (bytes > limit || now - entry_of(used.prev)->used_at >= limit_ns))
 		remove_entry(entry_of(used.prev));
 }
 
@@ -217,7 +226,8 @@ void gorgon_pyfile_release(const struct gorgon_pyfile *pyfile)
 enum presence {
 	PRESENT,
 	MISSING,
-	IN_DOUBT, // the system could not say, for want of memory or rights: nothing is concluded from that
+	// the system could not say, for want of memory or rights: nothing is concluded from that
+	IN_DOUBT,
 };
 
 // Whether there is something of this type (S_IFMT).
@@ -247,7 +257,8 @@ struct search {
 };
 
 // A path of at most PATH_MAX - 1 bytes.
-static bool __attribute__((format(printf, 2, 3))) make_path(char ret[PATH_MAX], const char *format, ...)
+static bool __attribute__((format(printf, 2, 3))) make_path(char ret[PATH_MAX], const char *format,
+							    ...)
 {
 	va_list args;
 	int size;
@@ -259,21 +270,25 @@ static bool __attribute__((format(printf, 2, 3))) make_path(char ret[PATH_MAX], 
 }
 
 // FOLDER/__pycache__/STEM.TAG.pyc of FOLDER/STEM.py (PEP 3147).
-static bool make_compiled_path(const struct gorgon_pyfile_rules *rules, const char *source, char ret[PATH_MAX])
+static bool make_compiled_path(const struct gorgon_pyfile_rules *rules, const char *source,
+			       char ret[PATH_MAX])
 {
 	const char *base = strrchr(source, '/'), *dot = strrchr(source, '.');
 
 	return base && dot > base &&
-	       make_path(ret, "%.*s/__pycache__/%.*s.%s.pyc", (int)(base - source), source, (int)(dot - base - 1), base + 1, rules->tag);
+	       make_path(ret, "%.*s/__pycache__/%.*s.%s.pyc", (int)(base - source), source,
+			 (int)(dot - base - 1), base + 1, rules->tag);
 }
 
 // Whether the package FOLDER/NAME is of a kind that is kept. CPython looks for extensions first.
 static bool look_for_package(struct search *search)
 {
 	for (const char *const *suffix = search->rules->suffixes; *suffix; suffix++)
-		if (!make_path(search->origin, "%s/__init__%s", search->own, *suffix) || look_at_file(search->origin) != MISSING)
+		if (!make_path(search->origin, "%s/__init__%s", search->own, *suffix) ||
+		    look_at_file(search->origin) != MISSING)
 			return false;
-	if (!make_path(search->origin, "%s/__init__.py", search->own) || look_at_file(search->origin) != PRESENT)
+	if (!make_path(search->origin, "%s/__init__.py", search->own) ||
+	    look_at_file(search->origin) != PRESENT)
 		return false;
 	search->kind = GORGON_PYFILE_PACKAGE;
 	return make_compiled_path(search->rules, search->origin, search->compiled);
@@ -282,7 +297,9 @@ static bool look_for_package(struct search *search)
 // A file of the folder, under the module's name with a suffix, which is left in @origin.
 static enum presence look_for_file(struct search *search, const char *suffix)
 {
-	return make_path(search->origin, "%s/%s%s", search->folder, search->name, suffix) ? look_at_file(search->origin) : IN_DOUBT;
+	return make_path(search->origin, "%s/%s%s", search->folder, search->name, suffix)
+		       ? look_at_file(search->origin)
+		       : IN_DOUBT;
 }
 
 // A module that is no package. False: what is there, if anything, is not kept.
@@ -291,21 +308,24 @@ static bool look_for_module(struct search *search)
 	enum presence found = MISSING;
 
 	search->kind = GORGON_PYFILE_EXTENSION;
-	for (const char *const *suffix = search->rules->suffixes; *suffix && found == MISSING; suffix++)
+	for (const char *const *suffix = search->rules->suffixes; *suffix && found == MISSING;
+	     suffix++)
 		found = look_for_file(search, *suffix);
 	if (found != MISSING)
 		return found == PRESENT;
 	search->kind = GORGON_PYFILE_SOURCE;
 	found = look_for_file(search, ".py");
 	if (found != MISSING)
-		return found == PRESENT && make_compiled_path(search->rules, search->origin, search->compiled);
+		return found == PRESENT &&
+		       make_compiled_path(search->rules, search->origin, search->compiled);
 	search->kind = GORGON_PYFILE_ABSENT;
 	return look_for_file(search, ".pyc") == MISSING;
 }
 
 static bool look(struct search *search)
 {
-	if (stat(search->folder, &search->folder_st) || !gorgon_file_is_settled(&search->folder_st) ||
+	if (stat(search->folder, &search->folder_st) ||
+	    !gorgon_file_is_settled(&search->folder_st) ||
 	    !make_path(search->own, "%s/%s", search->folder, search->name))
 		return false;
 	switch (look_at(search->own, S_IFDIR, &search->own_st)) {
@@ -320,9 +340,11 @@ static bool look(struct search *search)
 
 static struct entry *create_found(const struct search *search, const struct key *key)
 {
-	bool has_origin = search->kind != GORGON_PYFILE_ABSENT, is_package = search->kind == GORGON_PYFILE_PACKAGE;
+	bool has_origin = search->kind != GORGON_PYFILE_ABSENT,
+	     is_package = search->kind == GORGON_PYFILE_PACKAGE;
 	bool has_compiled = is_package || search->kind == GORGON_PYFILE_SOURCE;
-	size_t origin_size = has_origin ? strlen(search->origin) + 1 : 0, own_size = is_package ? strlen(search->own) + 1 : 0;
+	size_t origin_size = has_origin ? strlen(search->origin) + 1 : 0,
+	       own_size = is_package ? strlen(search->own) + 1 : 0;
 	size_t compiled_size = has_compiled ? strlen(search->compiled) + 1 : 0;
 	size_t size = sizeof(struct entry) + key->size + origin_size + compiled_size + own_size;
 	struct entry *ret = calloc(1, size);
@@ -348,16 +370,19 @@ static struct entry *create_found(const struct search *search, const struct key 
 	return ret;
 }
 
-// Whether an entry is still true. A name that was no folder cannot become one without a change of the folder.
+// Whether an entry is still true. A name that was no folder cannot become one without a change of
+// the folder.
 static bool is_still_there(const struct entry *entry, const char *folder)
 {
 	struct stat st;
 
 	if (stat(folder, &st) || !gorgon_file_is_untouched(&entry->first, &st))
 		return false;
-	if (entry->pyfile.folder && (stat(entry->pyfile.folder, &st) || !gorgon_file_is_untouched(&entry->second, &st)))
+	if (entry->pyfile.folder &&
+	    (stat(entry->pyfile.folder, &st) || !gorgon_file_is_untouched(&entry->second, &st)))
 		return false;
-	return entry->pyfile.kind == GORGON_PYFILE_ABSENT || look_at_file(entry->pyfile.origin) == PRESENT;
+	return entry->pyfile.kind == GORGON_PYFILE_ABSENT ||
+	       look_at_file(entry->pyfile.origin) == PRESENT;
 }
 
 static const struct gorgon_pyfile *look_and_learn(const struct key *key)
@@ -374,8 +399,8 @@ static const struct gorgon_pyfile *look_and_learn(const struct key *key)
 	return &entry->pyfile;
 }
 
-const struct gorgon_pyfile *gorgon_pyfile_find(const struct gorgon_pyfile_rules *rules, const char *folder, const char *name,
-					       uint64_t since)
+const struct gorgon_pyfile *gorgon_pyfile_find(const struct gorgon_pyfile_rules *rules,
+					       const char *folder, const char *name, uint64_t since)
 {
 	struct key key = make_key('f', rules, folder, name);
 	struct entry *entry = hold_entry(&key, since);
@@ -389,7 +414,8 @@ const struct gorgon_pyfile *gorgon_pyfile_find(const struct gorgon_pyfile_rules 
 
 // --- compiled files -----------------------------------------------------------------------
 
-// All of the file, or NULL. Its descriptor is opened and closed on the interpreter's thread, as CPython does.
+// All of the file, or NULL. Its descriptor is opened and closed on the interpreter's thread, as
+// CPython does.
 static char *read_file(const char *path, struct stat *st)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -399,7 +425,8 @@ static char *read_file(const char *path, struct stat *st)
 
 	if (fd == -1)
 		return NULL;
-	if (!fstat(fd, st) && S_ISREG(st->st_mode) && st->st_size > HEADER_SIZE && gorgon_file_is_settled(st))
+	if (!fstat(fd, st) && S_ISREG(st->st_mode) && st->st_size > HEADER_SIZE &&
+	    gorgon_file_is_settled(st))
 		ret = malloc((size_t)st->st_size);
 	while (ret && done < (size_t)st->st_size && got > 0) {
 		got = read(fd, ret + done, (size_t)st->st_size - done);
@@ -422,25 +449,29 @@ static uint32_t read_le32(const char *from)
 	return byte[0] | (uint32_t)byte[1] << 8 | (uint32_t)byte[2] << 16 | (uint32_t)byte[3] << 24;
 }
 
-// What CPython asks of a compiled file (PEP 552): no flags, that is no hash, and the source's time and size.
-static bool is_compiled_from(const struct gorgon_pyfile_rules *rules, const char *header, const struct stat *source)
+// What CPython asks of a compiled file (PEP 552): no flags, that is no hash, and the source's time
+// and size.
+static bool is_compiled_from(const struct gorgon_pyfile_rules *rules, const char *header,
+			     const struct stat *source)
 {
 	return !memcmp(header, rules->magic, sizeof(rules->magic)) && !read_le32(header + 4) &&
-	       read_le32(header + 8) == (uint32_t)source->st_mtim.tv_sec && read_le32(header + 12) == (uint32_t)source->st_size;
+	       read_le32(header + 8) == (uint32_t)source->st_mtim.tv_sec &&
+	       read_le32(header + 12) == (uint32_t)source->st_size;
 }
 
 static bool is_still_compiled(const struct entry *entry, const char *source)
 {
 	struct stat st;
 
-	return !stat(source, &st) && gorgon_file_is_untouched(&entry->first, &st) && !stat(entry->pyfile.compiled, &st) &&
-	       gorgon_file_is_untouched(&entry->second, &st);
+	return !stat(source, &st) && gorgon_file_is_untouched(&entry->first, &st) &&
+	       !stat(entry->pyfile.compiled, &st) && gorgon_file_is_untouched(&entry->second, &st);
 }
 
-static struct entry *create_code(const struct key *key, const char *compiled, char *contents, const struct stat *source_st,
-				 const struct stat *compiled_st)
+static struct entry *create_code(const struct key *key, const char *compiled, char *contents,
+				 const struct stat *source_st, const struct stat *compiled_st)
 {
-	size_t compiled_size = strlen(compiled) + 1, size = sizeof(struct entry) + key->size + compiled_size;
+	size_t compiled_size = strlen(compiled) + 1,
+	       size = sizeof(struct entry) + key->size + compiled_size;
 	struct entry *ret = calloc(1, size);
 
 	if (!ret)
@@ -468,8 +499,8 @@ static const struct gorgon_pyfile *read_and_learn(const struct key *key)
 	char compiled[PATH_MAX], *contents;
 	struct entry *entry = NULL;
 
-	if (!make_compiled_path(key->rules, source, compiled) || stat(source, &source_st) || !gorgon_file_is_settled(&source_st) ||
-	    !(contents = read_file(compiled, &compiled_st)))
+	if (!make_compiled_path(key->rules, source, compiled) || stat(source, &source_st) ||
+	    !gorgon_file_is_settled(&source_st) || !(contents = read_file(compiled, &compiled_st)))
 		return NULL;
 	if (is_compiled_from(key->rules, contents, &source_st))
 		entry = create_code(key, compiled, contents, &source_st, &compiled_st);
@@ -481,7 +512,8 @@ static const struct gorgon_pyfile *read_and_learn(const struct key *key)
 	return &entry->pyfile;
 }
 
-const struct gorgon_pyfile *gorgon_pyfile_code(const struct gorgon_pyfile_rules *rules, const char *source)
+const struct gorgon_pyfile *gorgon_pyfile_code(const struct gorgon_pyfile_rules *rules,
+					       const char *source)
 {
 	struct key key = make_key('c', rules, source, "");
 	struct entry *entry = hold_entry(&key, 0);

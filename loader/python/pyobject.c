@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: MIT
-// What a host does with the Python objects that it holds (held.c): each function is a call into the object's
-// interpreter.
+// SPDX-License-Identifier: MIT What a host does with the Python objects that it holds (held.c):
+// each function is a call into the object's interpreter.
 //
-// An object is used only in a call, with the GIL, and its interpreter cannot end before the call does.
+// An object is used only in a call, with the GIL, and its interpreter cannot end before the call
+// does.
 
 #define _GNU_SOURCE
 #include "held.h"
@@ -48,7 +48,8 @@ static struct gorgon_error *operate_on_interp(struct gorgon_interp *interp, void
 	return &gorgon_error_nomem;
 }
 
-static struct gorgon_error *operate_on(const struct gorgon_pyobject *object, struct operation *operation)
+static struct gorgon_error *operate_on(const struct gorgon_pyobject *object,
+				       struct operation *operation)
 {
 	struct gorgon_interp *interp;
 	struct gorgon_error *err = gorgon_held_enter(object, &interp);
@@ -62,8 +63,8 @@ static struct gorgon_error *operate_on(const struct gorgon_pyobject *object, str
 }
 
 // As operate_on(), for an operation whose result the host holds.
-static struct gorgon_error *make_from(const struct gorgon_pyobject *object, struct operation *operation,
-				      struct gorgon_pyobject **ret)
+static struct gorgon_error *make_from(const struct gorgon_pyobject *object,
+				      struct operation *operation, struct gorgon_pyobject **ret)
 {
 	struct gorgon_error *err = operate_on(object, operation);
 
@@ -79,7 +80,8 @@ static struct gorgon_error *create_object(struct gorgon_interp *interp, struct o
 	return gorgon_value_to_python(interp, operation->value, "value", &operation->result);
 }
 
-struct gorgon_error *gorgon_pyobject_create(struct gorgon_interp *interp, const struct gorgon_value *value,
+struct gorgon_error *gorgon_pyobject_create(struct gorgon_interp *interp,
+					    const struct gorgon_value *value,
 					    struct gorgon_pyobject **ret)
 {
 	struct operation operation = {.fn = create_object, .value = value};
@@ -95,12 +97,16 @@ static struct gorgon_error *find_object(struct gorgon_interp *interp, struct ope
 	struct gorgon_error *err;
 	PyObject *module;
 
-	err = gorgon_call_result(interp, interp->api->PyImport_ImportModule(operation->module ?: "__main__"), &module);
-	return err ?: gorgon_run_get_attribute(interp, module, operation->name ?: "", &operation->result);
+	err = gorgon_call_result(
+		interp, interp->api->PyImport_ImportModule(operation->module ?: "__main__"),
+		&module);
+	return err
+		       ?: gorgon_run_get_attribute(interp, module, operation->name ?: "",
+						   &operation->result);
 }
 
-struct gorgon_error *gorgon_pyobject_find(struct gorgon_interp *interp, const char *module, const char *name,
-					  struct gorgon_pyobject **ret)
+struct gorgon_error *gorgon_pyobject_find(struct gorgon_interp *interp, const char *module,
+					  const char *name, struct gorgon_pyobject **ret)
 {
 	struct operation operation = {.fn = find_object, .module = module, .name = name};
 	struct gorgon_error *err = gorgon_call_python(interp, operate_on_interp, &operation);
@@ -116,7 +122,8 @@ static struct gorgon_error *get_object_attr(struct gorgon_interp *interp,
 					    struct operation *operation)
 {
 	interp->api->Py_IncRef(operation->object);
-	return gorgon_run_get_attribute(interp, operation->object, operation->name, &operation->result);
+	return gorgon_run_get_attribute(interp, operation->object, operation->name,
+					&operation->result);
 }
 
 struct gorgon_error *gorgon_pyobject_get_attr(struct gorgon_pyobject *object, const char *name,
@@ -127,7 +134,8 @@ struct gorgon_error *gorgon_pyobject_get_attr(struct gorgon_pyobject *object, co
 	return make_from(object, &operation, ret);
 }
 
-struct gorgon_error *gorgon_pyobject_has_attr(struct gorgon_pyobject *object, const char *name, bool *ret)
+struct gorgon_error *gorgon_pyobject_has_attr(struct gorgon_pyobject *object, const char *name,
+					      bool *ret)
 {
 	struct gorgon_pyobject *attribute;
 	struct gorgon_error *err = gorgon_pyobject_get_attr(object, name, &attribute);
@@ -172,12 +180,14 @@ static struct gorgon_error *get_object_item(struct gorgon_interp *interp,
 
 	if ((err = gorgon_value_to_python(interp, operation->key, "key", &key)))
 		return err;
-	err = gorgon_call_result(interp, interp->api->PyObject_GetItem(operation->object, key), &operation->result);
+	err = gorgon_call_result(interp, interp->api->PyObject_GetItem(operation->object, key),
+				 &operation->result);
 	interp->api->Py_DecRef(key);
 	return err;
 }
 
-struct gorgon_error *gorgon_pyobject_get_item(struct gorgon_pyobject *object, const struct gorgon_value *key,
+struct gorgon_error *gorgon_pyobject_get_item(struct gorgon_pyobject *object,
+					      const struct gorgon_value *key,
 					      struct gorgon_pyobject **ret)
 {
 	struct operation operation = {.fn = get_object_item, .key = key};
@@ -203,7 +213,8 @@ static struct gorgon_error *set_object_item(struct gorgon_interp *interp,
 	return err;
 }
 
-struct gorgon_error *gorgon_pyobject_set_item(struct gorgon_pyobject *object, const struct gorgon_value *key,
+struct gorgon_error *gorgon_pyobject_set_item(struct gorgon_pyobject *object,
+					      const struct gorgon_value *key,
 					      const struct gorgon_value *value)
 {
 	struct operation operation = {.fn = set_object_item, .key = key, .value = value};
@@ -215,14 +226,18 @@ struct gorgon_error *gorgon_pyobject_set_item(struct gorgon_pyobject *object, co
 
 static struct gorgon_error *call_object(struct gorgon_interp *interp, struct operation *operation)
 {
-	return gorgon_run_call(interp, operation->object, operation->args, operation->kwargs, &operation->result);
+	return gorgon_run_call(interp, operation->object, operation->args, operation->kwargs,
+			       &operation->result);
 }
 
-struct gorgon_error *gorgon_pyobject_call(struct gorgon_pyobject *object, const struct gorgon_value *args,
-					  const struct gorgon_value *kwargs, struct gorgon_pyobject **ret)
+struct gorgon_error *gorgon_pyobject_call(struct gorgon_pyobject *object,
+					  const struct gorgon_value *args,
+					  const struct gorgon_value *kwargs,
+					  struct gorgon_pyobject **ret)
 {
 	struct operation operation = {.fn = call_object, .args = args, .kwargs = kwargs};
-	struct gorgon_error *err = gorgon_run_check("gorgon_pyobject_call", args, kwargs) ?: operate_on(object, &operation);
+	struct gorgon_error *err = gorgon_run_check("gorgon_pyobject_call", args, kwargs)
+					   ?: operate_on(object, &operation);
 
 	if (!err && ret)
 		*ret = operation.held;
@@ -234,10 +249,12 @@ struct gorgon_error *gorgon_pyobject_call(struct gorgon_pyobject *object, const 
 static struct gorgon_error *iterate_object(struct gorgon_interp *interp,
 					   struct operation *operation)
 {
-	return gorgon_call_result(interp, interp->api->PyObject_GetIter(operation->object), &operation->result);
+	return gorgon_call_result(interp, interp->api->PyObject_GetIter(operation->object),
+				  &operation->result);
 }
 
-struct gorgon_error *gorgon_pyobject_iterate(struct gorgon_pyobject *object, struct gorgon_pyobject **ret)
+struct gorgon_error *gorgon_pyobject_iterate(struct gorgon_pyobject *object,
+					     struct gorgon_pyobject **ret)
 {
 	struct operation operation = {.fn = iterate_object};
 
@@ -250,14 +267,16 @@ static struct gorgon_error *next_object(struct gorgon_interp *interp, struct ope
 	const struct gorgon_api *api = interp->api;
 
 	if (!api->PyIter_Check(operation->object)) {
-		api->PyErr_SetString(*api->PyExc_TypeError, "gorgon_pyobject_next: not an iterator");
+		api->PyErr_SetString(*api->PyExc_TypeError,
+				     "gorgon_pyobject_next: not an iterator");
 		return gorgon_call_fail(interp);
 	}
 	operation->result = api->PyIter_Next(operation->object);
 	return operation->result || !api->PyErr_Occurred() ? NULL : gorgon_call_fail(interp);
 }
 
-struct gorgon_error *gorgon_pyobject_next(struct gorgon_pyobject *iterator, struct gorgon_pyobject **ret)
+struct gorgon_error *gorgon_pyobject_next(struct gorgon_pyobject *iterator,
+					  struct gorgon_pyobject **ret)
 {
 	struct operation operation = {.fn = next_object};
 
@@ -272,7 +291,8 @@ static struct gorgon_error *get_object_value(struct gorgon_interp *interp,
 	return gorgon_value_from_python(interp, operation->object, "object", operation->copy);
 }
 
-struct gorgon_error *gorgon_pyobject_get_value(struct gorgon_pyobject *object, struct gorgon_value *ret)
+struct gorgon_error *gorgon_pyobject_get_value(struct gorgon_pyobject *object,
+					       struct gorgon_value *ret)
 {
 	struct operation operation = {.fn = get_object_value, .copy = ret};
 
@@ -287,7 +307,8 @@ static struct gorgon_error *get_object_type(struct gorgon_interp *interp,
 	return NULL;
 }
 
-struct gorgon_error *gorgon_pyobject_get_type(struct gorgon_pyobject *object, struct gorgon_pyobject **ret)
+struct gorgon_error *gorgon_pyobject_get_type(struct gorgon_pyobject *object,
+					      struct gorgon_pyobject **ret)
 {
 	struct operation operation = {.fn = get_object_type};
 
@@ -301,16 +322,17 @@ static struct gorgon_error *is_object_instance(struct gorgon_interp *interp,
 	int status;
 
 	if (!type)
-		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "interpreter %u: the type is of interpreter %u, expected the object's",
-					   interp->number, operation->type->number);
+		return gorgon_error_create(
+			GORGON_ERROR_ARGUMENT,
+			"interpreter %u: the type is of interpreter %u, expected the object's",
+			interp->number, operation->type->number);
 	status = interp->api->PyObject_IsInstance(operation->object, type);
 	operation->answer = status > 0;
 	return done_with_object(interp, status);
 }
 
-struct gorgon_error *gorgon_pyobject_is_instance(struct gorgon_pyobject *object, const struct gorgon_pyobject *type,
-						 bool *ret)
+struct gorgon_error *gorgon_pyobject_is_instance(struct gorgon_pyobject *object,
+						 const struct gorgon_pyobject *type, bool *ret)
 {
 	struct operation operation = {.fn = is_object_instance, .type = type};
 	struct gorgon_error *err = operate_on(object, &operation);

@@ -11,7 +11,8 @@ PyObject *gorgon_raise(struct gorgon_interp *interp, struct gorgon_error *err);
 void *gorgon_raise_not_shareable(struct gorgon_interp *interp);
 /* None, for a function to return. */
 PyObject *gorgon_none(struct gorgon_interp *interp);
-/* Find an attribute. NULL without an exception: there is none; NULL with an exception: another failure. */
+/* Find an attribute. NULL without an exception: there is none; NULL with an exception: another
+ * failure. */
 PyObject *gorgon_find_attribute(struct gorgon_interp *interp, PyObject *object, const char *name);
 
 #endif

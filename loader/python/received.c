@@ -17,8 +17,8 @@ struct array_object {
 	bool writable;
 };
 
-// The type is made with the module `gorgon`, which a program need not have imported when the host passes it
-// an array.
+// The type is made with the module `gorgon`, which a program need not have imported when the host
+// passes it an array.
 static bool has_type(struct gorgon_interp *interp)
 {
 	if (!interp->array_type)
@@ -34,7 +34,8 @@ PyObject *gorgon_received_object_of(struct gorgon_interp *interp, struct gorgon_
 	bool charged = received && has_type(interp) && gorgon_charges_enter(array, interp);
 
 	if (charged)
-		ret = (struct array_object *)API(interp, PyType_GenericAlloc)(interp->array_type, 0);
+		ret = (struct array_object *)API(interp, PyType_GenericAlloc)(interp->array_type,
+									      0);
 	if (!ret) {
 		if (charged)
 			gorgon_charges_leave(array, gorgon_charges_holder(interp));

@@ -81,8 +81,8 @@ const struct gorgon_python *gorgon_interp_python(const struct gorgon_interp *int
 	return &interp->python;
 }
 
-// Names of the C API are defined by libpython itself, so no other object is searched. The look-up needs neither the
-// loader's lock nor memory: callers find functions even when memory has run out.
+// Names of the C API are defined by libpython itself, so no other object is searched. The look-up
+// needs neither the loader's lock nor memory: callers find functions even when memory has run out.
 void *gorgon_interp_find_api(const struct gorgon_interp *interp, const char *name)
 {
 	struct gorgon_symbol_query query = gorgon_symbol_query(name, NULL);
@@ -113,5 +113,6 @@ void *gorgon_interp_find_symbol(struct gorgon_interp *interp, const char *name)
 {
 	if (interp->own)
 		return interp->find(name);
-	return gorgon_interp_find_api(interp, name) ?: gorgon_object_find_symbol(interp->libpython, name, NULL);
+	return gorgon_interp_find_api(interp, name)
+		       ?: gorgon_object_find_symbol(interp->libpython, name, NULL);
 }

@@ -5,11 +5,13 @@
 // (../ns/debug_root.h). A signal then tells a thread of the process, and nothing in the process
 // waits for it before. The handler of a signal can neither run Python nor make a thread, so there
 // are two ways:
-// - Python's main thread is told that a signal has come which no program can have (../process/interruption.c); a blocking call ends
-//   with EINTR. The thread takes the request when Python looks for signals, and goes on as if nothing had been. If the thread is
-//   in another interpreter, that makes a thread which enters this one;
-// - a started interpreter in which nothing runs never looks. Who asks sees a thread that waits in a system call in which the
-//   C library holds no lock, and says where. The handler compares, makes a thread, and lets the call begin anew.
+// - Python's main thread is told that a signal has come which no program can have
+//   (../process/interruption.c); a blocking call ends with EINTR. The thread takes the request when
+//   Python looks for signals, and goes on as if nothing had been. If the thread is in another
+//   interpreter, that makes a thread which enters this one;
+// - a started interpreter in which nothing runs never looks. Who asks sees a thread that waits in a
+//   system call in which the C library holds no lock, and says where. The handler compares, makes a
+//   thread, and lets the call begin anew.
 //
 // Either way Python's own function makes the thread that runs the code, so it is a thread of the
 // interpreter's as any other: of its descriptors, its limits, its end. The code comes through a

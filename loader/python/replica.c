@@ -1,9 +1,10 @@
-// SPDX-License-Identifier: MIT
-// A replica is an object for all interpreters: its pickle, and a reference in each interpreter that has a copy.
+// SPDX-License-Identifier: MIT A replica is an object for all interpreters: its pickle, and a
+// reference in each interpreter that has a copy.
 //
-// The list of copies changes under the lock of all references (held.c). A copy is added with the GIL of its interpreter,
-// so of two threads that unpickle at once, because unpickling lets other threads run, the second one finds the copy of
-// the first and drops its own. Copies of interpreters that have ended go when the next one is added.
+// The list of copies changes under the lock of all references (held.c). A copy is added with the
+// GIL of its interpreter, so of two threads that unpickle at once, because unpickling lets other
+// threads run, the second one finds the copy of the first and drops its own. Copies of interpreters
+// that have ended go when the next one is added.
 
 #define _GNU_SOURCE
 #include "replica.h"
@@ -28,7 +29,8 @@ struct gorgon_replica {
 // --- copies ----------------------------------------------------------------------------
 
 // The copy of an interpreter, under the lock, or NULL.
-static struct gorgon_pyobject *find_copy(const struct gorgon_replica *replica, const struct gorgon_interp *interp)
+static struct gorgon_pyobject *find_copy(const struct gorgon_replica *replica,
+					 const struct gorgon_interp *interp)
 {
 	const struct copy *copy = replica->copies;
 
@@ -65,8 +67,8 @@ static struct copy *take_ended(struct gorgon_replica *replica)
 	return ret;
 }
 
-// Keep @object as the interpreter's copy, unless another thread was first. Releases @object. Returns the copy as a new
-// reference; NULL: no memory. With the GIL.
+// Keep @object as the interpreter's copy, unless another thread was first. Releases @object.
+// Returns the copy as a new reference; NULL: no memory. With the GIL.
 static PyObject *keep_replica(struct gorgon_interp *interp, struct gorgon_replica *replica,
 			      PyObject *object)
 {
@@ -111,8 +113,8 @@ static struct gorgon_error *unpickle_replica(struct gorgon_interp *interp,
 	return gorgon_call_result(interp, object, ret);
 }
 
-struct gorgon_error *gorgon_replica_to_python(struct gorgon_interp *interp, struct gorgon_replica *replica,
-					      PyObject **ret)
+struct gorgon_error *gorgon_replica_to_python(struct gorgon_interp *interp,
+					      struct gorgon_replica *replica, PyObject **ret)
 {
 	const struct gorgon_api *api = interp->api;
 	struct gorgon_pyobject *copy;
@@ -175,7 +177,8 @@ static struct gorgon_error *create_replica(struct gorgon_interp *interp, void *c
 {
 	const struct gorgon_api *api = interp->api;
 	struct creation *creation = ctx;
-	PyObject *object = creation->object->object, *module = api->PyImport_ImportModule("pickle"), *bytes = NULL;
+	PyObject *object = creation->object->object, *module = api->PyImport_ImportModule("pickle"),
+		 *bytes = NULL;
 	struct gorgon_error *err;
 
 	// -1: the newest protocol.
@@ -190,7 +193,8 @@ static struct gorgon_error *create_replica(struct gorgon_interp *interp, void *c
 	return err;
 }
 
-struct gorgon_error *gorgon_replica_create(struct gorgon_pyobject *object, struct gorgon_replica **ret)
+struct gorgon_error *gorgon_replica_create(struct gorgon_pyobject *object,
+					   struct gorgon_replica **ret)
 {
 	struct creation creation = {.object = object};
 	struct gorgon_interp *interp;
@@ -225,8 +229,8 @@ static struct gorgon_error *get_replica(struct gorgon_interp *interp, void *ctx)
 	return &gorgon_error_nomem;
 }
 
-struct gorgon_error *gorgon_replica_get(struct gorgon_replica *replica, struct gorgon_interp *interp,
-					struct gorgon_pyobject **ret)
+struct gorgon_error *gorgon_replica_get(struct gorgon_replica *replica,
+					struct gorgon_interp *interp, struct gorgon_pyobject **ret)
 {
 	struct getting getting = {.replica = replica};
 	struct gorgon_error *err = gorgon_call_python(interp, get_replica, &getting);

@@ -6,7 +6,7 @@
 #include "api.h"
 
 /* The interpreter's copy, as a new reference. With the GIL. */
-struct gorgon_error *gorgon_replica_to_python(struct gorgon_interp *interp, struct gorgon_replica *replica,
-					      PyObject **ret);
+struct gorgon_error *gorgon_replica_to_python(struct gorgon_interp *interp,
+					      struct gorgon_replica *replica, PyObject **ret);
 
 #endif

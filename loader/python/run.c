@@ -37,7 +37,9 @@ static struct gorgon_error *run_string(struct gorgon_interp *interp, void *ctx)
 	struct gorgon_error *err;
 	PyObject *code;
 
-	err = gorgon_call_result(interp, interp->api->Py_CompileString(source->text, source->name ?: "<string>", Py_file_input),
+	err = gorgon_call_result(interp,
+				 interp->api->Py_CompileString(
+					 source->text, source->name ?: "<string>", Py_file_input),
 				 &code);
 	return err ?: run_code(interp, code);
 }
@@ -47,7 +49,8 @@ struct gorgon_error *gorgon_interp_run_string(struct gorgon_interp *interp, cons
 {
 	struct source string = {source, name};
 
-	return gorgon_call_job(interp, (struct gorgon_job_name){name ?: "<string>", NULL}, run_string, &string);
+	return gorgon_call_job(interp, (struct gorgon_job_name){name ?: "<string>", NULL},
+			       run_string, &string);
 }
 
 // The bytes of a file: compile_to_run() finds out about its encoding.
@@ -55,7 +58,8 @@ static struct gorgon_error *read_file_to_run(struct gorgon_interp *interp, PyObj
 					     PyObject **ret)
 {
 	const struct gorgon_api *api = interp->api;
-	PyObject *io = api->PyImport_ImportModule("io"), *file = NULL, *closed = NULL, *bytes = NULL;
+	PyObject *io = api->PyImport_ImportModule("io"), *file = NULL, *closed = NULL,
+		 *bytes = NULL;
 
 	if (io)
 		file = api->PyObject_CallMethod(io, "open_code", "(O)", path);
@@ -120,7 +124,8 @@ static struct gorgon_error *run_file(struct gorgon_interp *interp, void *ctx)
 
 struct gorgon_error *gorgon_interp_run_file(struct gorgon_interp *interp, const char *path)
 {
-	return gorgon_call_job(interp, (struct gorgon_job_name){path, NULL}, run_file, (void *)path);
+	return gorgon_call_job(interp, (struct gorgon_job_name){path, NULL}, run_file,
+			       (void *)path);
 }
 
 struct gorgon_error *gorgon_interp_run_module(struct gorgon_interp *interp, const char *name)
@@ -149,8 +154,8 @@ struct function_call {
 	struct gorgon_value *ret;
 };
 
-struct gorgon_error *gorgon_run_get_attribute(struct gorgon_interp *interp, PyObject *object, const char *names,
-					      PyObject **ret)
+struct gorgon_error *gorgon_run_get_attribute(struct gorgon_interp *interp, PyObject *object,
+					      const char *names, PyObject **ret)
 {
 	const struct gorgon_api *api = interp->api;
 	char *copy = strdup(names);
@@ -188,8 +193,8 @@ static struct gorgon_error *make_args_to_run(struct gorgon_interp *interp,
 }
 
 struct gorgon_error *gorgon_run_call(struct gorgon_interp *interp, PyObject *function,
-				     const struct gorgon_value *args, const struct gorgon_value *kwargs,
-				     PyObject **ret)
+				     const struct gorgon_value *args,
+				     const struct gorgon_value *kwargs, PyObject **ret)
 {
 	const struct gorgon_api *api = interp->api;
 	PyObject *tuple = NULL, *dict = NULL;
@@ -211,7 +216,8 @@ static struct gorgon_error *call_function(struct gorgon_interp *interp, void *ct
 	PyObject *module, *function, *result;
 	struct gorgon_error *err;
 
-	err = gorgon_call_result(interp, api->PyImport_ImportModule(call->module ?: "__main__"), &module);
+	err = gorgon_call_result(interp, api->PyImport_ImportModule(call->module ?: "__main__"),
+				 &module);
 	if (err || (err = gorgon_run_get_attribute(interp, module, call->function, &function)))
 		return err;
 	err = gorgon_run_call(interp, function, call->args, call->kwargs, &result);

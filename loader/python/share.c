@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // gorgon.share(), gorgon.receive() and gorgon.withdraw(): arrays between interpreters.
 //
-// A shared array must outlive the interpreter that shares it, so its memory must be the host's: memory of
-// numpy with our data handler (data_handler.c), or of an array that was received. share() finds the block of
-// such memory through the objects that the array is a view of (`base` of ndarrays, `obj` of memoryviews).
-// Other memory is copied into memory of the host, once, and only when the program asks for it.
+// A shared array must outlive the interpreter that shares it, so its memory must be the host's:
+// memory of numpy with our data handler (data_handler.c), or of an array that was received. share()
+// finds the block of such memory through the objects that the array is a view of (`base` of
+// ndarrays, `obj` of memoryviews). Other memory is copied into memory of the host, once, and only
+// when the program asks for it.
 //
-// A receiver gets an object of our own with the buffer protocol, which holds the array, and numpy makes an
-// ndarray over it, which holds the object. The buffer protocol knows no dates: they are passed as integers,
-// and the receiving numpy makes a view of dates.
+// A receiver gets an object of our own with the buffer protocol, which holds the array, and numpy
+// makes an ndarray over it, which holds the object. The buffer protocol knows no dates: they are
+// passed as integers, and the receiving numpy makes a view of dates.
 
 #define _GNU_SOURCE
 #include "share.h"
@@ -85,8 +86,9 @@ static struct gorgon_array *array_of_layout(struct gorgon_interp *interp, PyObje
 	if (API(interp, PyErr_Occurred)())
 		return NULL;
 	if (manner->writable && view->readonly) {
-		API(interp, PyErr_SetString)(*API(interp, PyExc_ValueError),
-					     "the array is read-only and cannot be shared with writable=True");
+		API(interp, PyErr_SetString)(
+			*API(interp, PyExc_ValueError),
+			"the array is read-only and cannot be shared with writable=True");
 		return NULL;
 	}
 	if (block)
@@ -94,7 +96,8 @@ static struct gorgon_array *array_of_layout(struct gorgon_interp *interp, PyObje
 	// The object may be of a library that does not tell what the object is a view of.
 	block = view->suboffsets ? NULL : gorgon_shared_refs_find(&interp->shared_refs, view->buf);
 	if (block) {
-		struct gorgon_array *ret = array_over(interp, block, view, layout, manner->writable);
+		struct gorgon_array *ret =
+			array_over(interp, block, view, layout, manner->writable);
 
 		gorgon_block_release(block);
 		return ret;
@@ -128,7 +131,8 @@ static struct gorgon_array *array_of_view(struct gorgon_interp *interp, PyObject
 	return array_of_layout(interp, object, view, &layout, manner);
 }
 
-// The object whose buffer is shared: @object, or for an ndarray of dates its view as integers. In the second case
+// The object whose buffer is shared: @object, or for an ndarray of dates its view as integers. In
+// the second case
 // @dtype is the dtype's name, to be released.
 static PyObject *buffer_owner(struct gorgon_interp *interp, PyObject *object, PyObject **dtype)
 {
@@ -178,7 +182,8 @@ static struct gorgon_array *array_of(struct gorgon_interp *interp, PyObject *obj
 	return ret;
 }
 
-// The mask of one of numpy's masked arrays that has masked items, or NULL, perhaps with an exception.
+// The mask of one of numpy's masked arrays that has masked items, or NULL, perhaps with an
+// exception.
 static PyObject *find_mask(struct gorgon_interp *interp, PyObject *object)
 {
 	PyObject *masked = gorgon_find_attribute(interp, object, "harden_mask"), *mask, *ndim;
@@ -216,7 +221,8 @@ struct gorgon_array *gorgon_share_array_of(struct gorgon_interp *interp, PyObjec
 
 bool gorgon_share_is_array(struct gorgon_interp *interp, PyObject *object)
 {
-	return API(interp, PyObject_CheckBuffer)(object) || gorgon_dlpack_is_offered(interp, object);
+	return API(interp, PyObject_CheckBuffer)(object) ||
+	       gorgon_dlpack_is_offered(interp, object);
 }
 
 PyObject *gorgon_share_share(PyObject *self, PyObject *args, PyObject *kwargs,
@@ -262,7 +268,8 @@ static PyObject *import_numpy(struct gorgon_interp *interp)
 {
 	PyObject *util = API(interp, PyImport_ImportModule)("importlib.util"), *spec;
 
-	// Not by importing it: an error of a numpy that is installed and does not load must be seen.
+	// Not by importing it: an error of a numpy that is installed and does not load must be
+	// seen.
 	spec = util ? API(interp, PyObject_CallMethod)(util, "find_spec", "s", "numpy") : NULL;
 	API(interp, Py_DecRef)(util);
 	if (!spec || spec == API(interp, _Py_NoneStruct))
@@ -289,8 +296,9 @@ static PyObject *as_masked(struct gorgon_interp *interp, PyObject *data, struct 
 {
 	PyObject *mask = gorgon_share_object_of(interp, gorgon_array_retain(array), writable);
 	PyObject *module = mask ? API(interp, PyImport_ImportModule)("numpy.ma") : NULL;
-	PyObject *ret = module ? API(interp, PyObject_CallMethod)(module, "MaskedArray", "OO", data, mask)
-			       : NULL;
+	PyObject *ret =
+		module ? API(interp, PyObject_CallMethod)(module, "MaskedArray", "OO", data, mask)
+		       : NULL;
 
 	API(interp, Py_DecRef)(module);
 	API(interp, Py_DecRef)(mask);
@@ -336,7 +344,8 @@ PyObject *gorgon_share_receive(PyObject *self, PyObject *args, PyObject *kwargs,
 	if (writable && !array->writable) {
 		gorgon_array_release(array);
 		return API(interp, PyErr_Format)(*API(interp, PyExc_PermissionError),
-						 "array \"%s\": was not shared with writable=True", name);
+						 "array \"%s\": was not shared with writable=True",
+						 name);
 	}
 	return plain ? gorgon_received_object_of(interp, array, writable)
 		     : gorgon_share_object_of(interp, array, writable);

@@ -22,13 +22,14 @@ struct gorgon_share_opts {
 	bool writable; /* receivers may write to it */
 };
 
-/* An array of an object, held once. @opts NULL: writable if the object is, copied if need be. NULL: a Python
- * exception is set. */
+/* An array of an object, held once. @opts NULL: writable if the object is, copied if need be. NULL:
+ * a Python exception is set. */
 struct gorgon_array *gorgon_share_array_of(struct gorgon_interp *interp, PyObject *object,
 					   const struct gorgon_share_opts *opts);
 /* Whether an object has memory that can be an array: a buffer, or DLPack's. */
 bool gorgon_share_is_array(struct gorgon_interp *interp, PyObject *object);
-/* The object that gorgon.receive() returns for an array. Takes over the caller's hold of the array. */
+/* The object that gorgon.receive() returns for an array. Takes over the caller's hold of the array.
+ */
 PyObject *gorgon_share_object_of(struct gorgon_interp *interp, struct gorgon_array *array,
 				 bool writable);
 /* --- given.c ----------------------------------------------------------------------- */
@@ -53,10 +54,11 @@ void gorgon_dlpack_free(PyObject *capsule, struct gorgon_interp *interp);
 
 /* --- data_handler.c ---------------------------------------------------------------- */
 
-PyObject *gorgon_data_handler_use(PyObject *self, PyObject *args, PyObject *kwargs, struct gorgon_interp *interp);
+PyObject *gorgon_data_handler_use(PyObject *self, PyObject *args, PyObject *kwargs,
+				  struct gorgon_interp *interp);
 
-/* _adopt(received, numpy.empty, arguments), behind a thunk: an array that owns the memory of an array that was received, and
- * that nobody else has; None: somebody has it. */
+/* _adopt(received, numpy.empty, arguments), behind a thunk: an array that owns the memory of an
+ * array that was received, and that nobody else has; None: somebody has it. */
 PyObject *gorgon_data_handler_adopt(PyObject *self, PyObject *args, struct gorgon_interp *interp);
 
 /* The block of an ndarray that owns memory of our handler; NULL for all other objects, or with

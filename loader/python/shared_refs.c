@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The shared memory that an interpreter holds, listed, so that the interpreter's end releases it.
 //
-// Destructors of Python objects release blocks that numpy has allocated, and arrays that were received. Python
-// does not run all destructors when it is finalised, and none when a program ends in the middle of a
-// thread. Then these lists tell what is left to release.
+// Destructors of Python objects release blocks that numpy has allocated, and arrays that were
+// received. Python does not run all destructors when it is finalised, and none when a program ends
+// in the middle of a thread. Then these lists tell what is left to release.
 
 #define _GNU_SOURCE
 #include "array.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Starting Python for a host; stop.c stops it again.
 //
-// Python starts as python3 does, with a command line that is made from the host's options (config.c).
+// Python starts as python3 does, with a command line that is made from the host's options
+// (config.c).
 
 #define _GNU_SOURCE
 #include "config.h"
@@ -85,13 +86,14 @@ static struct gorgon_error *initialize_at_start(struct gorgon_interp *interp,
 						const struct gorgon_config_api *config)
 {
 	struct gorgon_python_status status;
-	struct gorgon_error *err =
-		gorgon_config_initialize(config, count_strings((const char *const *)interp->argv), interp->argv, &status);
+	struct gorgon_error *err = gorgon_config_initialize(
+		config, count_strings((const char *const *)interp->argv), interp->argv, &status);
 
 	return err || !status.type ? err : refused_to_start(interp, &status);
 }
 
-// A list of str from strings of a command line: as in python3, bytes that cannot be decoded become surrogates.
+// A list of str from strings of a command line: as in python3, bytes that cannot be decoded become
+// surrogates.
 static PyObject *list_of_strings(const struct gorgon_api *api, const char *const *strings)
 {
 	PyObject *list = api->PyList_New(0);
@@ -176,7 +178,8 @@ static struct gorgon_error *start_python(struct gorgon_interp *interp, void *ctx
 struct gorgon_error *gorgon_interp_start(struct gorgon_interp *interp,
 					 const struct gorgon_start_opts *opts)
 {
-	static const struct gorgon_transition states = {GORGON_INTERP_CREATED, GORGON_INTERP_STARTING,
+	static const struct gorgon_transition states = {GORGON_INTERP_CREATED,
+							GORGON_INTERP_STARTING,
 							GORGON_INTERP_STARTED, GORGON_INTERP_ENDED};
 	struct start ctx;
 	struct gorgon_error *err =

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 // The thread state that Python was started with, on another thread.
 //
-// From CPython 3.13 on Py_FinalizeEx() finalises under the first thread state, whichever thread calls it and
-// whatever thread state that has. The caller's own state is freed while it is in use; and when a finaliser
-// releases the GIL (closing a file or a database does), CPython takes the caller for a daemon
-// thread, which it ends, or from 3.14 on holds for ever. So the caller gets the first thread state as its
-// own: attached, and put where PyGILState_Ensure() looks for a thread's state. That place is a key of
-// thread-specific data, from 3.15 on a thread-local variable. Neither is exported, so both are
-// found by their value on the thread that has started Python.
+// From CPython 3.13 on Py_FinalizeEx() finalises under the first thread state, whichever thread
+// calls it and whatever thread state that has. The caller's own state is freed while it is in use;
+// and when a finaliser releases the GIL (closing a file or a database does), CPython takes the
+// caller for a daemon thread, which it ends, or from 3.14 on holds for ever. So the caller gets the
+// first thread state as its own: attached, and put where PyGILState_Ensure() looks for a thread's
+// state. That place is a key of thread-specific data, from 3.15 on a thread-local variable. Neither
+// is exported, so both are found by their value on the thread that has started Python.
 //
-// From 3.14 on a thread state knows where its thread's stack ends. On another stack CPython believes that there is no room:
-// it would put off the end of every object, so that finalisers would not run. So the state is told about the caller's stack.
+// From 3.14 on a thread state knows where its thread's stack ends. On another stack CPython
+// believes that there is no room: it would put off the end of every object, so that finalisers
+// would not run. So the state is told about the caller's stack.
 
 #define _GNU_SOURCE
 #include "state.h"
@@ -54,15 +55,18 @@ void gorgon_state_remember(struct gorgon_interp *interp, void *state)
 void gorgon_state_tell_stack(const struct gorgon_interp *interp, void *state)
 {
 	int (*tell)(void *, void *, size_t) =
-		(int (*)(void *, void *, size_t))gorgon_interp_find_api(interp, "PyUnstable_ThreadState_SetStackProtection");
-	void *(*attached)(void) = (void *(*)(void))gorgon_interp_find_api(interp, "PyThreadState_Get");
+		(int (*)(void *, void *, size_t))gorgon_interp_find_api(
+			interp, "PyUnstable_ThreadState_SetStackProtection");
+	void *(*attached)(void) =
+		(void *(*)(void))gorgon_interp_find_api(interp, "PyThreadState_Get");
 	pthread_attr_t attr;
 	void *start;
 	size_t size;
 
 	if (!tell || pthread_getattr_np(pthread_self(), &attr))
 		return;
-	if (!pthread_attr_getstack(&attr, &start, &size) && tell(state ? state : attached(), start, size))
+	if (!pthread_attr_getstack(&attr, &start, &size) &&
+	    tell(state ? state : attached(), start, size))
 		interp->api->PyErr_Clear();
 	pthread_attr_destroy(&attr);
 }
@@ -81,9 +85,11 @@ struct gorgon_error *gorgon_state_attach(struct gorgon_interp *interp)
 		own_variables(interp, &count)[first->index] = first->state;
 		break;
 	default:
-		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-					   "interpreter %u: CPython 3.%u ends only on the thread that has "
-					   "started it", interp->number, interp->python.minor);
+		return gorgon_error_create(
+			GORGON_ERROR_UNSUPPORTED,
+			"interpreter %u: CPython 3.%u ends only on the thread that has "
+			"started it",
+			interp->number, interp->python.minor);
 	}
 	interp->api->PyEval_RestoreThread(first->state);
 	gorgon_state_tell_stack(interp, first->state);

@@ -15,8 +15,8 @@ void gorgon_state_remember(struct gorgon_interp *interp, void *state);
 /* Take the GIL with that thread state, on another thread, for Py_FinalizeEx(). */
 struct gorgon_error *gorgon_state_attach(struct gorgon_interp *interp);
 
-/* Tell @state, a thread state that is attached, that the calling thread's stack is what it has room on. NULL: the state that is
- * attached to this thread. */
+/* Tell @state, a thread state that is attached, that the calling thread's stack is what it has room
+ * on. NULL: the state that is attached to this thread. */
 void gorgon_state_tell_stack(const struct gorgon_interp *interp, void *state);
 
 #endif

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: MIT
-// Resident memory of a namespace: its objects, what its code has mapped, and stacks of its threads, page by page from
-// /proc/self/pagemap (proc(5)). Whole mappings, as in smaps, would not do: the kernel merges an object's
-// data with memory that happens to lie beside it.
+// SPDX-License-Identifier: MIT Resident memory of a namespace: its objects, what its code has
+// mapped, and stacks of its threads, page by page from /proc/self/pagemap (proc(5)). Whole
+// mappings, as in smaps, would not do: the kernel merges an object's data with memory that happens
+// to lie beside it.
 //
 // A page that was written (relocations, data) is anonymous and belongs to this copy
 // alone; all other resident pages are the file's and shared with every copy and
@@ -95,7 +95,8 @@ struct gorgon_error *gorgon_stats_memory(struct gorgon_ns *ns, struct gorgon_res
 	resident.private_bytes = take_bytes(&count);
 	gorgon_memory_each(gorgon_parts_state(ns->parts, &gorgon_memory_part), count_range, &count);
 	resident.mapped_bytes = take_bytes(&count);
-	for (struct gorgon_thread *thread = gorgon_thread_next(NULL); thread; thread = gorgon_thread_next(thread))
+	for (struct gorgon_thread *thread = gorgon_thread_next(NULL); thread;
+	     thread = gorgon_thread_next(thread))
 		if (thread->ns == ns)
 			count_stack(&count, thread);
 	resident.stack_bytes = take_bytes(&count);

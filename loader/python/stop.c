@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Stopping Python, with or without a limit of time.
 //
-// Without a limit the calling thread finalises, as python3 does at its end. With a limit it may not: a thread that
-// joins another, a function of atexit or a finaliser may never come back. So a thread of ours, the finisher, finalises, and
-// the calling thread watches it. Calls and threads of the program have half of the time to end by themselves. Then they are
-// interrupted, again and again. When the time is up, what still runs is named, and the interpreter is abandoned.
+// Without a limit the calling thread finalises, as python3 does at its end. With a limit it may
+// not: a thread that joins another, a function of atexit or a finaliser may never come back. So a
+// thread of ours, the finisher, finalises, and the calling thread watches it. Calls and threads of
+// the program have half of the time to end by themselves. Then they are interrupted, again and
+// again. When the time is up, what still runs is named, and the interpreter is abandoned.
 //
-// The finisher does what Py_FinalizeEx() does first, joining threads and calling functions of atexit, as a call: other
-// threads can interrupt threads of the program meanwhile, for which they need the GIL. Once Py_FinalizeEx() runs nobody
-// else may ask for the GIL. The finisher is the main thread to Python, which calls a function for us on it between two
-// bytecodes: that raises the interrupt, or parks the thread. In blocking calls functions of atexit are reached as any thread is
-// (interrupt.c); finalisers are not, because Python has no handlers of signals any more.
+// The finisher does what Py_FinalizeEx() does first, joining threads and calling functions of
+// atexit, as a call: other threads can interrupt threads of the program meanwhile, for which they
+// need the GIL. Once Py_FinalizeEx() runs nobody else may ask for the GIL. The finisher is the main
+// thread to Python, which calls a function for us on it between two bytecodes: that raises the
+// interrupt, or parks the thread. In blocking calls functions of atexit are reached as any thread
+// is (interrupt.c); finalisers are not, because Python has no handlers of signals any more.
 
 #define _GNU_SOURCE
 #include "abandon.h"
@@ -38,14 +40,16 @@
 #define AGAIN_MS 20 // between interrupts
 #define GIL_MS	 15 // as long an interrupt waits for the GIL
 
-#define BEFORE_MS 40 // threads are asked where they are so long before the limit ends, or an eighth of the limit if that is less
+// threads are asked where they are so long before the limit ends, or an eighth of the limit if that
+// is less
+#define BEFORE_MS 40
 #define NAMING_MS 60 // after its end threads may still answer
 
 // --- finalising ---------------------------------------------------------------------------------
 
-// Before CPython 3.13, when another thread than the main thread finalises, the module `threading` waits for the
-// thread that it takes for the main thread: so it is told that this thread is. Later versions do not wait, and
-// may lack the method.
+// Before CPython 3.13, when another thread than the main thread finalises, the module `threading`
+// waits for the thread that it takes for the main thread: so it is told that this thread is. Later
+// versions do not wait, and may lack the method.
 static void become_main_thread(const struct gorgon_api *api)
 {
 	PyObject *module = api->PyImport_ImportModule("threading"), *thread = NULL, *result = NULL;
@@ -69,7 +73,8 @@ struct finisher {
 		EXITING, // in functions of atexit, or finalising
 	} phase; // atomic
 	struct gorgon_error *err;
-	bool done, left; // its work is done; nobody waits for it. Under the lock of the interpreter's calls
+	// its work is done; nobody waits for it. Under the lock of the interpreter's calls
+	bool done, left;
 	bool pending_closed; // Python takes no pending calls any more. Under that lock
 };
 
@@ -93,14 +98,17 @@ static int on_pending(void *ctx)
 	return -1;
 }
 
-// From CPython 3.13 on Py_AddPendingCall() lets the main thread's state know, which may not be the finisher's. So it is
-// asked to let the states of all threads know; only on the finisher on_pending() finds a request. For that it takes a lock
-// of the GIL's, at which threads of an abandoned interpreter are parked, and this thread would be, too.
+// From CPython 3.13 on Py_AddPendingCall() lets the main thread's state know, which may not be the
+// finisher's. So it is asked to let the states of all threads know; only on the finisher
+// on_pending() finds a request. For that it takes a lock of the GIL's, at which threads of an
+// abandoned interpreter are parked, and this thread would be, too.
 static void add_pending(struct gorgon_interp *interp)
 {
 	int (*add)(void *, int (*)(void *), void *, int) =
-		(int (*)(void *, int (*)(void *), void *, int))gorgon_interp_find_api(interp, "_PyEval_AddPendingCall");
-	void *(*state)(void) = (void *(*)(void))gorgon_interp_find_api(interp, "PyInterpreterState_Main");
+		(int (*)(void *, int (*)(void *), void *, int))gorgon_interp_find_api(
+			interp, "_PyEval_AddPendingCall");
+	void *(*state)(void) =
+		(void *(*)(void))gorgon_interp_find_api(interp, "PyInterpreterState_Main");
 
 	if (interp->python.minor < 13 || !add || !state)
 		interp->api->Py_AddPendingCall(on_pending, interp);
@@ -108,14 +116,15 @@ static void add_pending(struct gorgon_interp *interp)
 		add(state(), on_pending, interp, 0);
 }
 
-// Have Python call on_pending() on the finisher, when it comes to bytecode. CPython itself asks which thread adds a pending call, so
-// this thread pretends to be the main thread.
+// Have Python call on_pending() on the finisher, when it comes to bytecode. CPython itself asks
+// which thread adds a pending call, so this thread pretends to be the main thread.
 static void ask_finisher(struct finisher *finisher)
 {
 	struct gorgon_interp *interp = finisher->interp;
 
 	pthread_mutex_lock(&interp->calls.lock);
-	if (!finisher->pending_closed && __atomic_load_n(&finisher->phase, __ATOMIC_ACQUIRE) == EXITING) {
+	if (!finisher->pending_closed &&
+	    __atomic_load_n(&finisher->phase, __ATOMIC_ACQUIRE) == EXITING) {
 		gorgon_interruption_pretend(interruption_to_stop(interp), true);
 		add_pending(interp);
 		gorgon_interruption_pretend(interruption_to_stop(interp), false);
@@ -134,12 +143,15 @@ static void close_pending(PyObject *capsule)
 	pthread_mutex_unlock(&this_finisher->interp->calls.lock);
 }
 
-// Have Python call close_pending() in time: objects in the interpreter's dict are the last that it frees.
+// Have Python call close_pending() in time: objects in the interpreter's dict are the last that it
+// frees.
 static bool prepare_close_pending(struct gorgon_interp *interp)
 {
-	PyObject *dict = API(interp, PyInterpreterState_GetDict)(API(interp, PyInterpreterState_Get)());
+	PyObject *dict =
+		API(interp, PyInterpreterState_GetDict)(API(interp, PyInterpreterState_Get)());
 	PyObject *capsule = API(interp, PyCapsule_New)(interp, NULL, close_pending);
-	bool done = dict && capsule && !API(interp, PyDict_SetItemString)(dict, "gorgon.stop", capsule);
+	bool done =
+		dict && capsule && !API(interp, PyDict_SetItemString)(dict, "gorgon.stop", capsule);
 
 	interp->api->Py_DecRef(capsule);
 	interp->api->PyErr_Clear();
@@ -169,7 +181,8 @@ static struct gorgon_error *finalize_to_stop(struct gorgon_interp *interp, void 
 
 static struct gorgon_error *stop_now(struct gorgon_interp *interp)
 {
-	static const struct gorgon_transition states = {GORGON_INTERP_FINALISING, GORGON_INTERP_FINALISING,
+	static const struct gorgon_transition states = {GORGON_INTERP_FINALISING,
+							GORGON_INTERP_FINALISING,
 							GORGON_INTERP_ENDED, GORGON_INTERP_ENDED};
 
 	// An exit() may have ended it meanwhile.
@@ -178,7 +191,8 @@ static struct gorgon_error *stop_now(struct gorgon_interp *interp)
 		       : NULL;
 }
 
-// Give back the program's share of the process (descriptors, timers ...), as the end of a python3 does.
+// Give back the program's share of the process (descriptors, timers ...), as the end of a python3
+// does.
 static void give_back_at_stop(struct gorgon_interp *interp)
 {
 	gorgon_interp_show_thread(interp, 0);
@@ -211,7 +225,8 @@ static void call_at_stop(const struct gorgon_interp *interp, const char *module_
 	const struct gorgon_api *api = interp->api;
 	PyObject *module = api->PyImport_ImportModule(module_name);
 	PyObject *result = module ? api->PyObject_CallMethod(module, function, NULL) : NULL;
-	void (*show)(PyObject *) = (void (*)(PyObject *))gorgon_interp_find_api(interp, "PyErr_WriteUnraisable");
+	void (*show)(PyObject *) =
+		(void (*)(PyObject *))gorgon_interp_find_api(interp, "PyErr_WriteUnraisable");
 
 	if (!result && show)
 		show(module);
@@ -292,7 +307,8 @@ static struct gorgon_error *finisher_start(struct gorgon_interp *interp, struct 
 		interp->calls.finishers--;
 		pthread_mutex_unlock(&interp->calls.lock);
 		free(finisher);
-		return gorgon_error_create_os(err, "interpreter %u: cannot start a thread to stop it", interp->number);
+		return gorgon_error_create_os(
+			err, "interpreter %u: cannot start a thread to stop it", interp->number);
 	}
 	*ret = finisher;
 	return NULL;
@@ -341,7 +357,8 @@ static struct gorgon_error *refuse_from_inside(const struct gorgon_interp *inter
 {
 	if (!gorgon_call_is_inside(interp))
 		return NULL;
-	return gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: cannot be stopped from inside a call",
+	return gorgon_error_create(GORGON_ERROR_BUSY,
+				   "interpreter %u: cannot be stopped from inside a call",
 				   interp->number);
 }
 
@@ -364,7 +381,8 @@ static void begin_limit(struct stop_limit *limit, struct gorgon_interp *interp, 
 }
 
 // Whether there is time left. What time it is.
-static bool is_time_left(struct stop_limit *limit, struct gorgon_interp *interp, pid_t finisher, uint64_t *now)
+static bool is_time_left(struct stop_limit *limit, struct gorgon_interp *interp, pid_t finisher,
+			 uint64_t *now)
 {
 	uint64_t more = gorgon_abandon_later(&limit->patience, interp, finisher);
 
@@ -383,7 +401,8 @@ static bool end_calls_to_stop(struct gorgon_interp *interp, struct stop_limit *l
 
 	while (!ended && is_time_left(limit, interp, 0, &now)) {
 		if (now >= limit->half)
-			gorgon_call_interrupt_until(interp, earlier_end(now + GIL_MS * MS, limit->last));
+			gorgon_call_interrupt_until(interp,
+						    earlier_end(now + GIL_MS * MS, limit->last));
 		ended = gorgon_call_wait(interp, earlier_end(now + AGAIN_MS * MS, limit->last));
 	}
 	return ended;
@@ -404,14 +423,16 @@ static pid_t finisher_tid(const struct finisher *finisher)
 	return __atomic_load_n(&finisher->tid, __ATOMIC_ACQUIRE);
 }
 
-static bool watch_stop(struct gorgon_interp *interp, struct finisher *finisher, struct stop_limit *limit)
+static bool watch_stop(struct gorgon_interp *interp, struct finisher *finisher,
+		       struct stop_limit *limit)
 {
 	bool done = finisher_wait(finisher, limit->half);
 	uint64_t now;
 
 	while (!done && is_time_left(limit, interp, finisher_tid(finisher), &now)) {
 		if (now >= limit->half)
-			interrupt_to_stop(interp, finisher, earlier_end(now + GIL_MS * MS, limit->last));
+			interrupt_to_stop(interp, finisher,
+					  earlier_end(now + GIL_MS * MS, limit->last));
 		done = finisher_wait(finisher, earlier_end(now + AGAIN_MS * MS, limit->last));
 	}
 	return done;
@@ -424,7 +445,8 @@ static void give_up_stop(struct gorgon_interp *interp, int timeout_ms, uint64_t 
 	char why[2048], names[900];
 
 	gorgon_abandon_name_threads(interp, finisher, until + NAMING_MS * MS, names, sizeof(names));
-	snprintf(why, sizeof(why), "%s%sit did not end within %d ms: %s", interp->calls.why, *interp->calls.why ? ", and " : "", timeout_ms,
+	snprintf(why, sizeof(why), "%s%sit did not end within %d ms: %s", interp->calls.why,
+		 *interp->calls.why ? ", and " : "", timeout_ms,
 		 *names ? names : "no thread of it is known");
 	gorgon_abandon(interp, why);
 }
@@ -450,7 +472,8 @@ static struct gorgon_error *stop_within(struct gorgon_interp *interp, int timeou
 		give_up_stop(interp, timeout_ms, limit.end, finisher_tid(finisher));
 		ask_finisher(finisher);
 	}
-	// It may have come to its end at the last moment. Then Python has ended, also while output of the host still waits.
+	// It may have come to its end at the last moment. Then Python has ended, also while output
+	// of the host still waits.
 	if (!finisher_leave(finisher, &err) && gorgon_call_state(interp) != GORGON_INTERP_ENDED)
 		return gorgon_call_refuse(interp);
 	if (gorgon_error_code(err) != GORGON_ERROR_ABANDONED)

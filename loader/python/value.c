@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copying plain values between the host and an interpreter.
 //
-// Both directions go through the tree depth first. The depth is limited, which also refuses a list that
-// contains itself. The number of values is limited, which also refuses a small list whose tree is huge,
-// because it contains another list twice, which contains another list twice, and so on.
+// Both directions go through the tree depth first. The depth is limited, which also refuses a list
+// that contains itself. The number of values is limited, which also refuses a small list whose tree
+// is huge, because it contains another list twice, which contains another list twice, and so on.
 //
-// Errors say where they are: "result[2][0]" is the first item of the third item. Entries of a dict are numbered
-// in their order, and a key has the number of its entry.
+// Errors say where they are: "result[2][0]" is the first item of the third item. Entries of a dict
+// are numbered in their order, and a key has the number of its entry.
 
 #define _GNU_SOURCE
 #include "value.h"
@@ -64,10 +64,10 @@ static struct gorgon_error *refuse_value_at(const struct crossing *crossing, uns
 		free(path);
 		return &gorgon_error_nomem;
 	}
-	err = crossing->interp && !crossing->interp->own ? gorgon_error_create(code, "interpreter %u: %s%s: %s",
-						     crossing->interp->number, crossing->what, path,
-						     text)
-			       : gorgon_error_create(code, "%s%s: %s", crossing->what, path, text);
+	err = crossing->interp && !crossing->interp->own
+		      ? gorgon_error_create(code, "interpreter %u: %s%s: %s",
+					    crossing->interp->number, crossing->what, path, text)
+		      : gorgon_error_create(code, "%s%s: %s", crossing->what, path, text);
 	free(path);
 	return err;
 }
@@ -212,13 +212,14 @@ static PyObject *leaf_to_python(struct gorgon_interp *interp, const struct gorgo
 		return gorgon_share_object_of(interp, gorgon_array_retain(value->array),
 					      value->array->writable);
 	default:
-		return api->PyBytes_FromStringAndSize(value->text.data, (Py_ssize_t)value->text.size);
+		return api->PyBytes_FromStringAndSize(value->text.data,
+						      (Py_ssize_t)value->text.size);
 	}
 }
 
 // An object that is in the interpreter already.
-static struct gorgon_error *object_to_python(struct crossing *crossing, const struct gorgon_pyobject *object,
-					     PyObject **ret)
+static struct gorgon_error *object_to_python(struct crossing *crossing,
+					     const struct gorgon_pyobject *object, PyObject **ret)
 {
 	*ret = gorgon_held_object(object, crossing->interp);
 	if (!*ret)
@@ -453,8 +454,9 @@ static struct gorgon_error *hold_object(struct crossing *crossing, PyObject *obj
 	return NULL;
 }
 
-// Whether an object is a scalar of numpy's that is a bool, int or float: numpy.bool_, numpy.int32 ... These have buffers, too, as
-// arrays have. A numpy.timedelta64 is no int, and what has no kind of values stays an array.
+// Whether an object is a scalar of numpy's that is a bool, int or float: numpy.bool_, numpy.int32
+// ... These have buffers, too, as arrays have. A numpy.timedelta64 is no int, and what has no kind
+// of values stays an array.
 static bool is_numpy_scalar(struct gorgon_interp *interp, PyObject *object)
 {
 	const struct gorgon_api *api = interp->api;
@@ -480,11 +482,14 @@ static bool is_numpy_scalar(struct gorgon_interp *interp, PyObject *object)
 	return ret;
 }
 
-// The bool, int or float that it is. A numpy.longdouble is no float of Python's, and stays what it is.
+// The bool, int or float that it is. A numpy.longdouble is no float of Python's, and stays what it
+// is.
 static PyObject *item_of_scalar(struct gorgon_interp *interp, PyObject *object)
 {
 	const struct gorgon_api *api = interp->api;
-	PyObject *item = is_numpy_scalar(interp, object) ? api->PyObject_CallMethod(object, "item", NULL) : NULL;
+	PyObject *item = is_numpy_scalar(interp, object)
+				 ? api->PyObject_CallMethod(object, "item", NULL)
+				 : NULL;
 
 	if (item && Py_TYPE(item) == Py_TYPE(object)) {
 		api->Py_DecRef(item);
@@ -500,7 +505,8 @@ static bool is_a(const struct gorgon_api *api, PyObject *object, PyTypeObject *t
 }
 
 // A bool, an int, or a float.
-static struct gorgon_error *number_from_python(struct crossing *crossing, PyObject *object, struct gorgon_value *ret)
+static struct gorgon_error *number_from_python(struct crossing *crossing, PyObject *object,
+					       struct gorgon_value *ret)
 {
 	const struct gorgon_api *api = crossing->api;
 

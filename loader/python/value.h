@@ -5,7 +5,8 @@
 
 #include "api.h"
 
-/* Make a Python object of a value. @what names the value in errors. The GIL is held, here and below. */
+/* Make a Python object of a value. @what names the value in errors. The GIL is held, here and
+ * below. */
 struct gorgon_error *gorgon_value_to_python(struct gorgon_interp *interp,
 					    const struct gorgon_value *value, const char *what,
 					    PyObject **ret);

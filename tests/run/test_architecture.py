@@ -2,6 +2,7 @@
 """tests/architecture.py: the code keeps to the floors of docs/architecture.md, and code that does not is found."""
 
 import os
+import re
 import subprocess
 import tempfile
 import unittest
@@ -35,6 +36,19 @@ class Architecture(unittest.TestCase):
         packages = [os.path.join(ROOT, debugger, f"gorgon_{debugger}") for debugger in ("gdb", "lldb")]
         result = run("python3", os.path.join(ROOT, "tests", "architecture.py"), DOCUMENT, os.path.join(BUILD, "obj"), *packages)
         self.assertEqual((result.stdout, result.returncode), ("", 0))
+
+    def test_lines_of_c_have_at_most_100_columns(self):
+        """Tables in comments, whose columns are apart by several blanks, may be wider."""
+        long = []
+        for folder, _, names in (found for top in ("jitreg", "loader", "tools") for found in os.walk(os.path.join(ROOT, top))):
+            for path in (os.path.join(folder, name) for name in names if name.endswith((".c", ".h", ".hpp"))):
+                with open(path) as file:
+                    for number, line in enumerate(file, 1):
+                        text = line.rstrip("\n").expandtabs(8)
+                        is_table = re.match(r"\s*(//|\*)\s.*(\S {3}|\t)|\s*(//|\*)(\t| {4})", line)
+                        if len(text) > 100 and not is_table:
+                            long.append(f"{os.path.relpath(path, ROOT)}:{number}: {len(text)} columns")
+        self.assertEqual(long, [])
 
     def test_each_floor_of_the_document_is_a_folder(self):
         for floor in architecture.floors_of(DOCUMENT):

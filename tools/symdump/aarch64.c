@@ -1,13 +1,12 @@
-// SPDX-License-Identifier: MIT
-// Cores of aarch64. Code of this machine may sign return addresses: bits of a saved address that the address itself
-// does not need then hold a signature.
+// SPDX-License-Identifier: MIT Cores of aarch64. Code of this machine may sign return addresses:
+// bits of a saved address that the address itself does not need then hold a signature.
 //
-// libdwfl leaves the signature there (elfutils 0.188), and looks for code at an address that no code has. So the
-// threads of such a core are read here. Where a value on a stack is an address of code only without a signature,
-// libdwfl gets it without.
+// libdwfl leaves the signature there (elfutils 0.188), and looks for code at an address that no
+// code has. So the threads of such a core are read here. Where a value on a stack is an address of
+// code only without a signature, libdwfl gets it without.
 //
-// Which bits are a signature the kernel says in a note of the core (NT_ARM_PAC_MASK); they depend on how many bits
-// addresses have. QEMU writes no such note, and has addresses of 48 bits.
+// Which bits are a signature the kernel says in a note of the core (NT_ARM_PAC_MASK); they depend
+// on how many bits addresses have. QEMU writes no such note, and has addresses of 48 bits.
 //
 // Not handled: processes, which are read by libdw's own means.
 //
@@ -24,7 +23,8 @@
 #define NT_ARM_PAC_MASK 0x406
 #endif
 
-// Bits 48 to 54. Bit 55 is set in addresses of the kernel, and the bits above it are free for the program.
+// Bits 48 to 54. Bit 55 is set in addresses of the kernel, and the bits above it are free for the
+// program.
 #define MASK_48 (UINT64_C(0x7f) << 48)
 
 // struct elf_prstatus and struct user_pt_regs of the kernel.
@@ -55,7 +55,8 @@ static uint64_t without_signature(const struct aarch64_core *core, uint64_t valu
 {
 	uint64_t addr = value & ~core->mask;
 
-	if (addr == value || target_find_mapping(core->target, value) || snapshot_find(core->snapshot, value) ||
+	if (addr == value || target_find_mapping(core->target, value) ||
+	    snapshot_find(core->snapshot, value) ||
 	    !(target_find_mapping(core->target, addr) || snapshot_find(core->snapshot, addr)))
 		return value;
 	return addr;
@@ -64,7 +65,8 @@ static uint64_t without_signature(const struct aarch64_core *core, uint64_t valu
 static pid_t next_thread(Dwfl *dwfl __attribute__((unused)), void *arg, void **thread_arg)
 {
 	struct aarch64_core *core = arg;
-	struct core_thread *next = *thread_arg ? (struct core_thread *)*thread_arg + 1 : core->threads;
+	struct core_thread *next =
+		*thread_arg ? (struct core_thread *)*thread_arg + 1 : core->threads;
 
 	if (!core->count || next == core->threads + core->count)
 		return 0;
@@ -72,7 +74,8 @@ static pid_t next_thread(Dwfl *dwfl __attribute__((unused)), void *arg, void **t
 	return next->tid;
 }
 
-static bool read_memory(Dwfl *dwfl __attribute__((unused)), Dwarf_Addr addr, Dwarf_Word *result, void *arg)
+static bool read_memory(Dwfl *dwfl __attribute__((unused)), Dwarf_Addr addr, Dwarf_Word *result,
+			void *arg)
 {
 	const struct aarch64_core *core = arg;
 	uint64_t word;
@@ -118,7 +121,8 @@ static void for_each_note(struct aarch64_core *core, uint32_t type, size_t least
 		Elf_Data *data = NULL;
 
 		if (gelf_getphdr(core->target->core, (int)i, &phdr) && phdr.p_type == PT_NOTE)
-			data = elf_getdata_rawchunk(core->target->core, (int64_t)phdr.p_offset, phdr.p_filesz, ELF_T_NHDR);
+			data = elf_getdata_rawchunk(core->target->core, (int64_t)phdr.p_offset,
+						    phdr.p_filesz, ELF_T_NHDR);
 		while (data && (off = gelf_getnote(data, off, &nhdr, &name, &desc)) > 0)
 			if (nhdr.n_type == type && nhdr.n_descsz >= least)
 				note(core, (const char *)data->d_buf + desc);
@@ -131,7 +135,8 @@ static void set_mask(struct aarch64_core *core, const char *bytes)
 	memcpy(&core->mask, bytes + sizeof(core->mask), sizeof(core->mask));
 }
 
-struct aarch64_core *aarch64_core_attach(Dwfl *dwfl, const struct target *target, const struct snapshot *snapshot)
+struct aarch64_core *aarch64_core_attach(Dwfl *dwfl, const struct target *target,
+					 const struct snapshot *snapshot)
 {
 	static const Dwfl_Thread_Callbacks callbacks = {
 		.next_thread = next_thread,
@@ -142,8 +147,10 @@ struct aarch64_core *aarch64_core_attach(Dwfl *dwfl, const struct target *target
 
 	*core = (struct aarch64_core){.target = target, .snapshot = snapshot, .mask = MASK_48};
 	for_each_note(core, NT_ARM_PAC_MASK, 2 * sizeof(core->mask), set_mask);
-	for_each_note(core, NT_PRSTATUS, PRSTATUS_REGS + REGISTER_COUNT * sizeof(uint64_t), add_thread);
-	if (core->count && dwfl_attach_state(dwfl, target->core, core->threads[0].tid, &callbacks, core))
+	for_each_note(core, NT_PRSTATUS, PRSTATUS_REGS + REGISTER_COUNT * sizeof(uint64_t),
+		      add_thread);
+	if (core->count &&
+	    dwfl_attach_state(dwfl, target->core, core->threads[0].tid, &callbacks, core))
 		return core;
 	aarch64_core_free(core);
 	return NULL;

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: MIT
-// A core file, gcore's or the kernel's: PT_LOAD has memory, the note NT_FILE the names of
-// mapped files (kernel: binfmt_elf.c, fill_files_note), NT_AUXV the place of the vdso. With the kernel's default filter
-// pages of files are left out, so what is needed of files comes from the files.
+// SPDX-License-Identifier: MIT A core file, gcore's or the kernel's: PT_LOAD has memory, the note
+// NT_FILE the names of mapped files (kernel: binfmt_elf.c, fill_files_note), NT_AUXV the place of
+// the vdso. With the kernel's default filter pages of files are left out, so what is needed of
+// files comes from the files.
 
 #define _GNU_SOURCE
 #include "symdump.h"
@@ -55,8 +55,8 @@ static void read_files_note(struct target *target, const char *data, size_t size
 	}
 }
 
-// The auxiliary vector, which the kernel has given to the program. It has the address of the vdso, whose own
-// headers in memory say how large it is.
+// The auxiliary vector, which the kernel has given to the program. It has the address of the vdso,
+// whose own headers in memory say how large it is.
 struct vector {
 	Elf64_auxv_t *entries;
 	size_t count;

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// --extract: writes each symfile to a file. File names consist of numbers and harmless characters, and an
-// existing file is never overwritten.
+// SPDX-License-Identifier: MIT --extract: writes each symfile to a file. File names consist of
+// numbers and harmless characters, and an existing file is never overwritten.
 
 #define _GNU_SOURCE
 #include "symdump.h"

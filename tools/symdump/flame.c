@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: MIT
-// Stacks as a flame graph in SVG: a box for each frame, as wide as its share of the samples, above that of its caller.
-// A click makes a box as wide as the picture, and its caller's boxes with it; a title under the pointer
-// shows the frame's whole name, its samples and its share. Boxes that would be narrower than a third of a pixel are left out.
+// SPDX-License-Identifier: MIT Stacks as a flame graph in SVG: a box for each frame, as wide as its
+// share of the samples, above that of its caller. A click makes a box as wide as the picture, and
+// its caller's boxes with it; a title under the pointer shows the frame's whole name, its samples
+// and its share. Boxes that would be narrower than a third of a pixel are left out.
 
 #define _GNU_SOURCE
 #include "profile.h"
@@ -45,7 +45,8 @@ static const char script[] =
 	"{ zoom(g); }); });\n"
 	"]]></script>\n";
 
-// Prints at most @limit characters as text or attribute of XML. XML does not allow U+FFFE and U+FFFF at all.
+// Prints at most @limit characters as text or attribute of XML. XML does not allow U+FFFE and
+// U+FFFF at all.
 static void print_xml(const char *text, size_t limit)
 {
 	size_t shown = 0;

@@ -1,9 +1,8 @@
-// SPDX-License-Identifier: MIT
-// An object file for generated code, by which libdwfl unwinds code that has no file: one segment and the
-// code's .eh_frame, at run-time addresses.
+// SPDX-License-Identifier: MIT An object file for generated code, by which libdwfl unwinds code
+// that has no file: one segment and the code's .eh_frame, at run-time addresses.
 //
-// LLVM registers a relocatable object. Its .eh_frame was relocated in the memory that it was loaded into, so
-// it is read there. The .eh_frame of other symfiles is read from the symfile.
+// LLVM registers a relocatable object. Its .eh_frame was relocated in the memory that it was loaded
+// into, so it is read there. The .eh_frame of other symfiles is read from the symfile.
 
 #define _GNU_SOURCE
 #include "unwind.h"
@@ -34,7 +33,8 @@ static bool find_eh_frame(Elf *elf, GElf_Shdr *ret)
 		const char *name = elf_strptr(elf, strings, ret->sh_name);
 
 		if (name && !strcmp(name, ".eh_frame"))
-			return ret->sh_flags & SHF_ALLOC && ret->sh_size && ret->sh_size <= EH_FRAME_MAX;
+			return ret->sh_flags & SHF_ALLOC && ret->sh_size &&
+			       ret->sh_size <= EH_FRAME_MAX;
 	}
 	return false;
 }
@@ -52,7 +52,8 @@ static bool copy_eh_frame(const struct target *target, const struct object *obje
 	return true;
 }
 
-static void fill_head(struct head *head, const struct object *object, uint16_t machine, const GElf_Shdr *eh_frame)
+static void fill_head(struct head *head, const struct object *object, uint16_t machine,
+		      const GElf_Shdr *eh_frame)
 {
 	*head = (struct head){
 		.ehdr = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,

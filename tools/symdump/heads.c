@@ -72,8 +72,9 @@ static void add_head(uint64_t **list, size_t *count, uint64_t addr)
 	(*list)[(*count)++] = addr;
 }
 
-// A file that is only mapped to be read, as the loader's own reading and debuggers do, is one piece: no variable lies in it.
-// In a core whose files are known from the system's linker, loaded files are one piece, too.
+// A file that is only mapped to be read, as the loader's own reading and debuggers do, is one
+// piece: no variable lies in it. In a core whose files are known from the system's linker, loaded
+// files are one piece, too.
 static bool is_loaded(const struct target *target, size_t mapping)
 {
 	const struct mapping *next = &target->mappings[mapping + 1];

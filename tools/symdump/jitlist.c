@@ -1,8 +1,7 @@
-// SPDX-License-Identifier: MIT
-// The lists of GDB's JIT interface ("JIT Compilation
-// Interface" in its manual), which every program with generated code may have: LLVM, numba,
-// LuaJIT. libjitreg's own list also has a sequence and ranges (descriptor.h). A plain list is taken for
-// consistent when two readings of it are equal.
+// SPDX-License-Identifier: MIT The lists of GDB's JIT interface ("JIT Compilation Interface" in its
+// manual), which every program with generated code may have: LLVM, numba, LuaJIT. libjitreg's own
+// list also has a sequence and ranges (descriptor.h). A plain list is taken for consistent when two
+// readings of it are equal.
 
 #define _GNU_SOURCE
 #include "symdump.h"
@@ -63,8 +62,9 @@ enum use {
 	ADD_GENERATED, // unless the registry has it
 };
 
-static void add_entry(struct target *target, struct snapshot *snapshot, bool is_jitreg, enum use use,
-		      unsigned flags, uint64_t addr, const struct jit_code_entry *entry)
+static void add_entry(struct target *target, struct snapshot *snapshot, bool is_jitreg,
+		      enum use use, unsigned flags, uint64_t addr,
+		      const struct jit_code_entry *entry)
 {
 	struct jitreg_debug_entry more = {0};
 	struct object *object;
@@ -99,8 +99,9 @@ static bool is_view(const struct mapping *mapping)
 	return mapping && !mapping->off;
 }
 
-// There is only one version, and debuggers take no other. A descriptor of zeros has not been used by its owner yet.
-// The kernel leaves a descriptor that was never written to out of a core; libjitreg's was written to.
+// There is only one version, and debuggers take no other. A descriptor of zeros has not been used
+// by its owner yet. The kernel leaves a descriptor that was never written to out of a core;
+// libjitreg's was written to.
 static bool read_descriptor(struct target *target, uint64_t addr, bool is_jitreg, unsigned flags,
 			    struct problems *problems, struct jit_descriptor *ret)
 {
@@ -111,12 +112,13 @@ static bool read_descriptor(struct target *target, uint64_t addr, bool is_jitreg
 	}
 	if (ret->version == DESCRIPTOR_VERSION || (!ret->version && !ret->first_entry))
 		return true;
-	// If the target has mapped a whole file to read it (libelf does), other bytes of the file are at the address
-	// of the symbol. Such a mapping contains the beginning of the file, too, and the bytes are no version.
+	// If the target has mapped a whole file to read it (libelf does), other bytes of the file
+	// are at the address of the symbol. Such a mapping contains the beginning of the file, too,
+	// and the bytes are no version.
 	if (flags & SNAPSHOT_CHECKS &&
 	    (ret->version <= UINT8_MAX || !is_view(target_find_mapping(target, addr))))
-		problem(problems, "the JIT descriptor at 0x%lx has version %u; %u expected", addr, ret->version,
-			DESCRIPTOR_VERSION);
+		problem(problems, "the JIT descriptor at 0x%lx has version %u; %u expected", addr,
+			ret->version, DESCRIPTOR_VERSION);
 	return false;
 }
 
@@ -126,7 +128,9 @@ static void check_entry(struct target *target, uint64_t addr, const struct jit_c
 	uint64_t symfile = (uintptr_t)entry->symfile_addr;
 
 	if (!symfile_is_elf(target, symfile, entry->symfile_size))
-		problem(problems, "JIT entry at 0x%lx: its symfile 0x%lx of %lu bytes is no ELF64 file with sections",
+		problem(problems,
+			"JIT entry at 0x%lx: its symfile 0x%lx of %lu bytes is no ELF64 file with "
+			"sections",
 			addr, symfile, entry->symfile_size);
 }
 
@@ -138,7 +142,8 @@ static bool read_list(struct target *target, uint64_t descriptor_addr, bool is_j
 	struct jit_code_entry entry;
 	uint64_t prev = 0;
 
-	if (!read_descriptor(target, descriptor_addr, is_jitreg, flags, &snapshot->problems, &descriptor))
+	if (!read_descriptor(target, descriptor_addr, is_jitreg, flags, &snapshot->problems,
+			     &descriptor))
 		return false;
 	for (uint64_t addr = (uintptr_t)descriptor.first_entry; addr;
 	     prev = addr, addr = (uintptr_t)entry.next_entry) {

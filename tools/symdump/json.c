@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: MIT
-// The table as JSON, and functions by which --stacks writes JSON, too. A document is a head with one or
-// two long lists. Each item of a list is one line, which is printed and freed before the next item is made,
-// so that a thousand interpreters need no more memory than one. The schema is described in
-// gorgon-symdump(1); VERSION changes when readers of the earlier schema would fail.
-// Addresses are strings, because many readers keep numbers in 53 bits.
+// SPDX-License-Identifier: MIT The table as JSON, and functions by which --stacks writes JSON, too.
+// A document is a head with one or two long lists. Each item of a list is one line, which is
+// printed and freed before the next item is made, so that a thousand interpreters need no more
+// memory than one. The schema is described in gorgon-symdump(1); VERSION changes when readers of
+// the earlier schema would fail. Addresses are strings, because many readers keep numbers in 53
+// bits.
 
 #define _GNU_SOURCE
 #include "symdump.h"
@@ -41,12 +41,14 @@ void json_add_namespace(struct json_object *to, const char *name, const struct s
 	bool interp = namespace && namespace->interp != GORGON_DEBUG_NO_INTERP;
 
 	json_object_object_add(to, name, namespace ? json_object_new_uint64(namespace->id) : NULL);
-	json_object_object_add(to, "interpreter", interp ? json_object_new_int64(namespace->interp) : NULL);
+	json_object_object_add(to, "interpreter",
+			       interp ? json_object_new_int64(namespace->interp) : NULL);
 }
 
 static const char *text_of(struct json_object *object)
 {
-	return json_object_to_json_string_ext(object, JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE);
+	return json_object_to_json_string_ext(object, JSON_C_TO_STRING_SPACED |
+							      JSON_C_TO_STRING_NOSLASHESCAPE);
 }
 
 void json_begin(const struct dump *dump, const char *schema, const char *list)
@@ -65,7 +67,8 @@ void json_begin(const struct dump *dump, const char *schema, const char *list)
 	json_add_number(head, "sequence", snapshot->sequence);
 	json_object_object_add(head, "consistent", json_object_new_boolean(snapshot->consistent));
 	for (size_t i = 0; i < snapshot->problems.kept; i++)
-		json_object_array_add(problems, json_object_new_string(snapshot->problems.lines[i]));
+		json_object_array_add(problems,
+				      json_object_new_string(snapshot->problems.lines[i]));
 	json_object_object_add(head, "problems", problems);
 	text = text_of(head);
 	printf("%.*s", (int)(strrchr(text, '}') - text), text);
@@ -154,8 +157,10 @@ static struct json_object *namespace_json(const struct snapshot *snapshot, size_
 				      : ns->state == GORGON_DEBUG_NS_UNLOADING ? "unloading"
 				      : ns->state == GORGON_DEBUG_NS_ABANDONED ? "abandoned"
 									       : "unknown");
-	json_object_object_add(ret, "thread", ns->thread ? json_object_new_uint64(ns->thread) : NULL);
-	json_object_object_add(ret, "objects", objects_json(snapshot, ns->first_object, ns->object_count));
+	json_object_object_add(ret, "thread",
+			       ns->thread ? json_object_new_uint64(ns->thread) : NULL);
+	json_object_object_add(ret, "objects",
+			       objects_json(snapshot, ns->first_object, ns->object_count));
 	return ret;
 }
 

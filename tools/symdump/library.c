@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: MIT
-// Names and lines of one file, by link-time addresses: callers subtract the bias of a copy first. Names
-// come from .symtab or .dynsym of the file or of its detached debug file, and lines from DWARF; libdw
-// finds both. A symfile without a file has names only.
+// SPDX-License-Identifier: MIT Names and lines of one file, by link-time addresses: callers
+// subtract the bias of a copy first. Names come from .symtab or .dynsym of the file or of its
+// detached debug file, and lines from DWARF; libdw finds both. A symfile without a file has names
+// only.
 
 #define _GNU_SOURCE
 #include "symdump.h"
@@ -79,8 +79,9 @@ static bool has_dwarf(Dwfl_Module *module)
 	return false;
 }
 
-// The DWARF is where the registry says; otherwise in the usual places, by build-id and by link. A file with DWARF needs no other:
-// libdw would open one for its names, read the DWARF of the first, and lose the other.
+// The DWARF is where the registry says; otherwise in the usual places, by build-id and by link. A
+// file with DWARF needs no other: libdw would open one for its names, read the DWARF of the first,
+// and lose the other.
 static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
 			  const char *file_name, const char *debuglink, GElf_Word crc, char **ret)
 {
@@ -144,8 +145,8 @@ static void open_file(struct library *library, int fd, const char *name)
 	if (!debuginfo_path)
 		debuginfo_path = format("+:.debug:%s/usr/lib/debug:/usr/lib/debug",
 					library->target->root_name);
-	// A loaded file is no relocatable object. For a relocatable object libdwfl would call back for the addresses of
-	// its sections.
+	// A loaded file is no relocatable object. For a relocatable object libdwfl would call back
+	// for the addresses of its sections.
 	library->dwfl = is_relocatable(fd) ? NULL : dwfl_begin(&callbacks);
 	if (library->dwfl)
 		library->module =
@@ -159,12 +160,12 @@ static void open_file(struct library *library, int fd, const char *name)
 	dwfl_report_end(library->dwfl, NULL, NULL);
 }
 
-// LLVM registers the relocatable object as the compiler made it, with the addresses of its loaded sections
-// filled in. Its DWARF, which is not loaded, is not relocated yet; the sections of DWARF are at 0. Compilers use
-// these two relocations in DWARF, on x86-64 and on aarch64. They are applied to @copy: a section may be said to lie where
-// the headers are.
-static void relocate(const struct library *library, const struct jitreg_machine *machine, char *copy, size_t size,
-		     Elf_Scn *scn, const GElf_Shdr *table)
+// LLVM registers the relocatable object as the compiler made it, with the addresses of its loaded
+// sections filled in. Its DWARF, which is not loaded, is not relocated yet; the sections of DWARF
+// are at 0. Compilers use these two relocations in DWARF, on x86-64 and on aarch64. They are
+// applied to @copy: a section may be said to lie where the headers are.
+static void relocate(const struct library *library, const struct jitreg_machine *machine,
+		     char *copy, size_t size, Elf_Scn *scn, const GElf_Shdr *table)
 {
 	Elf_Data *relas = elf_getdata(scn, NULL);
 	GElf_Shdr patched, symbols, section;
@@ -442,8 +443,8 @@ static bool is_fresh(Dwarf_Lines *lines, size_t i)
 }
 
 // The line that gdb gives for an address that is in row @last. gdb does not keep every row
-// (lnp_state_machine::record_line(), dwarf_record_line_p()): it drops a row of another file in the middle
-// of a statement that begins at the same address, and a row that continues a line in which a
+// (lnp_state_machine::record_line(), dwarf_record_line_p()): it drops a row of another file in the
+// middle of a statement that begins at the same address, and a row that continues a line in which a
 // discriminator was seen. Of several rows at one address the last that begins a statement counts
 // (find_pc_sect_line()). dwfl_module_getsrc() does none of this.
 static struct row row_of_gdb(Dwarf_Lines *lines, size_t last)
@@ -456,7 +457,8 @@ static struct row row_of_gdb(Dwarf_Lines *lines, size_t last)
 		i--;
 	for (size_t first = i; i <= last; i++) {
 		struct row row = get_row(lines, i);
-		bool other_file = !kept.file || !is_same_file(&row, &kept); // no file: no row is kept yet
+		// no file: no row is kept yet
+		bool other_file = !kept.file || !is_same_file(&row, &kept);
 		bool other_addr = i == first || row.addr != before.addr;
 
 		stmt_here &= !other_addr;
@@ -473,8 +475,8 @@ static struct row row_of_gdb(Dwarf_Lines *lines, size_t last)
 	return ret;
 }
 
-// The row that gdb has for @vaddr. With @opening, the first row at @vaddr, which has the line where a function
-// opens.
+// The row that gdb has for @vaddr. With @opening, the first row at @vaddr, which has the line where
+// a function opens.
 static struct row find_row(Dwarf_Lines *lines, size_t count, uint64_t vaddr, bool opening)
 {
 	size_t low = 0, high = count;

@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: MIT
-// The names of mapped files for a core that has no note of them (NT_FILE): cores that QEMU writes for the program that
-// it runs. The system's linker has a list of what it has loaded (struct link_map), where debuggers find it: an entry of the
-// program's dynamic section leads to it. The files say how large each is, since QEMU leaves code out of its cores. What
-// is mapped by other means, as private copies are, has no name here, and a program that was started by a relative name
-// is not found.
+// SPDX-License-Identifier: MIT The names of mapped files for a core that has no note of them
+// (NT_FILE): cores that QEMU writes for the program that it runs. The system's linker has a list of
+// what it has loaded (struct link_map), where debuggers find it: an entry of the program's dynamic
+// section leads to it. The files say how large each is, since QEMU leaves code out of its cores.
+// What is mapped by other means, as private copies are, has no name here, and a program that was
+// started by a relative name is not found.
 //
 // Specification: gABI chapter 5, "Dynamic Section" (DT_DEBUG); glibc's <link.h>.
 
@@ -31,9 +31,11 @@ static bool read_name(const struct target *target, uint64_t addr, char name[PATH
 	return false;
 }
 
-// Adds a file as a single mapping, from its lowest page to its highest. @phdr_addr: where its program headers are
-// in memory; 0: @bias is known. @dynamic is set to the address of its dynamic section, unless it is NULL.
-static void add_file(struct target *target, const char *name, uint64_t bias, uint64_t phdr_addr, uint64_t *dynamic)
+// Adds a file as a single mapping, from its lowest page to its highest. @phdr_addr: where its
+// program headers are in memory; 0: @bias is known. @dynamic is set to the address of its dynamic
+// section, unless it is NULL.
+static void add_file(struct target *target, const char *name, uint64_t bias, uint64_t phdr_addr,
+		     uint64_t *dynamic)
 {
 	uint64_t start = UINT64_MAX, end = 0, dynamic_vaddr = 0;
 	int fd = target_open_file(target, name);
@@ -66,10 +68,13 @@ static uint64_t find_list(const struct target *target, uint64_t dynamic)
 	struct r_debug debug;
 	Elf64_Dyn dyn;
 
-	for (size_t i = 0; i < DYN_MAX && target_read(target, dynamic + i * sizeof(dyn), &dyn, sizeof(dyn)); i++) {
+	for (size_t i = 0;
+	     i < DYN_MAX && target_read(target, dynamic + i * sizeof(dyn), &dyn, sizeof(dyn));
+	     i++) {
 		if (dyn.d_tag == DT_NULL)
 			break;
-		if (dyn.d_tag == DT_DEBUG && target_read(target, dyn.d_un.d_ptr, &debug, sizeof(debug)))
+		if (dyn.d_tag == DT_DEBUG &&
+		    target_read(target, dyn.d_un.d_ptr, &debug, sizeof(debug)))
 			return (uint64_t)debug.r_map;
 	}
 	return 0;

@@ -149,7 +149,8 @@ static int parse_words(struct dump *dump, const struct mode *mode, char **words,
 	return STATUS_OK;
 }
 
-// Each file with a frame in it stays open, and the usual soft limit of descriptors is too low for that.
+// Each file with a frame in it stays open, and the usual soft limit of descriptors is too low for
+// that.
 static void raise_limit(void)
 {
 	struct rlimit limit;
@@ -169,8 +170,8 @@ static const struct {
 	{"svg", print_flame_graph},
 };
 
-// Reads the words of --record and of the options that go only with it. @rate, @format: NULL if the option was not
-// given.
+// Reads the words of --record and of the options that go only with it. @rate, @format: NULL if the
+// option was not given.
 static int parse_record(struct dump *dump, const struct mode *mode, const char *rate,
 			const char *format)
 {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // --record --native: samples with the frames of both languages.
 //
-// Each thread that has run since its last sample is stopped for as long as its frames take: by PTRACE_SEIZE and
-// PTRACE_INTERRUPT, which send it no signal, so that nothing is left behind if this program is killed. A call of the
-// kernel that it sleeps in is begun anew by the kernel, or by the C library's caller after EINTR, as after any stop.
-// Threads that have not run since keep their sample and are left alone. Python frames take the place of the C frame
-// of the bytecode loop that runs them.
+// Each thread that has run since its last sample is stopped for as long as its frames take: by
+// PTRACE_SEIZE and PTRACE_INTERRUPT, which send it no signal, so that nothing is left behind if
+// this program is killed. A call of the kernel that it sleeps in is begun anew by the kernel, or by
+// the C library's caller after EINTR, as after any stop. Threads that have not run since keep their
+// sample and are left alone. Python frames take the place of the C frame of the bytecode loop that
+// runs them.
 
 #define _GNU_SOURCE
 #include "record.h"
@@ -130,7 +131,8 @@ static const struct code *find_code(struct native *native, uint64_t pc, bool aft
 	return &native->codes[*found];
 }
 
-// Of a copy with sub-interpreters the thread has several: the newest, whose frames are the innermost, comes first.
+// Of a copy with sub-interpreters the thread has several: the newest, whose frames are the
+// innermost, comes first.
 static struct python *find_python(struct native *native, size_t ns)
 {
 	struct python *shown = NULL;
@@ -187,7 +189,8 @@ static void count_thread(struct native *native, struct watched *thread, enum ker
 		else
 			frames[count++] = code->frame;
 	}
-	for (size_t i = native->first; i < native->end; i++) { // the rest: the stack was cut off before their calls
+	// the rest: the stack was cut off before their calls
+	for (size_t i = native->first; i < native->end; i++) {
 		if (native->pythons[i].stack.count || i + 1 == native->end)
 			innermost = innermost ?: &native->pythons[i];
 		count = add_python(native, &native->pythons[i], true, frames, count);
@@ -237,7 +240,8 @@ static void read_frames(struct native *native, pid_t tid)
 	dwfl_getthread_frames(native->unwinder.dwfl, tid, add_frame, native);
 }
 
-// Returns false if the thread cannot be stopped: it has gone, or (@forbidden) the kernel does not allow it.
+// Returns false if the thread cannot be stopped: it has gone, or (@forbidden) the kernel does not
+// allow it.
 static bool stop_and_read(struct native *native, pid_t tid, bool *forbidden)
 {
 	int status, signal = 0;
@@ -350,7 +354,8 @@ static bool sample_thread(struct native *native, pid_t tid)
 		recording->is_refused = forbidden;
 		if (forbidden)
 			problem(&dump->snapshot.problems,
-				"%s: --native: thread %d cannot be stopped: another program debugs it, or it is "
+				"%s: --native: thread %d cannot be stopped: another program debugs "
+				"it, or it is "
 				"somebody else's",
 				dump->target.name, tid);
 		return !forbidden;

@@ -47,6 +47,7 @@ bool target_open(struct target *target, const char *what, const char *sysroot,
 	if (target->root < 0)
 		return false;
 	target->read = target->pid ? process_read : core_read;
-	target->read_mappings = target->pid ? process_read_mappings : NULL; // a core has its mappings already
+	// a core has its mappings already
+	target->read_mappings = target->pid ? process_read_mappings : NULL;
 	return target->pid ? process_open(target, problems) : core_open(target, problems);
 }

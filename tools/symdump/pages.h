@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whole pages of a target: a stack lies in few of them, so that reading it takes few calls of the kernel,
- * and what lies in one page is of one moment.
+ * Whole pages of a target: a stack lies in few of them, so that reading it takes few calls of the
+ * kernel, and what lies in one page is of one moment.
  */
 #ifndef GORGON_SYMDUMP_PAGES_H
 #define GORGON_SYMDUMP_PAGES_H

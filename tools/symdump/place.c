@@ -123,7 +123,8 @@ static struct file *add_file(struct places *places, const char *path)
 	return file;
 }
 
-// Finds or makes the file that stands for the object's symfile. Several objects may have one symfile.
+// Finds or makes the file that stands for the object's symfile. Several objects may have one
+// symfile.
 static struct file *find_symfile(struct places *places, const struct object *object)
 {
 	struct file *file;

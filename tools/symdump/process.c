@@ -47,7 +47,8 @@ bool process_read_mappings(struct target *target, struct problems *problems)
 	return target->mapping_count > 0;
 }
 
-/* Whether memory can be read at all. A mapping may be gone since it was read about, or may have no page of its file behind it. */
+/* Whether memory can be read at all. A mapping may be gone since it was read about, or may have no
+ * page of its file behind it. */
 static bool can_read(const struct target *target)
 {
 	uint8_t byte;

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT
-// Counting stacks. Frames with one text are one frame, whichever interpreter they are of; what is kept is limited,
-// because the target may make up a new name for each sample.
+// SPDX-License-Identifier: MIT Counting stacks. Frames with one text are one frame, whichever
+// interpreter they are of; what is kept is limited, because the target may make up a new name for
+// each sample.
 
 #define _GNU_SOURCE
 #include "profile.h"

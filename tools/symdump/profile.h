@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stacks that were seen, counted: a tree with a node for each different stack, and for each thread the
- * order in which it was seen in them.
+ * Stacks that were seen, counted: a tree with a node for each different stack, and for each thread
+ * the order in which it was seen in them.
  */
 #ifndef GORGON_SYMDUMP_PROFILE_H
 #define GORGON_SYMDUMP_PROFILE_H

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Stacks for other programs: collapsed, as flamegraph.pl and its successors read them, and speedscope's JSON.
+// SPDX-License-Identifier: MIT Stacks for other programs: collapsed, as flamegraph.pl and its
+// successors read them, and speedscope's JSON.
 //
 // Specification: github.com/jlfwong/speedscope, src/lib/file-format-spec.ts.
 
@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The frames of a node, outermost first; returns how many. The list is at *@ret, which is used again for the next node.
+// The frames of a node, outermost first; returns how many. The list is at *@ret, which is used
+// again for the next node.
 static size_t stack_of(const struct profile *profile, size_t node, size_t **ret)
 {
 	size_t depth = 0, *stack;

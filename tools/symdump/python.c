@@ -2,9 +2,9 @@
 // Python frames of a thread, read from CPython's own structures in the target.
 //
 // A C call of the bytecode loop runs the frames from the innermost frame to an entry frame. In 3.11
-// the entry frame says so (is_entry); in later versions it is followed by a frame without code, whose
-// owner is the interpreter or the C stack. The instruction pointer points to the running instruction, or
-// in 3.11 and 3.12 to one of its caches, which has the same line.
+// the entry frame says so (is_entry); in later versions it is followed by a frame without code,
+// whose owner is the interpreter or the C stack. The instruction pointer points to the running
+// instruction, or in 3.11 and 3.12 to one of its caches, which has the same line.
 //
 // Specification: Objects/locations.md (line table), Objects/frame_layout.md, from 3.14 on
 // InternalDocs; Include/cpython/unicodeobject.h.
@@ -104,7 +104,8 @@ static uint32_t read_varint(const uint8_t **at, const uint8_t *end)
 // bytes without the highest bit.
 static int find_line(const uint8_t *table, size_t size, int first_line, uint64_t off)
 {
-	const uint8_t *at = table, *end = size ? table + size : table; // A table without entries is NULL.
+	// A table without entries is NULL.
+	const uint8_t *at = table, *end = size ? table + size : table;
 	int64_t line = first_line;
 	uint64_t covered = 0;
 
@@ -127,8 +128,8 @@ static int find_line(const uint8_t *table, size_t size, int first_line, uint64_t
 	return 0;
 }
 
-// What has been read of a code object. When another code object is at its address later, the members are read anew,
-// but the earlier strings stay for the frames that point to them.
+// What has been read of a code object. When another code object is at its address later, the
+// members are read anew, but the earlier strings stay for the frames that point to them.
 struct code {
 	uint64_t addr, name, filename, line_table;
 	uint32_t first_line;
@@ -302,8 +303,8 @@ bool python_is_gil(struct target *target, const struct python_layout *layout, ui
 	return gil && addr >= gil && addr - gil < GIL_SIZE;
 }
 
-// Compares threads, not their states: when a thread enters a sub-interpreter that shares the GIL it keeps the GIL,
-// with another state.
+// Compares threads, not their states: when a thread enters a sub-interpreter that shares the GIL it
+// keeps the GIL, with another state.
 static bool holds_gil(struct target *target, const struct python_layout *layout, uint64_t bias,
 		      const struct python_thread *thread)
 {

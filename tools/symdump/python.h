@@ -21,7 +21,8 @@ struct python_layout {
 				   address of the GIL, in PyInterpreterState */
 	uint64_t gil_locked, gil_holder; /* of the GIL */
 	uint64_t thread_next, thread_id; /* PyThreadState */
-	uint64_t frame;         /* PyThreadState: the innermost frame, or the cframe if there is one */
+	/* PyThreadState: the innermost frame, or the cframe if there is one */
+	uint64_t frame;
 	uint64_t current_frame; /* cframe: the innermost frame */
 	uint64_t code, previous, instr; /* _PyInterpreterFrame */
 	uint64_t owner;         /* _PyInterpreterFrame; of 3.11: is_entry */

@@ -4,8 +4,8 @@
 // From 3.13 on _PyRuntime begins with a table of offsets for readers like this one
 // (_Py_DebugOffsets). The table's own members moved in 3.14 and 3.15, and are fixed within a
 // version. The offsets of 3.11 and 3.12 are written down here; they are equal in all releases of
-// these versions, and in debug builds. tests/symdump/test_python_layout.py compares everything with the
-// headers that are installed. Not handled: builds without a GIL.
+// these versions, and in debug builds. tests/symdump/test_python_layout.py compares everything with
+// the headers that are installed. Not handled: builds without a GIL.
 //
 // Specification: Include/internal/pycore_runtime.h (3.13), pycore_debug_offsets.h (3.14).
 
@@ -94,9 +94,12 @@ enum {
 };
 
 static const struct table tables[] = {
-	{5, 8, 9, 14, 15, 17, 18, 21, 23, 25, 29, 30, 31, 33, 35, 37, 38, 39, 43, 65, 66, 68, 69, 70},
-	{5, 8, 9, 15, 16, 18, 19, 24, 26, 28, 32, 33, 34, 36, 40, 42, 43, 44, 48, 75, 76, 78, 79, 80},
-	{5, 8, 9, 15, 16, 18, 19, 24, 26, 31, 40, 41, 42, 44, 48, 50, 51, 52, 56, 87, 88, 90, 91, 92},
+	{5,  8,  9,  14, 15, 17, 18, 21, 23, 25, 29, 30,
+	 31, 33, 35, 37, 38, 39, 43, 65, 66, 68, 69, 70},
+	{5,  8,  9,  15, 16, 18, 19, 24, 26, 28, 32, 33,
+	 34, 36, 40, 42, 43, 44, 48, 75, 76, 78, 79, 80},
+	{5,  8,  9,  15, 16, 18, 19, 24, 26, 31, 40, 41,
+	 42, 44, 48, 50, 51, 52, 56, 87, 88, 90, 91, 92},
 };
 
 static char *read_table(struct target *target, const struct table *table, uint64_t runtime,

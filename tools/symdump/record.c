@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // --record: what the threads of all interpreters do, again and again, counted.
 //
-// The process is not stopped. A stack that changes while it is read mostly does not end where a stack ends, or has
-// frames that run no code object: it is read again, and after a few times counted as one that could not be read. That
-// two frames that were never there together are seen as one stack is still possible, if rarely. native.c stops each
-// thread that has run since for as long as its frames take. watch.c says which threads run and which sleep.
-// A process without libgorgon will do, if it has a CPython that the system's linker has loaded. Interpreters that come
-// while it is recorded are seen within a quarter of a second.
-// Not handled: which of two interpreters that one thread is in was entered last; each counts a sample of its own.
+// The process is not stopped. A stack that changes while it is read mostly does not end where a
+// stack ends, or has frames that run no code object: it is read again, and after a few times
+// counted as one that could not be read. That two frames that were never there together are seen as
+// one stack is still possible, if rarely. native.c stops each thread that has run since for as long
+// as its frames take. watch.c says which threads run and which sleep. A process without libgorgon
+// will do, if it has a CPython that the system's linker has loaded. Interpreters that come while it
+// is recorded are seen within a quarter of a second. Not handled: which of two interpreters that
+// one thread is in was entered last; each counts a sample of its own.
 
 #define _GNU_SOURCE
 #include "record.h"
@@ -253,8 +254,8 @@ static void count_stack(struct recording *recording, struct watched *thread,
 	free(frames);
 }
 
-// A thread may have several states, one for each sub-interpreter that it has been in. A state with frames counts; a
-// state without frames counts only if no state has frames (@any).
+// A thread may have several states, one for each sub-interpreter that it has been in. A state with
+// frames counts; a state without frames counts only if no state has frames (@any).
 static void sample_python(struct recording *recording, const struct copy *copy,
 			  const struct python_thread *found, bool any)
 {
@@ -361,7 +362,8 @@ int record(struct dump *dump)
 	find_copies(&refresher);
 	if (!recording.copy_count) {
 		if (!dump->snapshot.problems.count)
-			problem(&dump->snapshot.problems, "%s: no CPython is in use", dump->target.name);
+			problem(&dump->snapshot.problems, "%s: no CPython is in use",
+				dump->target.name);
 		status = STATUS_NO_TARGET;
 	} else {
 		sigaction(SIGINT, &action, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What record.c, watch.c, samples.c and native.c share: the interpreters of a process and its threads, while they are sampled. */
+/* What record.c, watch.c, samples.c and native.c share: the interpreters of a process and its
+ * threads, while they are sampled. */
 #ifndef GORGON_SYMDUMP_RECORD_H
 #define GORGON_SYMDUMP_RECORD_H
 
@@ -15,7 +16,8 @@ struct copy {
 	size_t label; /* index of the frame that names it */
 };
 
-/* The id of the copy that the system's linker has loaded, python3's own or a program's libpython. */
+/* The id of the copy that the system's linker has loaded, python3's own or a program's libpython.
+ */
 #define HOST_ID UINT64_MAX
 
 /* What the kernel says of a thread. */
@@ -59,7 +61,8 @@ struct recording {
 	struct native *native; /* or NULL */
 };
 
-/* watch.c: @copy's id tells apart the samples of one thread in several copies. NULL: the thread has gone. */
+/* watch.c: @copy's id tells apart the samples of one thread in several copies. NULL: the thread has
+ * gone. */
 struct watched *watch(struct recording *recording, pid_t tid, uint64_t copy_id);
 enum kernel_state watched_look(struct watched *thread);
 void watched_end(struct recording *recording);
@@ -67,7 +70,8 @@ void watched_end(struct recording *recording);
 /* samples.c */
 size_t python_frame_of(struct recording *recording, const struct python_frame *frame);
 /*
- * Count a sample: @frames innermost first. @copy may be NULL: no interpreter. @gil: it is held, or waited for.
+ * Count a sample: @frames innermost first. @copy may be NULL: no interpreter. @gil: it is held, or
+ * waited for.
  */
 enum gil { GIL_NONE, GIL_HELD, GIL_WAITED_FOR };
 void count_sample(struct recording *recording, struct watched *thread, const struct copy *copy,

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// From what was seen of one thread to a stack in the profile: interpreter, thread, what it does, frames.
+// SPDX-License-Identifier: MIT From what was seen of one thread to a stack in the profile:
+// interpreter, thread, what it does, frames.
 
 #define _GNU_SOURCE
 #include "record.h"

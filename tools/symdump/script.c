@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Calls @print for objects with a file; an object whose file is missing becomes a comment. Generated code never
-// has a file, and gets no comment.
+// Calls @print for objects with a file; an object whose file is missing becomes a comment.
+// Generated code never has a file, and gets no comment.
 static int each_file(struct dump *dump, void (*print)(const struct dump *, const struct object *,
 						      const char *label, const char *file))
 {
@@ -73,8 +73,8 @@ static void print_add_module(const struct dump *dump __attribute__((unused)),
 	free(link);
 }
 
-// lldb takes a file that it knows already for the same module, so each copy gets a link of its own to the file.
-// lldb's module of the symfile is removed, because lldb would prefer it.
+// lldb takes a file that it knows already for the same module, so each copy gets a link of its own
+// to the file. lldb's module of the symfile is removed, because lldb would prefer it.
 int print_lldb(struct dump *dump)
 {
 	printf("# %s: private objects, with lines and variables.\n", dump->target.name);

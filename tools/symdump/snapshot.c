@@ -2,8 +2,8 @@
 // gorgon_debug_root of another process, as it was at one moment; the format is in
 // debug_root.h.
 //
-// The lists were whole if `sequence` was even before they were read, and has the same value afterwards. If not,
-// take.c reads them again.
+// The lists were whole if `sequence` was even before they were read, and has the same value
+// afterwards. If not, take.c reads them again.
 
 #define _GNU_SOURCE
 #include "symdump.h"
@@ -62,7 +62,8 @@ bool symfile_is_elf(struct target *target, uint64_t addr, uint64_t size)
 	Elf64_Ehdr ehdr;
 	char last;
 
-	return size >= sizeof(ehdr) && addr + size > addr && target_read(target, addr, &ehdr, sizeof(ehdr)) &&
+	return size >= sizeof(ehdr) && addr + size > addr &&
+	       target_read(target, addr, &ehdr, sizeof(ehdr)) &&
 	       target_read(target, addr + size - 1, &last, 1) &&
 	       !memcmp(ehdr.e_ident, ELFMAG, SELFMAG) && ehdr.e_ident[EI_CLASS] == ELFCLASS64 &&
 	       ehdr.e_shnum && ehdr.e_shoff < size;
@@ -74,7 +75,8 @@ void snapshot_read_symfile(struct target *target, struct snapshot *snapshot, str
 	if (!object->symfile)
 		return;
 	if (flags & SNAPSHOT_CHECKS)
-		object->symfile_is_elf = symfile_is_elf(target, object->symfile, object->symfile_size);
+		object->symfile_is_elf =
+			symfile_is_elf(target, object->symfile, object->symfile_size);
 	if (!(flags & SNAPSHOT_SYMFILES) ||
 	    !address_set_add(&snapshot->symfiles_read, object->symfile))
 		return;
@@ -226,9 +228,10 @@ static void read_namespaces(struct walk *walk, const struct gorgon_debug_root *r
 			root->object_count);
 }
 
-// Whether the arrays of a thread can be read. They change while threads run, and `sequence` does not: an array that
-// cannot be read is a problem only if the thread still lists it.
-static bool has_slots(const struct walk *walk, uint64_t addr, const struct gorgon_debug_thread *entry)
+// Whether the arrays of a thread can be read. They change while threads run, and `sequence` does
+// not: an array that cannot be read is a problem only if the thread still lists it.
+static bool has_slots(const struct walk *walk, uint64_t addr,
+		      const struct gorgon_debug_thread *entry)
 {
 	struct gorgon_debug_thread again = {0};
 	struct gorgon_debug_slot slot;
@@ -236,16 +239,18 @@ static bool has_slots(const struct walk *walk, uint64_t addr, const struct gorgo
 
 	if (!entry->slot_count)
 		return true;
-	if (entry->slot_count <= SLOT_MAX && target_read(walk->target, entry->slots, &slot, sizeof(slot)) &&
+	if (entry->slot_count <= SLOT_MAX &&
+	    target_read(walk->target, entry->slots, &slot, sizeof(slot)) &&
 	    target_read(walk->target, last, &slot, sizeof(slot)))
 		return true;
-	return walk->target->pid && target_read(walk->target, addr, &again, offsetof(struct gorgon_debug_thread, ns)) &&
+	return walk->target->pid &&
+	       target_read(walk->target, addr, &again, offsetof(struct gorgon_debug_thread, ns)) &&
 	       (again.slots != entry->slots || again.slot_count != entry->slot_count);
 }
 
 // In an older process the entry has no owner.
-static bool read_thread(const struct walk *walk, const struct gorgon_debug_root *root, uint64_t addr,
-			struct gorgon_debug_thread *entry)
+static bool read_thread(const struct walk *walk, const struct gorgon_debug_root *root,
+			uint64_t addr, struct gorgon_debug_thread *entry)
 {
 	*entry = (struct gorgon_debug_thread){0};
 	return target_read(walk->target, addr, entry,
@@ -258,7 +263,8 @@ static bool has_threads(const struct gorgon_debug_root *root)
 	       root->thread_size <= ENTRY_SIZE_MAX;
 }
 
-// Reads the threads that code of a namespace has started. check_threads() says what is wrong with the list.
+// Reads the threads that code of a namespace has started. check_threads() says what is wrong with
+// the list.
 static void read_started_threads(struct walk *walk, const struct gorgon_debug_root *root)
 {
 	struct snapshot *snapshot = walk->snapshot;
@@ -266,12 +272,15 @@ static void read_started_threads(struct walk *walk, const struct gorgon_debug_ro
 	struct gorgon_debug_thread entry;
 
 	for (uint64_t addr = has_threads(root) ? root->thread_head : 0; addr; addr = entry.next) {
-		if (seen.count >= THREAD_MAX || !address_set_add(&seen, addr) || !read_thread(walk, root, addr, &entry))
+		if (seen.count >= THREAD_MAX || !address_set_add(&seen, addr) ||
+		    !read_thread(walk, root, addr, &entry))
 			break;
 		if (!entry.ns)
 			continue;
-		snapshot->threads = grow(snapshot->threads, snapshot->thread_count, sizeof(*snapshot->threads));
-		snapshot->threads[snapshot->thread_count++] = (struct started_thread){entry.tid, entry.ns};
+		snapshot->threads =
+			grow(snapshot->threads, snapshot->thread_count, sizeof(*snapshot->threads));
+		snapshot->threads[snapshot->thread_count++] =
+			(struct started_thread){entry.tid, entry.ns};
 	}
 	address_set_deinit(&seen);
 }
@@ -285,8 +294,9 @@ static void check_threads(struct walk *walk, const struct gorgon_debug_root *roo
 	size_t count = 0;
 
 	if (root->thread_head && !has_threads(root)) {
-		problem(problems, "gorgon_debug_root: thread size is %u; %zu to %u expected", root->thread_size,
-			offsetof(struct gorgon_debug_thread, ns), ENTRY_SIZE_MAX);
+		problem(problems, "gorgon_debug_root: thread size is %u; %zu to %u expected",
+			root->thread_size, offsetof(struct gorgon_debug_thread, ns),
+			ENTRY_SIZE_MAX);
 		return;
 	}
 	for (uint64_t addr = root->thread_head; addr; prev = addr, addr = entry.next) {
@@ -298,15 +308,18 @@ static void check_threads(struct walk *walk, const struct gorgon_debug_root *roo
 		}
 		count++;
 		if (entry.prev != prev)
-			problem(problems, "thread %lu: 'prev' is 0x%lx; 0x%lx expected", entry.tid, entry.prev, prev);
+			problem(problems, "thread %lu: 'prev' is 0x%lx; 0x%lx expected", entry.tid,
+				entry.prev, prev);
 		if (!entry.tid || entry.tid > INT32_MAX)
-			problem(problems, "thread at 0x%lx: %lu is no thread's number", addr, entry.tid);
+			problem(problems, "thread at 0x%lx: %lu is no thread's number", addr,
+				entry.tid);
 		if (!has_slots(walk, addr, &entry))
-			problem(problems, "thread %lu: its %lu slots at 0x%lx cannot be read", entry.tid,
-				entry.slot_count, entry.slots);
+			problem(problems, "thread %lu: its %lu slots at 0x%lx cannot be read",
+				entry.tid, entry.slot_count, entry.slots);
 	}
 	if (count != root->thread_count)
-		problem(problems, "%zu threads in the list; the root counts %u", count, root->thread_count);
+		problem(problems, "%zu threads in the list; the root counts %u", count,
+			root->thread_count);
 }
 
 // True: its lists may be followed.
@@ -359,7 +372,9 @@ bool snapshot_read_root(struct target *target, uint64_t addr, unsigned flags,
 	walk.object_size = root.object_size < sizeof(struct gorgon_debug_object)
 				   ? root.object_size
 				   : sizeof(struct gorgon_debug_object);
-	walk.ns_size = root.ns_size < sizeof(struct gorgon_debug_ns) ? root.ns_size : sizeof(struct gorgon_debug_ns);
+	walk.ns_size = root.ns_size < sizeof(struct gorgon_debug_ns)
+			       ? root.ns_size
+			       : sizeof(struct gorgon_debug_ns);
 	snapshot->source = SOURCE_GORGON;
 	snapshot->root = addr;
 	snapshot->sequence = root.sequence;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // --stacks: the frames of every thread, grouped by the interpreter whose code it runs.
 //
-// unwind.c tells libdwfl what is loaded. A live process is stopped one thread at a time and each thread once, for as long
-// as that thread's frames take (dwfl_linux_proc_attach()); its Python frames are read at the same moment. Then the thread
-// goes on and stacks_print.c shows what it did, so that a process with many busy threads gives output from the start.
-// The order is that of the interpreters that the threads belong to by the target's own lists. Not handled: a second
+// unwind.c tells libdwfl what is loaded. A live process is stopped one thread at a time and each
+// thread once, for as long as that thread's frames take (dwfl_linux_proc_attach()); its Python
+// frames are read at the same moment. Then the thread goes on and stacks_print.c shows what it did,
+// so that a process with many busy threads gives output from the start. The order is that of the
+// interpreters that the threads belong to by the target's own lists. Not handled: a second
 // interpreter in one thread, a thread that runs its first Python code while we read.
 
 #define _GNU_SOURCE
@@ -23,7 +24,8 @@ struct python {
 	struct python_layout *layout;
 };
 
-// A thread that has run Python code, and of which interpreter. Or any thread, and to which interpreter it belongs.
+// A thread that has run Python code, and of which interpreter. Or any thread, and to which
+// interpreter it belongs.
 struct user {
 	pid_t tid;
 	size_t ns;
@@ -64,8 +66,9 @@ static void find_layouts(struct stacks *stacks)
 			p++;
 		if (p == stacks->python_count) {
 			stacks->pythons = grow(stacks->pythons, p, sizeof(*stacks->pythons));
-			stacks->pythons[stacks->python_count++] =
-				(struct python){library, python_layout_create(&dump->target, library, libpython->bias,
+			stacks->pythons[stacks->python_count++] = (struct python){
+				library,
+				python_layout_create(&dump->target, library, libpython->bias,
 						     dump->snapshot.namespaces[i].python_minor)};
 			if (python_layout_problem(stacks->pythons[p].layout))
 				problem(places_problems(dump->places), "%s: no Python frames: %s",
@@ -205,7 +208,8 @@ static bool list_threads(struct stacks *stacks)
 	    dwfl_getthreads(stacks->unwinder.dwfl, note_thread, stacks) < 0)
 		return false;
 	if (stacks->thread_count)
-		qsort(stacks->threads, stacks->thread_count, sizeof(*stacks->threads), compare_owners);
+		qsort(stacks->threads, stacks->thread_count, sizeof(*stacks->threads),
+		      compare_owners);
 	return true;
 }
 
@@ -230,7 +234,8 @@ static void read_thread(struct stacks *stacks, struct thread *thread)
 		if (object) // generated code belongs to no interpreter, but its caller may
 			thread->ns = object->ns;
 	}
-	if (thread->ns == NO_NS && thread->python.count) // the stack was cut off before its private frames
+	// the stack was cut off before its private frames
+	if (thread->ns == NO_NS && thread->python.count)
 		thread->ns = thread->python_ns;
 }
 
@@ -261,8 +266,8 @@ int print_stacks(struct dump *dump)
 	find_users(&stacks);
 	done = list_threads(&stacks);
 	if (!done)
-		fprintf(stderr, "gorgon-symdump: %s: its threads cannot be read: %s\n", dump->target.name,
-			dwfl_errmsg(-1));
+		fprintf(stderr, "gorgon-symdump: %s: its threads cannot be read: %s\n",
+			dump->target.name, dwfl_errmsg(-1));
 	if (dump->json)
 		json_begin(dump, "gorgon-symdump --stacks", "threads");
 	for (size_t i = 0; i < stacks.thread_count; i++)

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT
-// Threads for people and as JSON. Python frames stand at the C call of the bytecode loop that runs them. If the
-// native stack was cut off before that call, they stand at the end.
+// SPDX-License-Identifier: MIT Threads for people and as JSON. Python frames stand at the C call of
+// the bytecode loop that runs them. If the native stack was cut off before that call, they stand at
+// the end.
 
 #define _GNU_SOURCE
 #include "stacks.h"
@@ -80,7 +80,8 @@ static struct json_object *python_json(const struct thread *thread, size_t first
 
 		json_add_string(item, "function", frame->function);
 		json_add_string(item, "file", frame->file);
-		json_object_object_add(item, "line", frame->line ? json_object_new_int(frame->line) : NULL);
+		json_object_object_add(item, "line",
+				       frame->line ? json_object_new_int(frame->line) : NULL);
 		json_object_array_add(ret, item);
 	}
 	return ret;
@@ -89,7 +90,8 @@ static struct json_object *python_json(const struct thread *thread, size_t first
 static const char *kind_of(const struct place *place)
 {
 	if (place->object)
-		return place->object->ns == NO_NS && !*place->object->path ? "generated" : "private";
+		return place->object->ns == NO_NS && !*place->object->path ? "generated"
+									   : "private";
 	return place->path ? "system" : "unknown";
 }
 
@@ -109,12 +111,14 @@ static struct json_object *frame_json(const struct dump *dump, const struct fram
 
 	json_add_address(ret, "addr", frame->pc);
 	json_add_string(ret, "kind", kind_of(place));
-	json_add_namespace(ret, "namespace", &dump->snapshot, place->object ? place->object->ns : NO_NS);
+	json_add_namespace(ret, "namespace", &dump->snapshot,
+			   place->object ? place->object->ns : NO_NS);
 	add_clean(ret, "path", place->path);
 	json_add_address(ret, "vaddr", place->vaddr);
 	json_add_string(ret, "function", function);
-	json_object_object_add(ret, "offset", function ? json_object_new_uint64(place->vaddr - place->symbol->vaddr)
-						       : NULL);
+	json_object_object_add(
+		ret, "offset",
+		function ? json_object_new_uint64(place->vaddr - place->symbol->vaddr) : NULL);
 	add_clean(ret, "file", place->file);
 	json_object_object_add(ret, "line", place->file ? json_object_new_int(place->line) : NULL);
 	free(function);
@@ -145,7 +149,8 @@ static struct json_object *thread_json(struct dump *dump, const struct thread *t
 	}
 	json_object_object_add(ret, "frames", frames);
 	json_add_string(ret, "cut_off", thread->why_cut);
-	json_object_object_add(ret, "python_rest", python_json(thread, python, thread->python.count));
+	json_object_object_add(ret, "python_rest",
+			       python_json(thread, python, thread->python.count));
 	return ret;
 }
 

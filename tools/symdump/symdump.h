@@ -134,8 +134,8 @@ uint8_t *target_copy(const struct target *target, uint64_t addr, size_t size);
 /* Read the mappings of a live process anew. */
 bool target_update(struct target *target, struct problems *problems);
 /*
- * The error of the first file that is there and could not be opened (no descriptors, no memory), or 0. After such
- * an error, what depends on the file is incomplete.
+ * The error of the first file that is there and could not be opened (no descriptors, no memory), or
+ * 0. After such an error, what depends on the file is incomplete.
  */
 int target_open_error(void);
 const struct mapping *target_find_mapping(const struct target *target, uint64_t addr);
@@ -155,7 +155,8 @@ bool process_read(const struct target *target, uint64_t addr, void *bytes, size_
 bool process_read_mappings(struct target *target, struct problems *problems);
 bool core_open(struct target *target, struct problems *problems);
 bool core_read(const struct target *target, uint64_t addr, void *bytes, size_t size);
-/* link_map.c: mapped files from the list of the system's linker, which the vector of the kernel leads to. */
+/* link_map.c: mapped files from the list of the system's linker, which the vector of the kernel
+ * leads to. */
 void link_map_read(struct target *target, const Elf64_auxv_t *vector, size_t count);
 
 /* ---- snapshot.c, jitlist.c: what the target says of itself -------------------- */
@@ -224,7 +225,8 @@ struct snapshot {
 enum {
 	SNAPSHOT_SYMFILES = 1, /* copy the symfiles, too */
 	SNAPSHOT_MAPPINGS = 2, /* read the mappings of that moment, too */
-	/* look at the symfiles' headers, at the list of threads, and at the JIT lists beside a registry */
+	/* look at the symfiles' headers, at the list of threads, and at the JIT lists beside a
+	 * registry */
 	SNAPSHOT_CHECKS = 4,
 	SNAPSHOT_ANYWAY = 8,    /* follow the lists although they are just being changed */
 	SNAPSHOT_OPTIONAL = 16, /* a target without any lists will do */
@@ -255,13 +257,13 @@ void heads_deinit(struct heads *heads);
 bool snapshot_read_root(struct target *target, uint64_t root, unsigned flags,
 			struct snapshot *snapshot);
 /*
- * Read a jitreg_debug_root: its sequence is returned, and its descriptor goes to @descriptor. False: there is none
- * at @addr.
+ * Read a jitreg_debug_root: its sequence is returned, and its descriptor goes to @descriptor.
+ * False: there is none at @addr.
  */
 bool jitreg_read(struct target *target, uint64_t addr, uint64_t *sequence, uint64_t *descriptor);
 /*
- * Make one attempt to read all JIT lists. @beside a registry, only generated code is added: the registry has the
- * rest.
+ * Make one attempt to read all JIT lists. @beside a registry, only generated code is added: the
+ * registry has the rest.
  */
 bool jitlist_read(struct target *target, const struct heads *heads, bool beside, unsigned flags,
 		  struct snapshot *snapshot);
@@ -305,9 +307,9 @@ const char *library_find_line(struct library *library, uint64_t vaddr, bool open
 /* Size of the build-id that was copied to @id; 0: none. */
 size_t elf_build_id(Elf *elf, uint8_t id[64]);
 /*
- * Find the link-time address at which the first byte of an object file belongs, from the file's lowest segment. Whatever
- * the size of a page is, the segment is as far from that address as it is from the beginning of the file. Returns false if
- * no segment of the file is loaded.
+ * Find the link-time address at which the first byte of an object file belongs, from the file's
+ * lowest segment. Whatever the size of a page is, the segment is as far from that address as it is
+ * from the beginning of the file. Returns false if no segment of the file is loaded.
  */
 bool elf_file_start(Elf *elf, uint64_t *ret);
 
@@ -381,14 +383,15 @@ bool python_find_thread(struct target *target, const struct python_layout *layou
 bool python_is_gil(struct target *target, const struct python_layout *layout, uint64_t bias,
 		   const struct python_thread *thread, uint64_t addr);
 
-/* Names and lines of the code objects that frames were seen to run; of any number of targets' moments. */
+/* Names and lines of the code objects that frames were seen to run; of any number of targets'
+ * moments. */
 struct python_codes;
 struct python_codes *python_codes_create(void);
 void python_codes_destroy(struct python_codes *codes);
 
 /*
- * Read at most @limit frames. False: frames are missing or wrong, because the thread went on meanwhile or its
- * structures are damaged. The frames that were read go to @ret in any case.
+ * Read at most @limit frames. False: frames are missing or wrong, because the thread went on
+ * meanwhile or its structures are damaged. The frames that were read go to @ret in any case.
  */
 bool python_read(struct target *target, const struct python_layout *layout, uint64_t bias,
 		 struct python_codes *codes, const struct python_thread *thread, size_t limit,

@@ -123,11 +123,12 @@ int print_addresses(struct dump *dump)
 	return status;
 }
 
-// Whether the end of a name is a version, or what a compiler adds for a variant of a function (.lto_priv.0,
-// .constprop.0). A piece of a function (.cold, .part.0) is another function.
+// Whether the end of a name is a version, or what a compiler adds for a variant of a function
+// (.lto_priv.0, .constprop.0). A piece of a function (.cold, .part.0) is another function.
 static bool is_addition(const char *text)
 {
-	return !*text || *text == '@' || (*text == '.' && !strstr(text, ".cold") && !strstr(text, ".part."));
+	return !*text || *text == '@' ||
+	       (*text == '.' && !strstr(text, ".cold") && !strstr(text, ".part."));
 }
 
 static bool table_matches(const struct symbol *symbol, const char *pattern, bool exact)
@@ -137,7 +138,8 @@ static bool table_matches(const struct symbol *symbol, const char *pattern, bool
 	bool ret;
 
 	if (exact) // compared without a copy: every name in every copy is compared
-		return length && !strncmp(symbol->name, pattern, length) && is_addition(symbol->name + length);
+		return length && !strncmp(symbol->name, pattern, length) &&
+		       is_addition(symbol->name + length);
 	name = symbol_name(symbol);
 	ret = !fnmatch(pattern, name, 0);
 	free(name);

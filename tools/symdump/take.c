@@ -57,14 +57,16 @@ bool snapshot_take(struct target *target, unsigned flags, struct snapshot *snaps
 			!(flags & SNAPSHOT_MAPPINGS) || target->mapping_count;
 	}
 	if (target->cut_off)
-		problem(&snapshot->problems, "%s: the core was cut off: %lu bytes of it are missing", target->name,
+		problem(&snapshot->problems,
+			"%s: the core was cut off: %lu bytes of it are missing", target->name,
 			target->cut_off);
 	if (!found && !snapshot->problems.count && target_open_error())
 		problem(&snapshot->problems, "%s: its files cannot be opened: %s", target->name,
 			strerror(target_open_error()));
 	if (!found && !snapshot->problems.count && heads.root_count + heads.descriptor_count)
 		problem(&snapshot->problems,
-			"%s: gorgon_debug_root and __jit_debug_descriptor are not in use, or cannot be read",
+			"%s: gorgon_debug_root and __jit_debug_descriptor are not in use, or "
+			"cannot be read",
 			target->name);
 	if (!found && !snapshot->problems.count)
 		problem(&snapshot->problems,

@@ -104,8 +104,8 @@ int target_open_error(void)
 	return open_error;
 }
 
-// Keeps an error that says nothing of the file. A file that is missing, or that this user may not read, is no
-// error.
+// Keeps an error that says nothing of the file. A file that is missing, or that this user may not
+// read, is no error.
 static int note_error(int fd)
 {
 	if (fd < 0 && !open_error && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
@@ -113,8 +113,8 @@ static int note_error(int fd)
 	return fd;
 }
 
-// Opens the file that a descriptor of O_PATH stands for, and closes that. Only a regular file is opened, because
-// opening a device may start something.
+// Opens the file that a descriptor of O_PATH stands for, and closes that. Only a regular file is
+// opened, because opening a device may start something.
 static int open_regular(int at)
 {
 	struct stat st;
@@ -139,7 +139,8 @@ int target_open_file(const struct target *target, const char *path)
 
 	if (*path != '/')
 		return -1;
-	return open_regular(note_error((int)syscall(SYS_openat2, target->root, path, &how, sizeof(how))));
+	return open_regular(
+		note_error((int)syscall(SYS_openat2, target->root, path, &how, sizeof(how))));
 }
 
 static int open_vdso(const struct target *target, const struct mapping *mapping)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // --top: what the interpreters of a process are doing, again and again on a terminal.
 //
-// Memory, states and calls are counters in the process (struct gorgon_debug_usage, struct gorgon_debug_activity), which
-// change while they are read, each by itself. Processor time is the kernel's, of the interpreter's main thread and of
-// the threads that its code has started: what two looks differ by is divided by the time between them. A core has
-// counters and no kernel, and a process of an older libgorgon has neither counters nor owners of threads: what is not
-// known is "-", in JSON null.
+// Memory, states and calls are counters in the process (struct gorgon_debug_usage, struct
+// gorgon_debug_activity), which change while they are read, each by itself. Processor time is the
+// kernel's, of the interpreter's main thread and of the threads that its code has started: what two
+// looks differ by is divided by the time between them. A core has counters and no kernel, and a
+// process of an older libgorgon has neither counters nor owners of threads: what is not known is
+// "-", in JSON null.
 
 #define _GNU_SOURCE
 #include "symdump.h"
@@ -48,7 +49,8 @@ struct look {
 	size_t count;
 	struct spent *threads;
 	size_t thread_count;
-	uint64_t time; // CLOCK_MONOTONIC, as the process has it; 0: a core, whose clock is not known
+	// CLOCK_MONOTONIC, as the process has it; 0: a core, whose clock is not known
+	uint64_t time;
 };
 
 static uint64_t top_now(void)
@@ -85,8 +87,8 @@ static uint64_t spent_before(const struct look *before, pid_t tid)
 	return 0;
 }
 
-static void add_thread(const struct target *target, struct look *look, const struct look *before, struct row *row,
-		       uint64_t tid)
+static void add_thread(const struct target *target, struct look *look, const struct look *before,
+		       struct row *row, uint64_t tid)
 {
 	uint64_t ns, earlier;
 
@@ -131,9 +133,11 @@ static void read_rows(const struct target *target, struct look *look, const stru
 			continue;
 		look->count++;
 		row->ns = ns;
-		row->has_usage = ns->usage && target_read(target, ns->usage, &row->usage, sizeof(row->usage));
-		row->has_activity = ns->activity &&
-				    target_read(target, ns->activity, &row->activity, sizeof(row->activity));
+		row->has_usage = ns->usage &&
+				 target_read(target, ns->usage, &row->usage, sizeof(row->usage));
+		row->has_activity =
+			ns->activity &&
+			target_read(target, ns->activity, &row->activity, sizeof(row->activity));
 		row->label = read_text(target, ns->label);
 		row->job = read_text(target, ns->job);
 		add_thread(target, look, before, row, ns->thread);
@@ -172,17 +176,19 @@ static void look_deinit(struct look *look)
 
 static const char *state_name(const struct row *row)
 {
-	static const char *const names[] = {"created", "running", "starting", "started", "stopping", "ending",
-					     "ended",   "abandoned"};
+	static const char *const names[] = {"created",  "running", "starting", "started",
+					    "stopping", "ending",  "ended",    "abandoned"};
 
 	if (!row->has_activity)
 		return "-";
-	return row->activity.state < sizeof(names) / sizeof(*names) ? names[row->activity.state] : "?";
+	return row->activity.state < sizeof(names) / sizeof(*names) ? names[row->activity.state]
+								    : "?";
 }
 
 static uint64_t top_held(const struct row *row)
 {
-	return row->usage.heap_bytes + row->usage.mapped_bytes + row->usage.extension_bytes + row->usage.block_bytes;
+	return row->usage.heap_bytes + row->usage.mapped_bytes + row->usage.extension_bytes +
+	       row->usage.block_bytes;
 }
 
 static void size_text(bool known, uint64_t bytes, char *text, size_t size)
@@ -199,7 +205,8 @@ static void age_text(const struct look *look, const struct row *row, char *text,
 {
 	uint64_t end = row->activity.end_ns ?: look->time, seconds;
 
-	if (!look->time || !row->has_activity || !row->activity.start_ns || end < row->activity.start_ns) {
+	if (!look->time || !row->has_activity || !row->activity.start_ns ||
+	    end < row->activity.start_ns) {
 		snprintf(text, size, "-");
 		return;
 	}
@@ -220,12 +227,14 @@ static int top_compare(const void *a, const void *b)
 static const struct row *find_before(const struct look *before, const struct row *row)
 {
 	for (size_t i = 0; before && i < before->count; i++)
-		if (before->rows[i].ns->id == row->ns->id && before->rows[i].has_activity && row->has_activity)
+		if (before->rows[i].ns->id == row->ns->id && before->rows[i].has_activity &&
+		    row->has_activity)
 			return &before->rows[i];
 	return NULL;
 }
 
-static void print_row(const struct look *look, const struct look *before, const struct row *row, const char *eol)
+static void print_row(const struct look *look, const struct look *before, const struct row *row,
+		      const char *eol)
 {
 	const struct row *earlier = find_before(before, row);
 	double elapsed = before ? (double)(look->time - before->time) : 0;
@@ -235,23 +244,30 @@ static void print_row(const struct look *look, const struct look *before, const 
 		snprintf(cpu, sizeof(cpu), "%.1f", 100.0 * (double)row->spent_ns / elapsed);
 	if (elapsed && earlier)
 		snprintf(wait, sizeof(wait), "%.1f",
-			 100.0 * (double)(row->activity.gil_wait_ns - earlier->activity.gil_wait_ns) / elapsed);
+			 100.0 *
+				 (double)(row->activity.gil_wait_ns -
+					  earlier->activity.gil_wait_ns) /
+				 elapsed);
 	if (row->has_activity)
 		snprintf(calls, sizeof(calls), "%lu", row->activity.call_count);
 	size_text(row->has_usage, top_held(row), memory, sizeof(memory));
 	size_text(row->has_usage && row->usage.limit, row->usage.limit, limit, sizeof(limit));
 	age_text(look, row, age, sizeof(age));
-	printf("%s%5u%s  3.%-4u  %-9s  %7zu  %6s  %6s  %9s  %8s  %8s  %8s%s%s%s%s%s\n", interp_begin(), row->ns->interp, colour_end(),
-	       row->ns->python_minor, state_name(row), row->thread_count, cpu, wait, calls, memory, limit, age,
-	       *row->label || *row->job ? "  " : "", row->label, *row->label && *row->job ? ": " : "", row->job, eol);
+	printf("%s%5u%s  3.%-4u  %-9s  %7zu  %6s  %6s  %9s  %8s  %8s  %8s%s%s%s%s%s\n",
+	       interp_begin(), row->ns->interp, colour_end(), row->ns->python_minor,
+	       state_name(row), row->thread_count, cpu, wait, calls, memory, limit, age,
+	       *row->label || *row->job ? "  " : "", row->label,
+	       *row->label && *row->job ? ": " : "", row->job, eol);
 }
 
 // @eol ends each line; at most @rows interpreters.
-static void print_look(struct look *look, const struct look *before, const char *name, size_t rows, const char *eol)
+static void print_look(struct look *look, const struct look *before, const char *name, size_t rows,
+		       const char *eol)
 {
 	printf("%s: interpreters: %zu%s\n%s\n", name, look->count, eol, eol);
-	printf("%s%5s  %-6s  %-9s  %7s  %6s  %6s  %9s  %8s  %8s  %8s  %s%s%s\n", heading_begin(), "Num", "Python", "State",
-	       "Threads", "CPU%", "Wait%", "Calls", "Memory", "Limit", "Time", "Job", colour_end(), eol);
+	printf("%s%5s  %-6s  %-9s  %7s  %6s  %6s  %9s  %8s  %8s  %8s  %s%s%s\n", heading_begin(),
+	       "Num", "Python", "State", "Threads", "CPU%", "Wait%", "Calls", "Memory", "Limit",
+	       "Time", "Job", colour_end(), eol);
 	qsort(look->rows, look->count, sizeof(*look->rows), top_compare);
 	for (size_t i = 0; i < look->count && i < rows; i++)
 		print_row(look, before, &look->rows[i], eol);
@@ -271,7 +287,8 @@ static struct json_object *row_json(const struct look *look, const struct row *r
 	bool started = row->has_activity && activity->start_ns && look->time >= activity->start_ns;
 	char python[16];
 
-	json_add_namespace(ret, "id", &look->snapshot, (size_t)(row->ns - look->snapshot.namespaces));
+	json_add_namespace(ret, "id", &look->snapshot,
+			   (size_t)(row->ns - look->snapshot.namespaces));
 	snprintf(python, sizeof(python), "3.%u", row->ns->python_minor);
 	json_add_string(ret, "python", python);
 	json_add_string(ret, "state", row->has_activity ? state_name(row) : NULL);
@@ -332,7 +349,8 @@ static bool is_enough(int ms)
 	struct pollfd input = {STDIN_FILENO, POLLIN, 0};
 	char key = 0;
 
-	if (poll(&input, isatty(STDIN_FILENO), ms) == 1 && read(STDIN_FILENO, &key, 1) == 1 && key == 'q')
+	if (poll(&input, isatty(STDIN_FILENO), ms) == 1 && read(STDIN_FILENO, &key, 1) == 1 &&
+	    key == 'q')
 		return true;
 	return ended;
 }
@@ -356,7 +374,8 @@ static int top_refresh(struct dump *dump)
 	printf("\033[?1049h");
 	while ((there = top_take(&dump->target, &look, before.time ? &before : NULL))) {
 		printf("\033[H");
-		print_look(&look, before.time ? &before : NULL, dump->target.name, screen_rows(), "\033[K");
+		print_look(&look, before.time ? &before : NULL, dump->target.name, screen_rows(),
+			   "\033[K");
 		printf("\033[J");
 		fflush(stdout);
 		look_deinit(&before);

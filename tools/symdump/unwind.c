@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What libdwfl is told of a target, so that it can unwind its threads.
 //
-// Our objects are reported to it at their addresses beside the system's files, and each file is opened only when a
-// frame is in it, and once for all its copies.
-// libdwfl compares each object that is reported with all before it, and most objects have no frame: it is told of an
-// object when the first frame is in it, between that frame and its caller. So each thread is read once.
+// Our objects are reported to it at their addresses beside the system's files, and each file is
+// opened only when a frame is in it, and once for all its copies. libdwfl compares each object that
+// is reported with all before it, and most objects have no frame: it is told of an object when the
+// first frame is in it, between that frame and its caller. So each thread is read once.
 
 #define _GNU_SOURCE
 #include "unwind.h"
@@ -30,7 +30,8 @@ static struct file *add_file(struct unwinder *unwinder)
 }
 
 // @mapping: of that file, or NULL: the target's mappings are not known.
-static struct file *find_mapped(struct unwinder *unwinder, const char *path, const struct mapping *mapping)
+static struct file *find_mapped(struct unwinder *unwinder, const char *path,
+				const struct mapping *mapping)
 {
 	const struct target *target = &unwinder->dump->target;
 	struct file *file;
@@ -114,7 +115,8 @@ static void report_system(Dwfl *dwfl, struct unwinder *unwinder)
 void unwinder_init(struct unwinder *unwinder, struct dump *dump)
 {
 	*unwinder = (struct unwinder){
-		.dump = dump, .known = zalloc(dump->snapshot.object_count, sizeof(*unwinder->known))};
+		.dump = dump,
+		.known = zalloc(dump->snapshot.object_count, sizeof(*unwinder->known))};
 }
 
 void unwinder_deinit(struct unwinder *unwinder)
@@ -136,7 +138,8 @@ static bool unwind_attach(struct unwinder *unwinder, bool is_stopped)
 	const struct target *target = &unwinder->dump->target;
 
 	if (!target->pid && target->core_machine == EM_AARCH64)
-		return (unwinder->core = aarch64_core_attach(unwinder->dwfl, target, &unwinder->dump->snapshot));
+		return (unwinder->core = aarch64_core_attach(unwinder->dwfl, target,
+							     &unwinder->dump->snapshot));
 	return (target->pid ? dwfl_linux_proc_attach(unwinder->dwfl, target->pid, is_stopped)
 			    : dwfl_core_file_attach(unwinder->dwfl, target->core)) >= 0;
 }

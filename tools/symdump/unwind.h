@@ -20,7 +20,8 @@ struct unwinder {
 void unwinder_init(struct unwinder *unwinder, struct dump *dump);
 void unwinder_deinit(struct unwinder *unwinder);
 /*
- * Attach libdwfl to the target; the threads of a process are stopped by libdwfl while it reads them, or with
+ * Attach libdwfl to the target; the threads of a process are stopped by libdwfl while it reads
+ * them, or with
  * @is_stopped by the caller. NULL: dwfl_errmsg() says why.
  */
 Dwfl *unwinder_begin(struct unwinder *unwinder, bool is_stopped);
@@ -28,14 +29,17 @@ void unwinder_end(struct unwinder *unwinder);
 /* Tell libdwfl of the object that @addr is in, before it looks for the caller of a frame there. */
 void unwinder_learn(struct unwinder *unwinder, uint64_t addr);
 
-/* generated.c: an object file with unwind data of generated code, or NULL; both are the caller's. */
+/* generated.c: an object file with unwind data of generated code, or NULL; both are the caller's.
+ */
 Elf *generated_elf(const struct target *target, const struct object *object, void **data);
 
 /*
- * aarch64.c: cores of a machine whose return addresses may be signed. The threads of @target's core become those of
+ * aarch64.c: cores of a machine whose return addresses may be signed. The threads of @target's core
+ * become those of
  * @dwfl; NULL: they cannot be read. Free after dwfl_end().
  */
-struct aarch64_core *aarch64_core_attach(Dwfl *dwfl, const struct target *target, const struct snapshot *snapshot);
+struct aarch64_core *aarch64_core_attach(Dwfl *dwfl, const struct target *target,
+					 const struct snapshot *snapshot);
 void aarch64_core_free(struct aarch64_core *core);
 
 #endif

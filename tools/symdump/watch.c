@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What the kernel says of threads without stopping them.
 //
-// /proc/PID/task/TID/syscall says whether a thread runs or in which call it sleeps, and a wait for a lock has the
-// lock's address. schedstat counts how often it got a processor: a thread that slept and has the same count has not
-// run since, so its stack is the same. A thread that was stopped by us has run twice, into the stop and back to its
-// sleep.
+// /proc/PID/task/TID/syscall says whether a thread runs or in which call it sleeps, and a wait for
+// a lock has the lock's address. schedstat counts how often it got a processor: a thread that slept
+// and has the same count has not run since, so its stack is the same. A thread that was stopped by
+// us has run twice, into the stop and back to its sleep.
 
 #define _GNU_SOURCE
 #include "record.h"
@@ -61,7 +61,8 @@ struct watched *watch(struct recording *recording, pid_t tid, uint64_t copy_id)
 	fresh.schedstat = open_file(recording->dump->target.pid, tid, "schedstat");
 	fresh.syscall = open_file(recording->dump->target.pid, tid, "syscall");
 	if (fresh.schedstat < 0 ||
-	    fresh.syscall < 0) { // the thread is not kept, for the target may make up any number of threads
+	    // the thread is not kept, for the target may make up any number of threads
+	    fresh.syscall < 0) {
 		close_files(&fresh);
 		return NULL;
 	}

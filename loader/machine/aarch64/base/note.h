@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What each file of assembly says of itself at its end: no stack is executable, and each branch ends at an
- * instruction that is made for it (BTI), so that the library's code can be checked (sysvabi64, "Program
- * Property").
+ * What each file of assembly says of itself at its end: no stack is executable, and each branch
+ * ends at an instruction that is made for it (BTI), so that the library's code can be checked
+ * (sysvabi64, "Program Property").
  */
 	.section .note.GNU-stack, "", %progbits
 	.section .note.gnu.property, "a"

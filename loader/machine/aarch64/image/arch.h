@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * AArch64: ELF for the Arm 64-bit Architecture (aaelf64), "Dynamic relocations"; System V ABI for the Arm
- * 64-bit Architecture (sysvabi64), "Program Property".
+ * AArch64: ELF for the Arm 64-bit Architecture (aaelf64), "Dynamic relocations"; System V ABI for
+ * the Arm 64-bit Architecture (sysvabi64), "Program Property".
  */
 #ifndef GORGON_IMAGE_ARCH_H
 #define GORGON_IMAGE_ARCH_H
@@ -75,7 +75,8 @@ static inline unsigned gorgon_arch_reloc_width(uint32_t type)
 /* Whether @value can be written in a field of that type: with or without a sign. */
 static inline int gorgon_arch_reloc_fits(uint32_t type, uint64_t value)
 {
-	return gorgon_arch_reloc_width(type) != 4 || value <= UINT32_MAX || (int64_t)value == (int32_t)value;
+	return gorgon_arch_reloc_width(type) != 4 || value <= UINT32_MAX ||
+	       (int64_t)value == (int32_t)value;
 }
 
 /* More about a type that is refused, to follow the error's text. */
@@ -89,7 +90,8 @@ static inline uint64_t gorgon_arch_resolve(uint64_t resolver)
 {
 	__ifunc_arg_t has = {sizeof(has), getauxval(AT_HWCAP), getauxval(AT_HWCAP2)};
 
-	return ((uint64_t(*)(uint64_t, const __ifunc_arg_t *))(uintptr_t)resolver)(has._hwcap | _IFUNC_ARG_HWCAP, &has);
+	return ((uint64_t (*)(uint64_t, const __ifunc_arg_t *))(uintptr_t)resolver)(
+		has._hwcap | _IFUNC_ARG_HWCAP, &has);
 }
 
 /* There are no levels of instructions that a file could name. */
@@ -100,13 +102,15 @@ static inline uint32_t gorgon_arch_isa(void)
 	return UINT32_MAX;
 }
 
-/* How code of a file with these features is mapped: branches are checked where each of them ends at an
- * instruction that is made for it. */
+/* How code of a file with these features is mapped: branches are checked where each of them ends at
+ * an instruction that is made for it. */
 #define GORGON_ARCH_PROPERTY_FEATURES GNU_PROPERTY_AARCH64_FEATURE_1_AND
 
 static inline int gorgon_arch_code_prot(uint32_t features)
 {
-	return features & GNU_PROPERTY_AARCH64_FEATURE_1_BTI && getauxval(AT_HWCAP2) & HWCAP2_BTI ? PROT_BTI : 0;
+	return features & GNU_PROPERTY_AARCH64_FEATURE_1_BTI && getauxval(AT_HWCAP2) & HWCAP2_BTI
+		       ? PROT_BTI
+		       : 0;
 }
 
 #endif

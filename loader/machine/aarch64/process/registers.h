@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* AArch64: registers as unwind tables number them, and as handlers of signals get them (aadwarf64). */
+/* AArch64: registers as unwind tables number them, and as handlers of signals get them (aadwarf64).
+ */
 #ifndef GORGON_PROCESS_REGISTERS_H
 #define GORGON_PROCESS_REGISTERS_H
 
@@ -27,7 +28,8 @@ static inline void gorgon_arch_read_context(const ucontext_t *context, uint64_t 
 	registers[PC] = context->uc_mcontext.pc;
 }
 
-/* A return address without its signature. Processors that sign none take the instruction, XPACLRI, for none. */
+/* A return address without its signature. Processors that sign none take the instruction, XPACLRI,
+ * for none. */
 static inline uint64_t gorgon_arch_code_address(uint64_t addr)
 {
 	register uint64_t lr __asm__("x30") = addr;
@@ -43,9 +45,9 @@ static inline void gorgon_arch_undo_call(uint64_t *registers)
 }
 
 /*
- * From what a handler of a signal returns to, to the code that the signal has interrupted. False: it is not
- * that. No tables describe these instructions, which are the kernel's: a call of rt_sigreturn(2), with the
- * registers behind a siginfo_t on the stack.
+ * From what a handler of a signal returns to, to the code that the signal has interrupted. False:
+ * it is not that. No tables describe these instructions, which are the kernel's: a call of
+ * rt_sigreturn(2), with the registers behind a siginfo_t on the stack.
  */
 static inline bool gorgon_arch_undo_signal(uint64_t *registers)
 {
@@ -53,11 +55,13 @@ static inline bool gorgon_arch_undo_signal(uint64_t *registers)
 
 	if (memcmp((const void *)(uintptr_t)registers[PC], code, sizeof(code)) != 0)
 		return false;
-	gorgon_arch_read_context((const ucontext_t *)(uintptr_t)(registers[SP] + sizeof(siginfo_t)), registers);
+	gorgon_arch_read_context((const ucontext_t *)(uintptr_t)(registers[SP] + sizeof(siginfo_t)),
+				 registers);
 	return true;
 }
 
-/* Whether the kernel will run the system call anew that a signal has interrupted, and which; or the call has not begun. */
+/* Whether the kernel will run the system call anew that a signal has interrupted, and which; or the
+ * call has not begun. */
 static inline bool gorgon_arch_restarts(const ucontext_t *context, long *number, uint64_t *second)
 {
 	uint32_t instruction;

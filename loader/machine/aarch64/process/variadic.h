@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A macro for variadic functions of private code, which get their namespace's state, too. Any register may hold an argument, so the state comes in x9; what C would do with `...` is done here: the registers
- * are saved where a va_list says (AAPCS64, "The va_list type").
+ * A macro for variadic functions of private code, which get their namespace's state, too. Any
+ * register may hold an argument, so the state comes in x9; what C would do with `...` is done here:
+ * the registers are saved where a va_list says (AAPCS64, "The va_list type").
  */
 
 #define STACK		16	/* the va_list */

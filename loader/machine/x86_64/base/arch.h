@@ -12,14 +12,15 @@
 #define GORGON_ARCH_MULTIARCH "x86_64-linux-gnu"
 #define GORGON_ARCH_LINKER    "ld-linux-x86-64.so.2"
 
-/* Entries of ld.so.cache: FLAG_ELF_LIBC6 with the machine in the second byte (glibc: ldconfig.h). */
+/* Entries of ld.so.cache: FLAG_ELF_LIBC6 with the machine in the second byte (glibc: ldconfig.h).
+ */
 #define GORGON_ARCH_CACHE_FLAGS 0x0303
 
 /* How the C library aligns static thread-local storage at least: as its own record of a thread. */
 #define GORGON_ARCH_STATIC_TLS_ALIGN 64
 
-/* Compilers have called __tls_get_addr with a stack that is not aligned to 16 bytes (GCC before 4.9 in
- * some cases), which the callees do not survive. */
+/* Compilers have called __tls_get_addr with a stack that is not aligned to 16 bytes (GCC before 4.9
+ * in some cases), which the callees do not survive. */
 #define GORGON_ARCH_ALIGN_STACK __attribute__((force_align_arg_pointer))
 
 /*
@@ -46,9 +47,9 @@ static inline void gorgon_arch_thunk_write(uint8_t *at, unsigned args, const voi
 	static const uint8_t move[7][2] = {{0x48, 0xbf}, {0x48, 0xbe}, {0x48, 0xba},
 					   {0x48, 0xb9}, {0x49, 0xb8}, {0x49, 0xb9}, {0x49, 0xba}};
 	/* REX prefix, opcode and ModRM byte of the jump to where the register points. */
-	static const uint8_t jump[7][3] = {{0x40, 0xff, 0x27}, {0x40, 0xff, 0x26}, {0x40, 0xff, 0x22},
-					   {0x40, 0xff, 0x21}, {0x41, 0xff, 0x20}, {0x41, 0xff, 0x21},
-					   {0x41, 0xff, 0x22}};
+	static const uint8_t jump[7][3] = {
+		{0x40, 0xff, 0x27}, {0x40, 0xff, 0x26}, {0x40, 0xff, 0x22}, {0x40, 0xff, 0x21},
+		{0x41, 0xff, 0x20}, {0x41, 0xff, 0x21}, {0x41, 0xff, 0x22}};
 
 	memset(at, 0xcc, GORGON_ARCH_THUNK_SIZE);
 	memcpy(at, move[args], 2);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* x86-64: registers as unwind tables number them, and as handlers of signals get them (psABI, 3.6.2). */
+/* x86-64: registers as unwind tables number them, and as handlers of signals get them (psABI,
+ * 3.6.2). */
 #ifndef GORGON_PROCESS_REGISTERS_H
 #define GORGON_PROCESS_REGISTERS_H
 
@@ -13,7 +14,8 @@
 #define REGISTERS 17
 #define SP	  7
 #define PC	  16
-#define RA	  16 // where calls leave the return address: to the tables, which restore it, that is the PC
+// where calls leave the return address: to the tables, which restore it, that is the PC
+#define RA	  16
 
 static inline uint64_t gorgon_arch_stack_pointer(const ucontext_t *context)
 {
@@ -22,8 +24,9 @@ static inline uint64_t gorgon_arch_stack_pointer(const ucontext_t *context)
 
 static inline void gorgon_arch_read_context(const ucontext_t *context, uint64_t *registers)
 {
-	static const int order[REGISTERS] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
-					     REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+	static const int order[REGISTERS] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
+					     REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
+					     REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
 
 	for (unsigned i = 0; i < REGISTERS; i++)
 		registers[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
@@ -35,7 +38,8 @@ static inline uint64_t gorgon_arch_code_address(uint64_t addr)
 	return addr;
 }
 
-/* From the first instruction of what was called to behind the call: the return address is on top of the stack. */
+/* From the first instruction of what was called to behind the call: the return address is on top of
+ * the stack. */
 static inline void gorgon_arch_undo_call(uint64_t *registers)
 {
 	memcpy(&registers[PC], (const void *)(uintptr_t)registers[SP], sizeof(*registers));
@@ -49,8 +53,9 @@ static inline bool gorgon_arch_undo_signal(uint64_t *registers)
 	return false;
 }
 
-/* Whether the kernel will run the system call anew that a signal has interrupted, and which. The instruction
- * `syscall` has left its return address in RCX, but for kernels that keep RCX: there the call may not have begun. */
+/* Whether the kernel will run the system call anew that a signal has interrupted, and which. The
+ * instruction `syscall` has left its return address in RCX, but for kernels that keep RCX: there
+ * the call may not have begun. */
 static inline bool gorgon_arch_restarts(const ucontext_t *context, long *number, uint64_t *second)
 {
 	const greg_t *registers = context->uc_mcontext.gregs;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A macro for variadic functions of private code, which get their namespace's state, too. Any register may hold an argument, so the state comes in r10; what C would do with `...` is done here: the registers
- * are saved where a va_list expects them (psABI x86-64, "Variable Argument Lists").
+ * A macro for variadic functions of private code, which get their namespace's state, too. Any
+ * register may hold an argument, so the state comes in r10; what C would do with `...` is done
+ * here: the registers are saved where a va_list expects them (psABI x86-64, "Variable Argument
+ * Lists").
  */
 
 #define GP_OFFSET	0

@@ -20,7 +20,8 @@ struct gorgon_lines_record {
 	uint64_t values;  /* an array of texts, or 0: none were made */
 	uint64_t waiting; /* where in a stub a debugger waits for the frame, or 0 */
 	uint64_t
-		older; /* the record that the thread has made before, or 0; its function may be gone */
+		/* the record that the thread has made before, or 0; its function may be gone */
+		older;
 	uint64_t entered; /* the debugger has stopped at the call of the function */
 	uint64_t saved[6];
 	uint64_t caller; /* return address */
@@ -30,7 +31,9 @@ struct gorgon_lines_record {
 struct gorgon_lines_links {
 	uint64_t evaluator; /* _PyEval_EvalFrameDefault */
 	uint64_t
-		before; /* void (*)(void *ctx, struct gorgon_lines_record *): called when @active is not 0 */
+		/* void (*)(void *ctx, struct gorgon_lines_record *): called when @active is not 0
+		 */
+		before;
 	uint64_t after; /* the same, called after the evaluator */
 	uint64_t tracer; /* as Py_tracefunc, with @ctx as a fifth argument */
 	uint64_t ctx;
@@ -74,7 +77,8 @@ static inline void gorgon_lines_write_stub(uint8_t *stub, const void *leave_link
 #define GORGON_LINES_TRACER    160 /* a function with four arguments; calls @tracer */
 #define GORGON_LINES_LEAVE     176
 #define GORGON_LINES_GENERIC   192 /* stands for a frame whose line is not known; not run */
-#define GORGON_LINES_RAISED    208 /* run when an exception is raised by the frame in rbx, r13 leads to a text; returns */
+/* run when an exception is raised by the frame in rbx, r13 leads to a text; returns */
+#define GORGON_LINES_RAISED    208
 
 /* Write that code for @code, with @links at a distance of less than 2 GiB. @newest: offset from
  * the thread pointer of the address of the thread's newest record. */
