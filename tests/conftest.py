@@ -87,6 +87,13 @@ def pytest_collection_modifyitems(config, items):
     def wanted(item):
         return any(word in short_name(item) or word in item.nodeid for word in config.gorgon_words)
 
+    def is_thorough(item):
+        return any(getattr(part, "thorough", False) for part in (getattr(item, "cls", None), getattr(item, "obj", None)))
+
+    if not config.gorgon_words:
+        left = os.environ.get("THOROUGH") == "yes"  # tests/long/thorough.py runs what make check leaves out
+        config.hook.pytest_deselected(items=[item for item in items if is_thorough(item) != left])
+        items[:] = [item for item in items if is_thorough(item) == left]
     items.sort(key=lambda item: KINDS.index(kind(item.path)))  # units first: their failures explain others
     if config.gorgon_words:
         config.hook.pytest_deselected(items=[item for item in items if not wanted(item)])

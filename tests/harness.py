@@ -110,6 +110,13 @@ needs_gdb = unittest.skipUnless(GDB, "gdb is not installed")
 needs_lldb = unittest.skipUnless(LLDB, "lldb is not installed")
 
 
+def thorough(case):
+    """For a test or a class of tests that takes long and finds little that others do not find: `make check` leaves it to
+    `make check-long` (tests/long/thorough.py), unless TESTS names it."""
+    case.thorough = True
+    return case
+
+
 def run(*command, timeout=TIMEOUT, env=None, **kwargs):
     """Run a command to its end; returns the CompletedProcess with text output. @env is added to
     the environment; None takes a variable away."""

@@ -144,6 +144,7 @@ class Fortran(Case):
         self.assertRegex(self.ask("continue"), r"Old value = 5\nNew value = 0\n")
 
 
+@harness.thorough
 class FortranOfMany(Fortran):
     count = 10
 
@@ -174,6 +175,7 @@ class Rust(Case):
         self.assertRegex(self.ask("watch -l word.length"), r"Hardware watchpoint \d+: \*\$_gorgon_word_length_\w+\n")
 
 
+@harness.thorough
 class RustOfMany(Rust):
     count = 10
 

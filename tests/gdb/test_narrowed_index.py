@@ -133,6 +133,7 @@ class Session(unittest.TestCase):
             self.assertEqual(len(os.listdir(os.path.dirname(kept))), 2)  # none of gdb's own
             self.assertRegex(output, r"#0 .*PyList_Append.* \(op=")
 
+    @harness.thorough
     def test_few_interpreters_have_it_in_the_next_session(self):
         """gdb reads what it needs of each of three libpythons, and finds the same places."""
         with tempfile.TemporaryDirectory() as cache:

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import unittest
 
-from harness import PYTHON3, SANITIZED, VERSION, install_package, run
+from harness import PYTHON3, SANITIZED, VERSION, install_package, run, thorough
 
 REFUSED = "functions within others and what they refer to are refused: here they go as their code"
 
@@ -33,6 +33,7 @@ class Suite(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         return json.loads(result.stdout)
 
+    @thorough
     def test_pools_of_cpython(self):
         folder = f"/usr/lib/python{VERSION}/test"
         if not any(os.path.exists(f"{folder}/test_concurrent_futures{end}") for end in ("", ".py")):

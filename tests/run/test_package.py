@@ -11,13 +11,14 @@ import tarfile
 import tempfile
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import PYTHON3, ROOT, package_source, run  # noqa: E402
+from harness import PYTHON3, ROOT, package_source, run, thorough  # noqa: E402
 from test_executor import Package  # noqa: E402
 
 SETUP = os.path.join(ROOT, "python", "setup.py")
 
 
 class Distribution(Package):
+    @thorough
     def test_source_archive_builds_elsewhere(self):
         with tempfile.TemporaryDirectory() as folder:
             env = {"GORGON_BUILD": f"{folder}/build"}

@@ -714,6 +714,7 @@ class OtherTargets(unittest.TestCase):
                              (3, f"gorgon-symdump: {process.pid}: none of its files has gorgon_debug_root or "
                               "__jit_debug_descriptor\n"))
 
+    @harness.thorough
     def test_process_that_loads_and_unloads_without_pause(self):
         """Each snapshot is whole, or says that it is not, and none is wrong: what stays is always there and the same,
         and what comes and goes is there completely or not at all."""

@@ -147,6 +147,7 @@ class Registry(unittest.TestCase):
                 self.assertIn(f": consistent: 3 namespaces, {len(session.objects(self.scene.live))} objects\n",
                               result.stdout)
 
+    @harness.thorough
     def test_addresses_are_named_as_gdb_names_them_in_the_file(self):
         expected = {}
         by_path = {}
