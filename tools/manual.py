@@ -14,7 +14,7 @@ import sys
 
 TOPIC = re.compile(r"^/\* ---- (\w+): (.+?) -+ \*/$", re.M)
 # A comment, a definition without arguments, or a declaration to its end.
-ITEM = re.compile(r"/\*(?P<doc>\*?)(?P<comment>.*?)\*/|#define (?P<macro>\w+) (?P<value>[^\n]*)|"
+ITEM = re.compile(r"/\*(?P<doc>\*?)(?P<comment>.*?)\*/|#define (?P<macro>\w+) (?P<value>(?:[^\n\\]|\\\n|\\.)*)|"
                   r"(?P<declaration>(?:GORGON_API|enum|struct)\b(?:/\*.*?\*/|\{.*?^\}|[^;{])*?;)", re.S | re.M)
 FUNCTION = re.compile(r"\b(gorgon_\w+)\(")
 
@@ -70,7 +70,8 @@ def page(name, summary, body, version):
                 description.append(".PP\n" + prose(item["comment"]))
             continue
         if item["macro"]:
-            what, text = item["macro"], f"#define {item['macro']} {item['value'].strip()}"
+            value = re.sub(r"[ \t]*\\\n\s*", " ", item["value"]).strip()
+            what, text = item["macro"], f"#define {item['macro']} {value}"
         else:
             text = plain(item["declaration"])
             function = FUNCTION.search(re.sub(r"\{.*\}|/\*.*?\*/", "", text, flags=re.S))

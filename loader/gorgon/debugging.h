@@ -32,11 +32,11 @@ enum gorgon_debug_mode {
 };
 
 /**
- * From now on no interpreter of this process runs code that another process asks for with `gorgon
- * exec`. Whoever may trace the process (ptrace(2)) may ask, for code that runs with the rights of
- * the process. A process that has more rights than who has started it (AT_SECURE of getauxval(3))
- * takes no requests anyway, nor does one with PYTHON_DISABLE_REMOTE_DEBUG, not empty, in its
- * environment. Cannot be taken back; code that runs already goes on. Since 1.0.
+ * From now on no interpreter of this process runs code that another process asks for with
+ * `gorgon exec`. Whoever may trace the process (ptrace(2)) may ask, for code that runs with the
+ * rights of the process. A process that has more rights than who has started it (AT_SECURE of
+ * getauxval(3)) takes no requests anyway, nor does one with PYTHON_DISABLE_REMOTE_DEBUG, not empty,
+ * in its environment. Cannot be taken back; code that runs already goes on. Since 1.0.
  */
 GORGON_API void gorgon_exec_refuse(void);
 

@@ -13,7 +13,7 @@ from harness import BUILD, ROOT, run
 
 MAN = f"{BUILD}/man"
 TOPICS = ["errors", "providers", "debugging", "namespaces", "objects", "kept", "dependencies", "interpreters",
-          "descriptors", "process", "faults", "calls", "pyobjects", "functions", "views", "inspection", "pools", "module", "arrays"]
+          "descriptors", "process", "faults", "calls", "pyobjects", "functions", "views", "inspection", "pools", "arrays"]
 
 
 def read(path):
@@ -27,12 +27,17 @@ def plain(text):
     return " ".join(text.replace("\\-", "-").replace("\\e", "\\").split())
 
 
+def public_names(library):
+    """What a map of versions shows to programs."""
+    return re.findall(r"^\t((?:gorgon|jitreg)_\w+);", read(f"{ROOT}/{library}").split("\nGORGON_PRIVATE {")[0], re.M)
+
+
 class Manual(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.header = "\n".join(map(read, sorted(set(glob.glob(f"{ROOT}/loader/gorgon/*.h")) - {f"{ROOT}/loader/gorgon/values.h"})))
         # The build compares this list with the headers and the library.
-        listed = re.findall(r"^\t(gorgon_\w+);", read(f"{ROOT}/loader/libgorgon.map"), re.M)
+        listed = public_names("loader/libgorgon.map")
         cls.functions = {name for name in listed if not name.startswith("gorgon_debug_")}
         names = ["gorgon"] + [f"gorgon-{topic}" for topic in TOPICS]
         cls.pages = {name: read(f"{MAN}/{name}.3") for name in names}
@@ -94,8 +99,7 @@ class Pages(unittest.TestCase):
             self.assertEqual((made.stderr, made.returncode), ("", 0))
             found = "".join(map(read, glob.glob(f"{folder}/api/html/*.html")))
         for library in "loader/libgorgon.map", "jitreg/libjitreg.map":
-            public = read(f"{ROOT}/{library}").split("\nGORGON_PRIVATE {")[0]
-            for name in re.findall(r"^\t((?:gorgon|jitreg)_\w+);", public, re.M):
+            for name in public_names(library):
                 if not name.startswith(("gorgon_debug_", "jitreg_debug_")):  # what debuggers read
                     self.assertTrue(f">{name}<" in found, name)
         self.assertTrue("classgorgon_1_1interpreter.html" in found)
