@@ -357,7 +357,7 @@ class GorgonEval(gdb.Function):
         try:
             obj = values.selected_object()
             if obj and gdb.parameter("gorgon auto-symbols"):
-                if symbols.attach([obj]):
+                if symbols.attach_for_condition(obj):
                     gdb.selected_frame().find_sal()
                     symbols.refresh_lines()
             if obj:

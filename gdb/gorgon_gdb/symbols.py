@@ -11,7 +11,9 @@ At a stop, the copies in the stack of the selected thread matter and, so that a 
 the libraries that the innermost one calls, unless breakpoints have very many places. From libpython, which calls extensions
 through pointers, that can be every library of the interpreter. A step through another library's pointer is printed twice:
 as gdb has it, with lines only, and then with arguments.
-A file that was added in this way is removed again when AUTO_MAX further interpreters have had files added."""
+A file that was added in this way is removed again. The file of a libpython goes when the stack is another interpreter's; the
+files of extensions, of libraries that have no lines otherwise, and of copies that a condition needs, go when AUTO_MAX further
+interpreters have had files added."""
 
 import functools
 import os
@@ -20,7 +22,7 @@ import gdb
 
 from . import commands, displays, execute, files, hits, index_cache, lines, objfiles, process, python_helper, root, tables
 
-AUTO_MAX = 16
+AUTO_MAX = 8
 FRAMES_MAX = 64
 PLACES_MAX = 200
 REGISTRAR = "__jit_debug_register_code"
@@ -41,6 +43,9 @@ class Addition:
         self.told = bool(obj.symfile)
         self.by_itself = by_itself    # nobody has asked for it by "gorgon symbols"
         self.everywhere = everywhere  # for an extension, whose every copy gets its file (extensions.py)
+        # A file stays longer if breakpoints by line would lose their places without it, or if it is small: then it costs
+        # little, and the next stop there has arguments at once.
+        self.lasting = not lines.serves(obj) or obj is not obj.namespace.libpython
         self.parts = parts_of(gdb.objfiles()[-1])
         self.stale = False  # gdb has let go of the object; another may come to its place
 
@@ -208,6 +213,14 @@ def missing(objects):
     return [obj for obj in objects if lacks_dwarf(obj) and not is_added(obj)]
 
 
+def attach_for_condition(obj):
+    """Add the file of an object for a condition. It stays for longer, since the breakpoint may be hit again in this copy."""
+    added = attach([obj])
+    for each in added:
+        _added[each.path, each.bias].lasting = True
+    return added
+
+
 def read_frames():
     """Have gdb read the units of the stack's frames now, while the lines of these copies are removed: gdb looks first at
     the units that it has read first."""
@@ -254,14 +267,15 @@ def described(symbol, name):
 
 
 def limit(objects):
-    """Remove files of interpreters that are not in the stack, but for the last AUTO_MAX. Each file takes 20 MB, and a look at all
-    breakpoints takes longer. When a file goes gdb looks, too, so a file that the next stop needs again is better kept."""
+    """Remove files of interpreters that are not in the stack. A "break PyErr_SetString" takes gdb 1.5 s for each libpython
+    with debug information, and gdb looks into each whenever it gets a file. Files that are `lasting` stay for the
+    last AUTO_MAX interpreters."""
     kept = {obj.namespace.label for obj in objects}
     mine = {key: addition for key, addition in _added.items()
             if addition.by_itself and not addition.everywhere and addition.interp not in kept}
-    interps = list(dict.fromkeys(addition.interp for addition in mine.values()))[-AUTO_MAX:]
+    interps = list(dict.fromkeys(addition.interp for addition in mine.values() if addition.lasting))[-AUTO_MAX:]
     for key, addition in mine.items():
-        if addition.interp not in interps:
+        if not addition.lasting or addition.interp not in interps:
             remove(key)
 
 
