@@ -6,7 +6,8 @@
  *     FDE   length, CIE, first address, size of the range, rules
  *
  * The rules are copied, and addresses are rewritten. Personality routines and tables of handlers
- * are for exceptions and left out, and so is aarch64's 'G' (the stack has tags). Three letters of
+ * are left out, because they are for exceptions. The letter 'G' of aarch64's augmentations is left
+ * out, too: it says that the stack has tags. Three letters of
  * the augmentation remain: 'S' (a signal frame) and aarch64's 'B' (return addresses are signed with
  * the second key), which debuggers understand in a .debug_frame, too; and 'R' (the form of
  * addresses) in an .eh_frame. On aarch64 rules say which return addresses are signed:

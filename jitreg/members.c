@@ -29,9 +29,9 @@ size_t jitreg_members_find_ranges(const struct jitreg_member *members, size_t co
 		else
 			ranges[n++] = (struct jitreg_range){members[i].start, members[i].end};
 	}
-	// LLDB forgets the section of an address when another section that begins there goes, as
-	// packs of one image do after the pack of several has come. So a pack of several begins
-	// behind the ELF header, which is no code.
+	// LLDB forgets the section of an address when another section goes that begins there.
+	// When a pack of several images has come, the packs of single images go, and begin
+	// where it would. So it begins behind the ELF header, which is no code.
 	for (size_t i = 0; i < n; i++)
 		ranges[i].start += margin * sizeof(Elf64_Ehdr);
 	return n;

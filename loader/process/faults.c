@@ -32,7 +32,7 @@
 #define FRAMES_MAX     48   // in the report
 #define NAMESPACES_MAX 4096 // looked at
 #define OTHERS_MAX     64   // in the report
-// how far below its stack pointer a thread may write into its stack at once
+// A thread may write so many bytes below its stack pointer at once: its stack grows, or overflows.
 #define STACK_REACH    (64 << 10)
 #define WAIT_MS	       5000
 

@@ -51,9 +51,9 @@ void gorgon_process_leave(struct gorgon_ns *ns, int status)
 	_exit(status);
 }
 
-// What is given back at a program's end, its descriptors and its directory above all, is still
-// there for these functions in a process, so they run before it goes. Destructors of objects run
-// when the objects are unloaded.
+// A process still has its descriptors and its directory when exit() calls what was registered for
+// the end. So a program's functions are called here, before its descriptors and its directory are
+// given back. Destructors in C (.fini_array) run when their objects are unloaded.
 void gorgon_process_end(struct gorgon_ns *ns, int status)
 {
 	const struct gorgon_own_files *files = gorgon_parts_state(ns->parts, &gorgon_files_part);

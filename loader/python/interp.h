@@ -275,8 +275,8 @@ void gorgon_call_explain(struct gorgon_interp *interp, const char *why);
 void gorgon_call_accept(struct gorgon_interp *interp);
 /* The interpreter is FINALISING, and has no entries. False: it was not STOPPING any more. */
 bool gorgon_call_finalise(struct gorgon_interp *interp);
-/* Wait until there are no entries, until a time of gorgon_now() at most. Returns whether there are
- * none. */
+/* Wait until no thread is in a call of the interpreter, at most until the time @until of
+ * gorgon_now(). Returns whether no thread is. */
 bool gorgon_call_wait(struct gorgon_interp *interp, uint64_t until);
 /* Interrupt the entries of an interpreter that is STOPPING; waits for the GIL until @until. */
 void gorgon_call_interrupt_until(struct gorgon_interp *interp, uint64_t until);

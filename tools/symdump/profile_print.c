@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The frames of a node, outermost first; returns how many. The list is at *@ret, which is used
-// again for the next node.
+// Write the frames of a node to *@ret, outermost first, and return how many they are. The next call
+// uses the array again.
 static size_t stack_of(const struct profile *profile, size_t node, size_t **ret)
 {
 	size_t depth = 0, *stack;
