@@ -297,11 +297,15 @@ static struct gorgon_error *push_call(struct gorgon_interp *interp, struct gorgo
 		.first = !find_own_call(interp),
 		.closed = states->during == GORGON_INTERP_STOPPING ||
 			  states->during == GORGON_INTERP_FINALISING,
-		.interrupted = interp->calls.interrupt_next,
 		.job = next_job,
 	};
+	// A worker's thread is Python's main thread. Entries of other threads, and the one that
+	// stops the interpreter, are not the job that is meant.
+	if (call->on_main_thread && !call->closed) {
+		call->interrupted = interp->calls.interrupt_next;
+		interp->calls.interrupt_next = false;
+	}
 	next_job = (struct gorgon_job_name){NULL, NULL};
-	interp->calls.interrupt_next = false;
 	interp->calls.newest = newest = call;
 	if (call->job.module || call->job.function)
 		show_calls_job(&interp->calls);
@@ -848,7 +852,7 @@ static struct gorgon_error *interrupt_call_entries(struct gorgon_interp *interp,
 						   bool *others)
 {
 	struct gorgon_error *err = NULL;
-	bool on_main = false;
+	bool on_main = false, none = true;
 
 	lock_calls(interp);
 	if (interp->calls.state == GORGON_INTERP_STARTING) { // Python has no handlers yet
@@ -856,14 +860,15 @@ static struct gorgon_error *interrupt_call_entries(struct gorgon_interp *interp,
 		*others = false;
 		return refuse_call(interp, GORGON_INTERP_STARTING);
 	}
-	interp->calls.interrupt_next |= or_next && !interp->calls.newest;
 	for (struct gorgon_call *call = interp->calls.newest; call; call = call->next) {
 		call->interrupted |= !call->closed;
 		call->thrown = false; // its code may have caught the last exception
 		// An entry that signals do not reach yet looks whether it was interrupted before it
 		// runs Python.
 		on_main |= call->on_main_thread && call->entered && !call->closed;
+		none &= !call->on_main_thread;
 	}
+	interp->calls.interrupt_next |= or_next && none;
 	*others = find_unthrown_call(interp) != NULL;
 	interp->calls.senders += on_main;
 	unlock_calls(interp);
@@ -897,10 +902,10 @@ struct gorgon_error *gorgon_interp_interrupt(struct gorgon_interp *interp)
 	return gorgon_call_python(interp, throw_into_all, NULL);
 }
 
-struct gorgon_error *gorgon_call_interrupt(struct gorgon_interp *interp, bool or_next)
+struct gorgon_error *gorgon_call_interrupt_job(struct gorgon_interp *interp)
 {
 	bool others;
-	struct gorgon_error *err = interrupt_call_entries(interp, or_next, &others);
+	struct gorgon_error *err = interrupt_call_entries(interp, true, &others);
 
 	return err || !others ? err : gorgon_call_python(interp, throw_into_threads, NULL);
 }

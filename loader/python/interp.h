@@ -80,7 +80,7 @@ struct gorgon_calls {
 	unsigned finishers;	    /* threads of ours that stop it; see stop.c */
 	unsigned comers;            /* threads of ours that are about to enter; see remote.c */
 	unsigned abandoning;	    /* threads of ours that are about it; see abandon.c */
-	bool interrupt_next;	    /* the next entry begins interrupted */
+	bool interrupt_next;	    /* the main thread's next entry begins interrupted */
 	/* Python is up and prepared for interrupts of its main thread; see interrupt.c */
 	bool interruptible;
 	/* threads that are sending a signal to the main thread's entries */
@@ -313,8 +313,9 @@ bool gorgon_call_is_forked(const struct gorgon_interp *interp);
  */
 unsigned gorgon_call_state(struct gorgon_interp *interp);
 uint64_t gorgon_call_cpu_ns(struct gorgon_interp *interp);
-/* gorgon_interp_interrupt(). @or_next: when there is no entry, the next entry is interrupted. */
-struct gorgon_error *gorgon_call_interrupt(struct gorgon_interp *interp, bool or_next);
+/* Interrupt the entries of a pool's interpreter. If its worker has not begun the job yet, the job
+ * begins interrupted. */
+struct gorgon_error *gorgon_call_interrupt_job(struct gorgon_interp *interp);
 /* What exit() of private code does. */
 void gorgon_call_exit(void *ctx, int status);
 

@@ -515,7 +515,7 @@ static uint64_t look_at_worker(struct worker *worker)
 	if (now < worker->until) {
 		if (!worker->abandoned) {
 			worker->job->cancelled = true;
-			gorgon_error_destroy(gorgon_call_interrupt(worker->job->interp, true));
+			gorgon_error_destroy(gorgon_call_interrupt_job(worker->job->interp));
 		}
 		return now + AGAIN_MS * MS;
 	}
@@ -817,7 +817,7 @@ struct gorgon_error *gorgon_job_cancel(struct gorgon_job *job)
 		cancel_queued_job(pool, job);
 	if (job->state == JOB_RUNNING && job->interp) {
 		job->cancelled = true;
-		err = gorgon_call_interrupt(job->interp, true);
+		err = gorgon_call_interrupt_job(job->interp);
 	}
 	pthread_mutex_unlock(&pool->lock);
 	return err;

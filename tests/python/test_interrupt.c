@@ -3,6 +3,7 @@
 
 #define _GNU_SOURCE
 #include "calls.h"
+#include "python/interp.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -347,6 +348,59 @@ static void interrupts_while_finalisers_run_are_nothing(void **state)
 	alarm(0);
 }
 
+// A pool interrupts a job whose worker has not entered the interpreter yet, or has just left it. Only an entry of the worker
+// is meant by that: not that of another thread of the host, nor that which stops the interpreter.
+static void *run_beside(void *interp)
+{
+	return gorgon_interp_run_string(interp, "for i in range(1000): pass", NULL);
+}
+
+static void *run_beside_until_interrupted(void *interp)
+{
+	return gorgon_interp_run_string(interp, REACHED TEST_LOOP, NULL);
+}
+
+static void *interrupt_job(void *interp)
+{
+	return gorgon_call_interrupt_job(interp);
+}
+
+static void interrupt_of_a_job_that_has_not_begun_is_for_the_worker(void **state)
+{
+	struct gorgon_interp *interp = start();
+	pthread_t thread, watcher;
+	void *err;
+
+	(void)state;
+	assert_ok(gorgon_call_interrupt_job(interp));
+	pthread_create(&thread, NULL, run_beside, interp);
+	pthread_join(thread, &err);
+	assert_ok(err);
+	assert_raised(gorgon_interp_run_string(interp, "pass", NULL), "KeyboardInterrupt", "");
+	run(interp, "pass");
+	// Another thread's entry is not taken for the job's: the request waits for the job.
+	init_waiting();
+	pthread_create(&thread, NULL, run_beside_until_interrupted, interp);
+	sem_wait(&reached);
+	pthread_create(&watcher, NULL, interrupt_job, interp);
+	pthread_join(watcher, &err);
+	assert_ok(err);
+	pthread_join(thread, &err);
+	assert_raised(err, "KeyboardInterrupt", "");
+	assert_raised(gorgon_interp_run_string(interp, "pass", NULL), "KeyboardInterrupt", "");
+	destroy(interp);
+}
+
+static void interrupt_of_a_job_that_has_ended_does_not_keep_from_stopping(void **state)
+{
+	struct gorgon_interp *interp = start();
+
+	(void)state;
+	assert_ok(gorgon_call_interrupt_job(interp));
+	assert_ok(gorgon_interp_stop_within(interp, 3000));
+	assert_ok(gorgon_interp_destroy(interp));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -360,6 +414,8 @@ int main(void)
 		cmocka_unit_test(interrupt_while_in_another_interpreter_comes_afterwards),
 		cmocka_unit_test(signals_kept_from_interpreters_are_the_hosts),
 		cmocka_unit_test(interrupt_of_a_program_that_does_not_handle_it),
+		cmocka_unit_test(interrupt_of_a_job_that_has_not_begun_is_for_the_worker),
+		cmocka_unit_test(interrupt_of_a_job_that_has_ended_does_not_keep_from_stopping),
 	};
 
 	return cmocka_run_group_tests_name("interrupt", tests, test_warm_up, NULL);
