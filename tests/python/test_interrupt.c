@@ -57,7 +57,7 @@ static void interrupt_main_thread_in_a_loop_and_in_system_calls(void **state)
 		REACHED TEST_LOOP,
 		REACHED "import time; time.sleep(1000)\n",
 		REACHED "import os; r, w = os.pipe(); os.read(r, 1)\n",
-		REACHED "import threading; threading.Lock().acquire() and threading.Event().wait()\n",
+		REACHED "import threading; lock = threading.Lock(); lock.acquire(); lock.acquire()\n",
 	};
 	const struct gorgon_ns_opts ns_opts = {.size = sizeof(ns_opts), .no_signals = true};
 	const struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = &ns_opts};

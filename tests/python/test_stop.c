@@ -58,7 +58,7 @@ struct program {
 
 static const struct program programs[] = {
 	{"a loop", THREAD(BEGUN "  while True: pass\n", "False"), NULL},
-	{"a blocked thread", THREAD(BEGUN "  threading.Lock().acquire() and threading.Event().wait()\n", "False"), NULL},
+	{"a blocked thread", THREAD(BEGUN "  lock = threading.Lock(); lock.acquire(); lock.acquire()\n", "False"), NULL},
 	{"a daemon thread in a loop", THREAD(BEGUN "  while True: pass\n", "True"), NULL},
 	{"a thread that catches all", THREAD(STUBBORN("time.sleep(1000)"), "False"), "line 10 in forever"},
 	{"a loop that catches all", THREAD(STUBBORN("sum(range(1000))"), "False"), " in forever"},
@@ -363,7 +363,7 @@ static void stop_interrupts_calls_and_destroy_frees_all(void **state)
 	static const char *const sources[] = {
 		REACHED TEST_LOOP,
 		REACHED "import time; time.sleep(1000)\n",
-		REACHED "import threading; threading.Event().wait()\n",
+		REACHED "import threading; lock = threading.Lock(); lock.acquire(); lock.acquire()\n",
 	};
 
 	(void)state;
