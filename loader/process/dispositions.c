@@ -5,10 +5,14 @@
 // with its mask, and system calls are restarted where it says so. A view that wants EINTR all the
 // same gets it on its own threads (restart.c). A handler that the host puts over ours is the host's
 // from the next change on, and stays when the last view goes.
+//
+// A program that private code starts with one of exec()'s functions ignores what the view ignores,
+// and nothing that only other views ignore.
 
 #define _GNU_SOURCE
 #include "dispositions.h"
 
+#include <errno.h>
 #include <string.h>
 
 struct gorgon_dispositions gorgon_dispositions;
@@ -144,4 +148,55 @@ void gorgon_signals_install(int number, gorgon_signals_handler *dispatch)
 	}
 	if (was_ours || wishes.function || wishes.ignore)
 		sigaction(number, &action, NULL);
+}
+
+// A worker has a handler of SIGINT to be interrupted by, also where the process ignores SIGINT, as
+// what a shell has started in the background does.
+bool gorgon_signals_ignored_for(const struct gorgon_signals *view, int number)
+{
+	if (!(view->set & bit(number)))
+		return known->host[number].sa_handler == SIG_IGN;
+	return view->actions[number].sa_handler == SIG_IGN ||
+	       (number == SIGINT && view->is_worker &&
+		is_function((brief)view->actions[number].sa_handler) &&
+		known->host[number].sa_handler == SIG_IGN);
+}
+
+// What a child of vfork() has reset since is not ours any more, and stays.
+static bool exec_wants(const struct gorgon_signals *view, int number, const struct sigaction *now,
+		       sighandler_t *ret)
+{
+	bool ignored = gorgon_signals_ignored_for(view, number);
+
+	if (!((known->dispatched | known->ignored | view->set) & bit(number)))
+		return false;
+	*ret = ignored ? SIG_IGN : SIG_DFL;
+	if (now->sa_handler == SIG_DFL)
+		return ignored && !gorgon_signals_end_by_default(number);
+	return ignored != (now->sa_handler == SIG_IGN);
+}
+
+// Without the lock: the caller may be a child that shares the memory (vfork).
+void gorgon_signals_before_exec(const struct gorgon_signals *view, struct gorgon_exec *exec)
+{
+	exec->changed = 0;
+	for (int number = 1; view && number < NSIG; number++) {
+		struct sigaction wanted = {}, *before = &exec->before[number];
+
+		if (sigaction(number, NULL, before) ||
+		    !exec_wants(view, number, before, &wanted.sa_handler))
+			continue;
+		exec->changed |= bit(number);
+		sigaction(number, &wanted, NULL);
+	}
+}
+
+void gorgon_signals_after_exec(const struct gorgon_exec *exec)
+{
+	int saved = errno;
+
+	for (int number = 1; number < NSIG; number++)
+		if (exec->changed & bit(number))
+			sigaction(number, &exec->before[number], NULL);
+	errno = saved;
 }

@@ -85,6 +85,9 @@ static inline bool is_for_view(const struct gorgon_signals *view, int number)
 	return view->deliver && !(view->is_worker && number == SIGINT);
 }
 
+/* Whether a program that is started for a view finds a signal ignored. */
+bool gorgon_signals_ignored_for(const struct gorgon_signals *view, int number);
+
 /* Install what the views want of a signal together: the dispatcher, SIG_IGN, or the host's
  * disposition. The signals' lock is held. */
 void gorgon_signals_install(int number, gorgon_signals_handler *dispatch);

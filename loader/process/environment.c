@@ -17,6 +17,7 @@
 #include "environment.h"
 #include "part.h"
 #include "process_variables.h"
+#include "signals.h"
 #include "base/arch.h"
 #include "ns/ns.h"
 
@@ -51,6 +52,7 @@ struct variables {
 struct gorgon_environment {
 	struct variables *own; // NULL: the process's
 	const char *hidden;    // which getenv() does not find, or NULL
+	const struct gorgon_signals *signals; // what programs that it starts ignore, or NULL
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // a leaf
@@ -246,6 +248,12 @@ char ***gorgon_environment_list(struct gorgon_environment *environment)
 	return environment->own ? &environment->own->list : NULL;
 }
 
+void gorgon_environment_follow(struct gorgon_environment *environment,
+			       const struct gorgon_signals *signals)
+{
+	environment->signals = signals;
+}
+
 void gorgon_environment_hide(struct gorgon_environment *environment, const char *name)
 {
 	environment->hidden = name;
@@ -432,21 +440,28 @@ struct program {
 	char *const *argv;
 	int (*run)(const char *file, char *const *argv, char *const *envp);
 	int fd; // the program, when @file is NULL
+	const struct gorgon_signals *signals;
 };
 
 static int run_program(char *const *envp, void *ctx)
 {
 	const struct program *program = ctx;
+	struct gorgon_exec exec;
+	int ret;
 
-	return program->run ? program->run(program->file, program->argv, envp)
-			    : fexecve(program->fd, program->argv, envp);
+	gorgon_signals_before_exec(program->signals, &exec);
+	ret = program->run ? program->run(program->file, program->argv, envp)
+			   : fexecve(program->fd, program->argv, envp);
+	gorgon_signals_after_exec(&exec);
+	return ret;
 }
 
 static int environment_execve(const char *path, char *const *argv, char *const *envp,
 			      struct gorgon_environment *environment)
 {
 	return gorgon_environment_give(environment, envp, run_program,
-				       &(struct program){path, argv, execve, -1});
+				       &(struct program){path, argv, execve, -1,
+							 environment->signals});
 }
 
 static int environment_execvpe(const char *file, char *const *argv, char *const *envp,
@@ -456,7 +471,8 @@ static int environment_execvpe(const char *file, char *const *argv, char *const 
 
 	file = gorgon_environment_find_program(environment, file, room);
 	return file ? gorgon_environment_give(environment, envp, run_program,
-					      &(struct program){file, argv, execvpe, -1})
+					      &(struct program){file, argv, execvpe, -1,
+							       environment->signals})
 		    : -1;
 }
 
@@ -464,7 +480,8 @@ static int environment_fexecve(int fd, char *const *argv, char *const *envp,
 			       struct gorgon_environment *environment)
 {
 	return gorgon_environment_give(environment, envp, run_program,
-				       &(struct program){NULL, argv, NULL, fd});
+				       &(struct program){NULL, argv, NULL, fd,
+							 environment->signals});
 }
 
 static int environment_execv(const char *path, char *const *argv,

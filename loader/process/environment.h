@@ -9,6 +9,7 @@
 #include <time.h>
 
 struct gorgon_environment;
+struct gorgon_signals;
 struct gorgon_part;
 
 /* Create an environment with a copy of @list, which ends with NULL, or of the process's
@@ -18,6 +19,11 @@ void gorgon_environment_destroy(struct gorgon_environment *environment);
 
 /* The namespace's `environ`; NULL: the process's. */
 char ***gorgon_environment_list(struct gorgon_environment *environment);
+
+/* Programs that private code starts with exec() ignore what this view ignores. It must live as
+ * long. */
+void gorgon_environment_follow(struct gorgon_environment *environment,
+			       const struct gorgon_signals *signals);
 
 /* From now on private code does not find this variable, until it sets it. @name must live as long.
  */

@@ -51,7 +51,8 @@
 // handled.
 //
 // A vfork() child (subprocess makes one) runs in this memory but has dispositions of its
-// own, which it resets before it executes something: its calls go to the kernel directly.
+// own, which it resets before it executes something: its calls go to the kernel directly. What its
+// program ignores it finds ignored, and so does the program that it executes (dispositions.c).
 //
 // The dispatcher runs at any time on any thread and takes no lock. Views are added at the head of a
 // list with release stores; a view that goes is unlinked, and freed when no dispatcher on another
@@ -894,6 +895,19 @@ static bool is_default(int number, const struct gorgon_signals *view, struct sig
 	       !sigaction(number, NULL, ret) && ret->sa_handler == SIG_DFL;
 }
 
+// In a child of vfork(): what it looks at to reset it, it finds ignored where its program ignores
+// it.
+static int change_in_child(int number, const struct sigaction *action, struct sigaction *old,
+			   const struct gorgon_signals *view)
+{
+	int r = sigaction(number, action, old);
+
+	if (!r && old && old->sa_sigaction == signals_dispatch &&
+	    gorgon_signals_ignored_for(view, number))
+		*old = (struct sigaction){.sa_handler = SIG_IGN};
+	return r;
+}
+
 int gorgon_signal_action(int number, const struct sigaction *action, struct sigaction *old,
 			 struct gorgon_signals *view)
 {
@@ -915,7 +929,7 @@ int gorgon_signal_action(int number, const struct sigaction *action, struct siga
 	if (!action && old && is_default(number, view, old))
 		return 0;
 	if (getpid() != __atomic_load_n(&process, __ATOMIC_RELAXED))
-		return sigaction(number, action, old);
+		return change_in_child(number, action, old, view);
 	// By the handler of SIGINT that CPython begins with the host interrupts an interpreter, and
 	// asyncio.run() sets its own.
 	if (view->denied && action && number != SIGINT && is_function((brief)action->sa_handler)) {

@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct gorgon_signals;
@@ -113,6 +114,17 @@ bool gorgon_signals_ignores(const struct gorgon_signals *signals, int number);
 typedef bool gorgon_signals_filter(void *ctx, pid_t pid);
 void gorgon_signals_filter_children(struct gorgon_signals *signals, gorgon_signals_filter *concerns,
 				    void *ctx);
+
+/* What exec() has changed in the process. */
+struct gorgon_exec {
+	uint64_t changed; /* bit per signal */
+	struct sigaction before[NSIG];
+};
+/* Before exec(): the process ignores what the view does, and has defaults where only other views
+ * ignore something; a program inherits both. Also in a child of vfork(). NULL: nothing changes. */
+void gorgon_signals_before_exec(const struct gorgon_signals *signals, struct gorgon_exec *exec);
+/* exec() has failed. errno stays. */
+void gorgon_signals_after_exec(const struct gorgon_exec *exec);
 
 /* Whether the kernel sends this signal to a thread for a fault of the thread; SIGABRT counts, too.
  */

@@ -27,6 +27,8 @@ OPERATIONS = [
     ("globals by name in text", r"(4|NameError.*) (3|KeyError.*)",
      README, "those for `globals()[\"LIMIT\"]` or `eval()` do not"),
     ("memoryviews", "thread", README, "A `memoryview` is an argument like an array"),
+    ("call that fills a buffer of the program", r"ValueError\('assignment destination is read-only'.*",
+     README, "nor an array that a global of the program has"),
     ("owned results", r"True True\nndarray.*", README, "writable and can be resized"),
     ("exception in unpickling a result", "(Type|Value|Import)Error", *BROKEN),
     ("exception in unpickling an argument", "(Type|Value|Import)Error", *BROKEN),

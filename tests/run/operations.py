@@ -433,7 +433,7 @@ def main(who, folder):
         plan = json.load(file)
     main_thread = plan.get("main_thread", threading.current_thread() is threading.main_thread())
     names = sorted(name for name, (row, needs_main, _) in OPERATIONS.items()
-                   if row not in plan["shared"] and name not in plan["left_out"] and (main_thread or not needs_main))
+                   if row not in plan["shared"] and (main_thread or not needs_main))
     rng, own, done = random.Random(f"{plan['seed']} {who}"), f"{folder}/of_{who}", []
     os.makedirs(own)
     for _ in range(plan["count"]):

@@ -11,15 +11,12 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(__file__))
 import modes  # noqa: E402
-from harness import BUILD, GORGON, PYTHON3, ROOT, run  # noqa: E402
+from harness import BUILD, GORGON, PYTHON3, run  # noqa: E402
 from test_executor import Package  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SEED = int(os.environ.get("SEED", "1"))
 COUNT = int(os.environ.get("COUNT", "60"))  # operations of each of the two, in each mode
-# What differs, in which modes, and the document that says so.
-WORKERS = ["a pool's job", "the executor", "executor with `share_files`", "executor with `share_environment`"]
-DIFFERENCES = {"ignored": (WORKERS, "docs/limits.md", "Programs that a worker of a pool or an executor starts do not ignore what the worker ignores")}
 CODE = f"import sys; sys.path.insert(0, {HERE!r}); import operations; operations."
 EXECUTOR = """
 import sys
@@ -46,7 +43,6 @@ class Operations(Package):
         """The same folder for both, because results have its name."""
         column = modes.MODES.index(mode)
         members = {"seed": SEED + column, "count": COUNT,
-                   "left_out": [name for name, (where, _, _) in DIFFERENCES.items() if mode in where],
                    "shared": [row for row, cells in modes.TABLE.items() if cells[column] == modes.SHARED]}
         with tempfile.TemporaryDirectory() as above:
             folder = f"{above}/here"
@@ -106,11 +102,6 @@ class Operations(Package):
 
     def test_executor_with_shared_environment(self):
         self.run_executor("executor with `share_environment`", share_environment=True)
-
-    def test_differences_rest_on_sentences(self):
-        for name, (_, document, sentence) in DIFFERENCES.items():
-            with self.subTest(name), open(f"{ROOT}/{document}") as file:
-                self.assertIn(sentence, " ".join(file.read().split()))
 
     def test_a_difference_is_found(self):
         with self.assertRaisesRegex(AssertionError, "first, operation 0 of seed"):

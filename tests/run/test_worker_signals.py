@@ -193,8 +193,37 @@ CASES = textwrap.dedent('''
             return (await asyncio.wait_for(child.communicate(), 20))[0], child.returncode
         return asyncio.run(main())
 
+    def ignored_by_programs(**options):
+        words = ["grep", "SigIgn", "/proc/self/status"]
+        mask = int(subprocess.run(words, capture_output=True, text=True, **options).stdout.split()[1], 16)
+        return [signal.Signals(number).name for number in range(1, 32) if mask >> (number - 1) & 1]
+
+    def programs_ignore_what_is_ignored():
+        for number in signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM:  # which other cases leave ignored
+            signal.signal(number, signal.SIG_DFL)
+        seen = [ignored_by_programs(), ignored_by_programs(restore_signals=False)]
+        numbers = signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR2, signal.SIGCHLD, signal.SIGWINCH
+        before = [signal.signal(number, signal.SIG_IGN) for number in numbers]
+        seen += [ignored_by_programs(), ignored_by_programs(preexec_fn=lambda: signal.signal(signal.SIGUSR2, signal.SIG_DFL))]
+        reader, writer = os.pipe()
+        if not os.fork():
+            try:
+                os.execv("/there/is/none", ["none"])
+            except FileNotFoundError:
+                os.write(writer, repr((ignored_by_programs(), signal.getsignal(signal.SIGHUP))).encode())
+            os._exit(0)
+        os.close(writer)
+        seen.append(os.read(reader, 1000))
+        os.close(reader)
+        for number, handler in zip(numbers, before):
+            signal.signal(number, handler)
+        signal.signal(signal.SIGHUP, lambda *args: None)
+        seen.append(ignored_by_programs())
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        return seen
+
     CASES = [f for f in list(globals().values()) if getattr(f, "__module__", "") == __name__ and callable(f)
-             and f not in (Late, late, until)]
+             and f not in (Late, late, until, ignored_by_programs)]
     ''')
 
 POOL = CASES + textwrap.dedent('''
@@ -208,7 +237,8 @@ POOL = CASES + textwrap.dedent('''
             if sys.argv[2] != "1":  # others are at work meanwhile
                 others = [pool.submit(time.sleep, 0.5) for _ in range(int(sys.argv[2]) - 1)]
             for f in CASES:
-                print(f.__name__, pool.submit(f).result())
+                if f.__name__ in sys.argv[3:] or not sys.argv[3:]:
+                    print(f.__name__, pool.submit(f).result())
     ''')
 
 PROGRAM = CASES + textwrap.dedent('''
@@ -247,6 +277,21 @@ class Signals(Package):
                     for name in written:
                         with open(os.path.join(folder, name)) as file:
                             self.assertEqual(file.read().splitlines(), expected)
+
+    def test_what_a_host_ignores_programs_of_workers_ignore(self):
+        """A shell ignores SIGINT in what it starts in the background, nohup SIGHUP."""
+        with tempfile.TemporaryDirectory() as folder:
+            self.pool = os.path.join(folder, "pool.py")
+            with open(self.pool, "w") as file:
+                file.write(POOL)
+            seen = []
+            for mode in "process", "gorgon":
+                result = run("sh", "-c", "trap '' INT HUP; exec \"$@\"", "sh", PYTHON3, self.pool, mode, "1",
+                             "programs_ignore_what_is_ignored", env={"PYTHONPATH": self.site})
+                self.assertEqual((result.stderr, result.returncode), ("", 0))
+                seen.append(result.stdout)
+            self.assertIn("['SIGHUP', 'SIGINT']", seen[0])
+            self.assertEqual(seen[1], seen[0])
 
     def test_the_host_keeps_its_signals(self):
         """What workers handle and ignore does not change what the host does, or what a signal to the process does to it."""
