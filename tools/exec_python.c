@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT What `gorgon exec` has an interpreter run around the user's code,
-// in front of which it puts `code`, `name` and `mode`.
+// in front of which it puts `code` and `name`.
 //
 // The library gives it the ends of two pipes, take and give, and interrupt(ident). What it writes
 // are frames: a byte that says what it is, a 32-bit size, bytes. R: it may run now, if the
@@ -13,6 +13,10 @@ const char exec_source[] =
 	"    import io, os, sys, _thread\n"
 	"    guard, gone, me, running = _thread.allocate_lock(), _thread.allocate_lock(), "
 	"_thread.get_ident(), True\n"
+	// What several requests at once change one after the other. A child that was forked
+	// meanwhile has a lock of its own.
+	"    turn = interpreter.setdefault(f'gorgon exec {os.getpid()}', "
+	"_thread.allocate_lock())\n"
 	"\n"
 	"    def send(kind, data):\n"
 	"        frame = memoryview(kind + len(data).to_bytes(4, 'little') + data)\n"
@@ -38,7 +42,7 @@ const char exec_source[] =
 	"            return getattr(self.streams.get(_thread.get_ident(), self.real), name)\n"
 	"\n"
 	"    def route(stream, kind):\n"
-	"        router = getattr(sys, stream)\n"
+	"        router = getattr(sys, stream, None)\n"
 	"        if type(router).__name__ != 'GorgonRouter':\n"
 	"            router = GorgonRouter(router)\n"
 	"            setattr(sys, stream, router)\n"
@@ -46,7 +50,7 @@ const char exec_source[] =
 	"write_through=True)\n"
 	"\n"
 	"    def unroute(stream):\n"
-	"        router = getattr(sys, stream)\n"
+	"        router = getattr(sys, stream, None)\n"
 	"        if type(router).__name__ == 'GorgonRouter':\n"
 	"            router.streams.pop(me, None)\n"
 	"            if not router.streams:\n"
@@ -78,8 +82,11 @@ const char exec_source[] =
 	"        threading._active[oldest] = main\n"
 	"\n"
 	"    def run():\n"
+	"        with turn:\n"
+	"            route('stdout', b'O')\n"
+	"            route('stderr', b'E')\n"
+	"            import_threading()\n"
 	"        import traceback\n"
-	"        import_threading()\n"
 	"        try:\n"
 	"            exec(compile(code, name, 'exec'), {'__name__': '__main__', '__file__': name, "
 	"'__builtins__': __builtins__})\n"
@@ -100,14 +107,16 @@ const char exec_source[] =
 	"        return\n"
 	"    gone.acquire()\n"
 	"    _thread.start_new_thread(watch, ())\n"
-	"    route('stdout', b'O')\n"
-	"    route('stderr', b'E')\n"
 	"    try:\n"
 	"        status = run()\n"
+	"    except BaseException:\n"
+	"        status = 3\n"
+	"        sys.__excepthook__(*sys.exc_info())\n"
 	"    finally:\n"
 	"        running = False\n"
-	"        unroute('stdout')\n"
-	"        unroute('stderr')\n"
+	"        with turn:\n"
+	"            unroute('stdout')\n"
+	"            unroute('stderr')\n"
 	"    send(b'X', str(status).encode())\n"
 	"    gone.acquire()\n"
 	"\n"

@@ -26,6 +26,7 @@
 #define PLACE_AT     32 // of a struct gorgon_debug_place in a siginfo_t
 #define PAUSE_MIN_US 500
 #define PAUSE_MAX_US 20000
+#define ANSWER_NS    UINT64_C(1000000000) // from taking a request to its answer
 
 static const long waits[] = {
 	SYS_read,      SYS_readv,           SYS_recvfrom,        SYS_recvmsg,
@@ -173,21 +174,18 @@ static void send_signal(const struct remote *remote, const struct remote_interp 
 	syscall(SYS_rt_tgsigqueueinfo, remote->pid, tid, SIGURG, &info);
 }
 
+// All that follows @at in the request, up to the answer.
+static void write_from(const struct remote *remote, const struct gorgon_debug_request *request,
+		       size_t at)
+{
+	remote_write(remote, remote->request + at, (const char *)request + at,
+		     offsetof(struct gorgon_debug_request, answered) - at);
+}
+
 static void write_id(const struct remote *remote, uint64_t id)
 {
 	remote_write(remote, remote->request + offsetof(struct gorgon_debug_request, id), &id,
 		     sizeof(id));
-}
-
-// Everything but the id, then that.
-static void write_request(const struct remote *remote, const struct gorgon_debug_request *request)
-{
-	size_t first = offsetof(struct gorgon_debug_request, target);
-
-	write_id(remote, 0);
-	remote_write(remote, remote->request + first, (const char *)request + first,
-		     offsetof(struct gorgon_debug_request, answered) - first);
-	write_id(remote, request->id);
 }
 
 // Whether the interpreter's main thread runs Python of another interpreter.
@@ -203,7 +201,8 @@ static bool is_in_another(const struct remote *remote, const struct remote_inter
 	return false;
 }
 
-// Writes the request and tells a thread, if one can be told now.
+// Tells a thread of the request, if one can be told now. It keeps its id, so that of several
+// threads that were told one takes it.
 static void ring(const struct remote *remote, const struct remote_interp *interp,
 		 const struct gorgon_debug_activity *activity, struct gorgon_debug_request *request)
 {
@@ -219,16 +218,13 @@ static void ring(const struct remote *remote, const struct remote_interp *interp
 	}
 	if (!tid)
 		return;
-	request->id++;
 	request->argument = wait.argument;
-	write_request(remote, request);
+	write_from(remote, request, offsetof(struct gorgon_debug_request, argument));
 	send_signal(remote, interp, tid, &wait);
 }
 
-// Whether one of the requests was answered: several ids, because a thread may be told again.
-// @taken: one was, or will be.
-static bool is_answered(const struct remote *remote, uint64_t first,
-			const struct gorgon_debug_request *request,
+// @taken: a thread has taken the request, and will answer it.
+static bool is_answered(const struct remote *remote, const struct gorgon_debug_request *request,
 			struct gorgon_debug_request *ret, bool *taken)
 {
 	struct gorgon_debug_request again;
@@ -236,9 +232,8 @@ static bool is_answered(const struct remote *remote, uint64_t first,
 	if (!remote_read(remote, remote->request, ret, sizeof(*ret)) ||
 	    !remote_read(remote, remote->request, &again, sizeof(again)))
 		return false;
-	*taken = request->id != first && !ret->id;
-	return ret->answered - first - 1 < request->id - first &&
-	       !memcmp(ret, &again, sizeof(again));
+	*taken = !ret->id;
+	return ret->answered == request->id && !memcmp(ret, &again, sizeof(again));
 }
 
 static char *open_pipes(const struct remote *remote, const struct remote_interp *interp,
@@ -263,28 +258,45 @@ static char *open_pipes(const struct remote *remote, const struct remote_interp 
 	return remote_text("interpreter %u: %s: %s", interp->number, name, strerror(errno));
 }
 
+// Why the interpreter takes no request now; NULL: it does.
+static char *why_unable(const struct remote *remote, const struct remote_interp *interp,
+		       struct gorgon_debug_activity *ret)
+{
+	if (!remote_read(remote, interp->activity, ret, sizeof(*ret)))
+		return remote_text("interpreter %u: has gone", interp->number);
+	return state_text(ret->state)
+		       ? remote_text("interpreter %u: %s", interp->number, state_text(ret->state))
+		       : NULL;
+}
+
 static char *ask_until(const struct remote *remote, const struct remote_interp *interp,
 		       uint64_t end_ns, struct remote_pipes *ret)
 {
-	uint64_t pause_us = PAUSE_MIN_US, first, now;
 	struct gorgon_debug_request request = {.target = interp->requests}, answer;
+	uint64_t pause_us = PAUSE_MIN_US, now = remote_now();
 	struct gorgon_debug_activity activity;
+	char *why = why_unable(remote, interp, &activity);
 	bool taken = false;
 
-	if (getrandom(&first, sizeof(first), 0) != sizeof(first))
+	if (why)
+		return why;
+	if (getrandom(&request.id, sizeof(request.id), 0) != sizeof(request.id))
 		return remote_text("no random numbers: %s", strerror(errno));
-	request.id = first >>= 1;
-	while ((now = remote_now()) < end_ns) {
-		if (!remote_read(remote, interp->activity, &activity, sizeof(activity)))
-			return remote_text("interpreter %u: has gone", interp->number);
-		if (state_text(activity.state))
-			return remote_text("interpreter %u: %s", interp->number,
-					   state_text(activity.state));
-		request.timeout_ms = (end_ns - now) / 1000000 + 1;
+	request.id |= 1;
+	request.timeout_ms = now < end_ns ? (end_ns - now) / 1000000 + 1 : 0;
+	write_id(remote, 0);
+	write_from(remote, &request, offsetof(struct gorgon_debug_request, target));
+	write_id(remote, request.id);
+	// What was taken is answered, and would be in the way of who asks next.
+	for (; now < end_ns || (taken && now < end_ns + ANSWER_NS); now = remote_now()) {
+		if (!taken && (why = why_unable(remote, interp, &activity))) {
+			write_id(remote, 0);
+			return why;
+		}
 		if (!taken)
 			ring(remote, interp, &activity, &request);
 		usleep((useconds_t)pause_us);
-		if (is_answered(remote, first, &request, &answer, &taken))
+		if (is_answered(remote, &request, &answer, &taken))
 			return open_pipes(remote, interp, &answer, ret);
 		pause_us = pause_us * 2 < PAUSE_MAX_US ? pause_us * 2 : PAUSE_MAX_US;
 	}

@@ -106,8 +106,8 @@ struct gorgon_debug_ns {
  * the process asks; `gorgon exec` does. One at a time: whoever asks holds an exclusive flock(2)
  * on /proc/PID/mem meanwhile.
  *
- * Write 0 to `id`, then the members after it, then a new `id`. Then send SIGURG to a thread of
- * the process (rt_tgsigqueueinfo(2), with `target` as its value), again and again, until
+ * Write 0 to `id`, then the members after it, then a new `id`, once. Then send SIGURG to a thread
+ * of the process (rt_tgsigqueueinfo(2), with `target` as its value), again and again, until
  * `answered` is the id:
  * - to the thread that gorgon_debug_ns.thread names. It takes the request when it looks for
  *   signals;
@@ -118,8 +118,9 @@ struct gorgon_debug_ns {
  * A thread of the interpreter then has two pipes, and waits for who asks to open them in
  * /proc/PID/task/`tid`/fd, to write to `input` a 64-bit number of bytes and as many bytes of
  * Python source; that is run with these names: take and give, the ends of the pipes that are the
- * interpreter's, and interrupt(ident), which raises KeyboardInterrupt on a thread. To withdraw a
- * request, write 0 to `id`, or do not open the pipes.
+ * interpreter's, interrupt(ident), which raises KeyboardInterrupt on a thread, and interpreter, the
+ * dictionary of PyInterpreterState_GetDict(). To withdraw a request, write 0 to `id`, or do not
+ * open the pipes.
  */
 struct gorgon_debug_request {
 	uint64_t id;           /* 0 when there is none, or it was taken */

@@ -131,12 +131,15 @@ static PyObject *make_globals(struct gorgon_interp *interp, int take, int give)
 {
 	static PyMethodDef method = {"interrupt", remote_interrupt, METH_O, NULL};
 	const struct gorgon_api *api = interp->api;
+	PyInterpreterState *state = API(interp, PyInterpreterState_Get)();
 	PyObject *ret = api->PyDict_New();
 	PyObject *function =
 		API(interp, PyCFunction_NewEx)(&method, (PyObject *)api->_Py_NoneStruct, NULL);
 
 	if (ret && function && set_number(interp, ret, "take", take) &&
 	    set_number(interp, ret, "give", give) &&
+	    !API(interp, PyDict_SetItemString)(ret, "interpreter",
+					       API(interp, PyInterpreterState_GetDict)(state)) &&
 	    !API(interp, PyDict_SetItemString)(ret, "interrupt", function) &&
 	    !API(interp, PyDict_SetItemString)(ret, "__builtins__",
 					       API(interp, PyEval_GetBuiltins)())) {

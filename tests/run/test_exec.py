@@ -180,13 +180,16 @@ class Exec(unittest.TestCase):
             self.works(pid, 1)
             self.assertFalse(os.path.exists(path))
 
-    def test_two_at_once(self):
-        for start in (lambda: program("while True: time.sleep(0.01)"), lambda: asked("idle")):
+    def test_several_at_once(self):
+        """Each prints what is its own, also if they are the first to import threading, and threads change after each instruction."""
+        changing = "import sys\nsys.setswitchinterval(1e-6); sys.modules.pop('threading', None)"
+        code = "import time, threading\nfor i in range(20): print({}, i); time.sleep(0.01)\nassert threading.main_thread() is not threading.current_thread()"
+        for start in (lambda: asked("idle"), *[lambda: program("while True: time.sleep(0.01)", changing)] * 4):
             with start() as (_, pid):
-                commands = [subprocess.Popen([GORGON, "exec", str(pid), "-i", "0", "-c", f"import time\nfor i in range(20): print({n}, i); "
-                                              "time.sleep(0.01)"], stdout=subprocess.PIPE, text=True) for n in range(4)]
+                commands = [subprocess.Popen([GORGON, "exec", str(pid), "-i", "0", "-c", code.format(n)],
+                                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for n in range(8)]
                 for n, command in enumerate(commands):
-                    self.assertEqual(command.communicate(timeout=60)[0], "".join(f"{n} {i}\n" for i in range(20)))
+                    self.assertEqual(command.communicate(timeout=60), ("".join(f"{n} {i}\n" for i in range(20)), ""))
 
     def test_program_sees_nothing(self):
         """Neither descriptors nor threads stay, blocking calls go on, handlers are not called."""
