@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Thousands of generated programs (tests/programs), with the executor, dask, joblib and pools of processes: each prints the same.
+"""Thousands of generated programs (tests/programs), with the executor, dask, joblib, a C pool and pools of processes: each prints
+the same.
 
 `generated.py A-B` runs these seeds, otherwise SEEDS (20000, from the environment) new ones run."""
 
@@ -26,7 +27,7 @@ def main(words):
     with tempfile.TemporaryDirectory() as site:
         harness.install_package(site)
         command = [environment("pools"), os.path.join(harness.ROOT, "tests", "programs", "run.py"), "--json", "--seeds", seeds,
-                   "--modes", "gorgon,dask,joblib"]
+                   "--modes", "gorgon,dask,joblib,cpool"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": site}) as process:
             for line in process.stdout:
                 told = json.loads(line)

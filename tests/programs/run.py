@@ -26,7 +26,8 @@ from differences import Differences  # noqa: E402
 from generate import FAMILY, Files, Program, operations  # noqa: E402
 
 PEERS = ["fork", "spawn"]
-OURS = {"gorgon": [], "dask": ["dask-fork"], "joblib": ["loky"]}  # with what else they are compared with
+# With what else they are compared.
+OURS = {"gorgon": [], "dask": ["dask-fork"], "joblib": ["loky"], "cpool": []}
 LIMIT, EACH = 120, 10  # seconds for programs of one file, and for each of them
 SURE = 3  # times that a difference is seen before it is one
 

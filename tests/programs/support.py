@@ -91,8 +91,18 @@ class Loky(Joblib):
         return make(1, **options)
 
 
+class CPool(Adapter):
+    def __init__(self, copies, **options):
+        import cpool
+        self.pool = cpool.Pool(**options)
+        self.run = self.pool.run
+
+    def __exit__(self, *error):
+        self.pool.shutdown()
+
+
 NOT_LOKY = "processes of a worker"  # they wait for ever
-ADAPTERS = {"dask": Dask, "dask-fork": Dask, "joblib": Joblib, "loky": Loky}
+ADAPTERS = {"dask": Dask, "dask-fork": Dask, "joblib": Joblib, "loky": Loky, "cpool": CPool}
 
 
 def Pool(count=1, copies=True, **options):
@@ -173,7 +183,7 @@ def describe_error(error, depth=3):
 def trace(error):
     """Functions of programs that a remote traceback names, and its last line."""
     text = str(error.__cause__ or "".join(traceback.format_exception(error))).strip('" \n')
-    names = re.findall(r'File ".*(?:program|tasks)[^"]*", line \d+, in (\w+)', text)
+    names = re.findall(r'File ".*(?:program|tasks)\.py[^"]*", line \d+, in (\w+)', text)
     return names, text.splitlines()[-1]
 
 

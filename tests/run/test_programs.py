@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""A hundred generated programs, with the executor and with pools of processes (tests/programs)."""
+"""A hundred generated programs, with the executor, some of them with a C pool, and with pools of processes (tests/programs)."""
 
 import os
 import sys
 
-from harness import ROOT, VENV_PYTHON, run
-from test_executor import Package
+sys.path.insert(0, os.path.dirname(__file__))
+from harness import ROOT, VENV_PYTHON, run  # noqa: E402
+from test_executor import Package  # noqa: E402
 
 PROGRAMS = os.path.join(ROOT, "tests", "programs")
 sys.path.insert(0, PROGRAMS)
@@ -18,8 +19,9 @@ class Programs(Package):
         return run(VENV_PYTHON, os.path.join(PROGRAMS, "run.py"), *options, env={"PYTHONPATH": self.site})
 
     def test_programs_print_what_they_print_with_processes(self):
-        result = self.run_programs("--seeds", "1-100", "--shrink")
-        self.assertEqual((result.stderr, result.returncode), ("", 0), result.stdout)
+        for options in ["--seeds", "1-74"], ["--seeds", "75-99", "--modes", "gorgon,cpool"]:
+            result = self.run_programs(*options, "--shrink")
+            self.assertEqual((result.stderr, result.returncode), ("", 0), result.stdout)
 
     def test_differences_are_found_and_shrunk(self):
         result = self.run_programs("--seeds", "7", "--only", "lambda,random numbers", "--strict", "--shrink")
