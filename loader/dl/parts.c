@@ -52,7 +52,6 @@ const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_malloc_part,
 	&gorgon_files_part,
 	&gorgon_streams_part,
-	&gorgon_proc_paths_part,
 	&gorgon_exchange_part,
 	&gorgon_record_locks,
 	&gorgon_databases_part,
@@ -64,6 +63,7 @@ const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_random_numbers,
 	&gorgon_small_state,
 	&gorgon_children_part,
+	&gorgon_proc_paths_part, // knows descriptors, streams and children
 	&gorgon_timers_part,
 	&gorgon_interruption_part,
 	&gorgon_hanging_part,

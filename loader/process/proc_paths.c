@@ -7,12 +7,16 @@
 // root), or /dev/fd, /dev/stdin and the like, which lead there, the name is changed on its way.
 // The process's number in place of `self` means the same.
 //
+// What it says of children is the work of proc_children.c.
+//
 // Not handled: other ways to such a file (openat() from a descriptor of /proc/self, symbolic
 // links), files that shared libraries open themselves, and other processes: under this process's
 // number they see the first thread's files.
 
 #define _GNU_SOURCE
+#include "children.h"
 #include "files.h"
+#include "proc_children.h"
 #include "streams.h"
 #include "ns/ns.h"
 
@@ -33,6 +37,7 @@
 struct state {
 	const struct gorgon_own_files *files;
 	struct gorgon_streams *streams;
+	const struct gorgon_children *children;
 };
 
 static bool proc_paths_begin(void *state, struct gorgon_ns *ns)
@@ -40,6 +45,7 @@ static bool proc_paths_begin(void *state, struct gorgon_ns *ns)
 	*(struct state *)state = (struct state){
 		.files = gorgon_parts_state(ns->parts, &gorgon_files_part),
 		.streams = gorgon_parts_state(ns->parts, &gorgon_streams_part),
+		.children = gorgon_parts_state(ns->parts, &gorgon_children_part),
 	};
 	return true;
 }
@@ -125,7 +131,10 @@ static const char *proc_paths_translate(const struct state *state, const char *p
 static int own_openat(int at, const char *path, int flags, mode_t mode, ST)
 {
 	char buffer[NAME_SIZE];
+	int ret;
 
+	if (gorgon_proc_children_open(state->children, path, flags, &ret))
+		return ret;
 	return openat(at, proc_paths_translate(state, path, buffer), flags, mode);
 }
 
@@ -167,10 +176,17 @@ FUNCTION(int, scandir,
 
 static FILE *own_fopen(const char *path, const char *mode, const struct state *state)
 {
+	int fd = -1, flags = strchr(mode, '+') || *mode != 'r' ? O_RDWR : O_RDONLY;
 	char buffer[NAME_SIZE];
+	FILE *file;
 
-	return gorgon_streams_note(state->streams,
-				   fopen(proc_paths_translate(state, path, buffer), mode));
+	if (strchr(mode, 'e'))
+		flags |= O_CLOEXEC;
+	if (!gorgon_proc_children_open(state->children, path, flags, &fd))
+		file = fopen(proc_paths_translate(state, path, buffer), mode);
+	else
+		file = fd < 0 ? NULL : fdopen(fd, mode);
+	return gorgon_streams_note(state->streams, file);
 }
 
 static int own_open_checked(const char *path, int flags, const struct state *state)

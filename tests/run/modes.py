@@ -28,7 +28,7 @@ TABLE = {
     "handlers of signals": ALWAYS_OWN,
     "timers": ALWAYS_OWN,
     "children that `wait()` finds": ALWAYS_OWN,
-    "children that `/proc` lists": PROCESS,
+    "children that `/proc` lists": ALWAYS_OWN,
     "resource limits": PROCESS,
     "process number": PROCESS,
 }
@@ -50,7 +50,7 @@ SENTENCES = [
      "a program", ["descriptors", "current directory", "umask"]),
     ("docs/isolation.md", "| environment | each interpreter's own | ", "a program", ["environment"]),
     ("docs/isolation.md", "| locale | each interpreter's own | ", "a program", ["locale"]),
-    ("docs/isolation.md", "| timers, children | each interpreter's own | ", "a program", ["timers", "children that `wait()` finds"]),
+    ("docs/isolation.md", "| timers, children | each interpreter's own | ", "a program", ["timers", "children that `wait()` finds", "children that `/proc` lists"]),
     ("docs/limits.md", "All interpreters of a process share its limits (`setrlimit`)", "a program", []),
 ]
 

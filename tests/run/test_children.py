@@ -99,6 +99,66 @@ def start():
 change() if gorgon.interpreter else start()
 """
 
+# Each of three programs starts a child on its main thread and one on another thread, and looks in /proc, as psutil does, when
+# all have.
+PROC = """
+import ctypes, glob, os, re, subprocess, sys, threading, time
+folder, mine = sys.argv[1], []
+
+def read(path):
+    try:
+        with open(path) as file:
+            return file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+def c_read(path):
+    libc = ctypes.CDLL(None)
+    libc.fopen.restype = ctypes.c_void_p
+    stream, text = ctypes.c_void_p(libc.fopen(path.encode(), b"re")), ctypes.create_string_buffer(4000)
+    libc.fread(text, 1, 3999, stream)
+    libc.fclose(stream)
+    return text.value.decode()
+
+def parent_in_stat(pid, read=read):
+    return int((read(f"/proc/{pid}/stat").rpartition(")")[2].split() or [0, 0])[1])
+
+def parent_in_status(pid):
+    return int((re.findall(r"^PPid:\\t(\\d+)$", read(f"/proc/{pid}/status"), re.M) or [0])[0])
+
+def start():
+    mine.append(subprocess.Popen(["sleep", "100"], stdin=subprocess.DEVNULL))
+
+def listed():
+    return {int(pid) for path in glob.glob("/proc/self/task/*/children") for pid in read(path).split()}
+
+thread = threading.Thread(target=start); thread.start(); thread.join()
+start()
+me, own = os.getpid(), {child.pid for child in mine}
+path = os.path.join(folder, str(min(own)))
+with open(path + ".new", "w") as file:
+    print(*own, file=file)
+os.rename(path + ".new", path)
+while len(paths := glob.glob(folder + "/*[0-9]")) < 3:
+    time.sleep(0.01)
+others = {int(pid) for path in paths for pid in read(path).split()} - own
+every = {int(name) for name in os.listdir("/proc") if name.isdigit()}
+print(*({pid for pid in every if way(pid) == me} == own for way in (parent_in_stat, parent_in_status)),
+      listed() == own, own | others <= every, {read(f"/proc/{pid}/comm") for pid in others},
+      all(parent_in_stat(pid, c_read) == me for pid in own), any(parent_in_stat(pid, c_read) == me for pid in others),
+      {read(f"/proc/{pid}/stat").count(" ") for pid in own} == {read(f"/proc/{pid}/stat").count(" ") for pid in others},
+      os.path.exists(f"/proc/{min(others)}/stat"), flush=True)
+with open(path + "-done", "w"):
+    pass
+while len(glob.glob(folder + "/*-done")) < 3:
+    time.sleep(0.01)
+for child in mine:
+    child.kill()
+    child.wait()
+"""
+
+PROC_SAYS = "True True True True {'sleep\\n'} True False True True\n"
+
 JOBLIB = """
 import gorgon, joblib
 
@@ -144,6 +204,18 @@ class Children(unittest.TestCase):
         # A pool replaces a child that cannot import its program, again and again.
         result = run(GORGON, "run", *options, self.write(program), *args, timeout=240)
         self.assertEqual((result.stdout, result.stderr, result.returncode), (expected, "", 0))
+
+    def test_what_proc_lists(self):
+        for options in [], ["--shared-files"], ["--shared-environment"]:
+            for name in os.listdir(self.folder):
+                os.unlink(os.path.join(self.folder, name))
+            with self.subTest(options=options):
+                self.check(["-n", "3", *options], PROC, self.folder, expected=PROC_SAYS * 3)
+
+    def test_what_proc_lists_in_processes(self):
+        path = self.write(PROC)
+        peers = [subprocess.Popen([PYTHON3, path, self.folder], stdout=subprocess.PIPE, text=True) for _ in range(3)]
+        self.assertEqual([peer.communicate(timeout=100)[0] for peer in peers], [PROC_SAYS] * 3)
 
     def test_pools_in_two_interpreters(self):
         for method in "spawn", "forkserver":
