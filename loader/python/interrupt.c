@@ -34,6 +34,8 @@
 
 #include <stdlib.h>
 
+#define FORGET_TRIES 100
+
 static struct gorgon_interruption *interruption_of(const struct gorgon_interp *interp)
 {
 	return gorgon_parts_state(interp->ns->parts, &gorgon_interruption_part);
@@ -71,6 +73,36 @@ void gorgon_interrupt_set_main(struct gorgon_interp *interp)
 }
 
 // --- what Python calls ------------------------------------------------------------------------
+
+// Has the asynchronous exception arrive, if the thread has one, and forgets it.
+// PyThreadState_SetAsyncExc() with NULL would leave a flag before 3.13, for which all threads of
+// the interpreter look at each call and each round of a loop; in 3.11 a traced function never
+// begins then. Handlers of signals can raise before it, so it is tried again. Nothing here is
+// traced.
+static void forget_exception(struct gorgon_interp *interp)
+{
+	const struct gorgon_api *api = interp->api;
+	PyThreadState *state = API(interp, PyThreadState_Get)();
+	void (*enter)(PyThreadState *) = (void (*)(PyThreadState *))gorgon_interp_find_symbol(
+		interp, "PyThreadState_EnterTracing");
+	void (*leave)(PyThreadState *) = (void (*)(PyThreadState *))gorgon_interp_find_symbol(
+		interp, "PyThreadState_LeaveTracing");
+	PyObject *type, *value, *traceback, *code, *globals, *result = NULL;
+
+	api->PyErr_Fetch(&type, &value, &traceback);
+	enter(state);
+	code = api->Py_CompileString("", "<gorgon>", Py_file_input);
+	globals = api->PyDict_New();
+	for (unsigned i = 0; code && globals && !result && i < FORGET_TRIES; i++) {
+		result = api->PyEval_EvalCode(code, globals, globals);
+		api->PyErr_Clear();
+	}
+	api->Py_DecRef(result);
+	api->Py_DecRef(globals);
+	api->Py_DecRef(code);
+	leave(state);
+	API(interp, PyErr_Restore)(type, value, traceback);
+}
 
 // tp_new of the type: the asynchronous exception has arrived.
 static PyObject *make_interrupt(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -114,7 +146,8 @@ static PyObject *handle_interrupt(PyObject *none, PyObject *args)
 	if (gorgon_call_is_main(interp) && interp->take_request)
 		interp->take_request(interp);
 	if (is_interrupt_to_raise(interp)) {
-		api->PyThreadState_SetAsyncExc((unsigned long)pthread_self(), NULL);
+		if (!gorgon_call_is_main(interp))
+			forget_exception(interp);
 		api->PyErr_SetNone(*api->PyExc_KeyboardInterrupt);
 		return NULL;
 	}
@@ -294,5 +327,5 @@ void gorgon_interrupt_take_back(struct gorgon_interp *interp)
 	gorgon_interruption_take(interruption_of(interp));
 	if (gorgon_call_is_main(interp))
 		gorgon_signals_drop_interrupt(interp->ns->signals);
-	interp->api->PyThreadState_SetAsyncExc((unsigned long)pthread_self(), NULL);
+	forget_exception(interp);
 }

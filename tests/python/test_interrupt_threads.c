@@ -46,6 +46,10 @@ static const char set_up[] =
 	"    try: time.sleep(1000)\n"
 	"    except KeyboardInterrupt: pass\n"
 	"sleeper = threading.Thread(target=sleep); sleeper.start()\n"
+	// CPython 3.11 does not begin a traced function while a thread's exception seems to be due.
+	"def trace():\n"
+	"  sys.settrace(lambda *args: None); traced(); sys.settrace(None)\n"
+	"def traced(): pass\n"
 	"def body(name, source):\n"
 	"  try:\n"
 	"    started.set(); exec(source, globals()); results[name] = 'came back'\n"
@@ -54,6 +58,7 @@ static const char set_up[] =
 	"    for i in range(1000): pass\n"
 	"    time.sleep(0.01)\n" // nothing of the interrupt is left
 	"    threading.Lock().acquire()\n"
+	"    trace()\n"
 	"    results[name] += ', once'\n"
 	"def begin(name, source):\n"
 	"  global t, started\n"
@@ -118,6 +123,7 @@ static void interrupt_calls_of_the_host_on_other_threads(void **state)
 		usleep(50000);
 		assert_ok(gorgon_interp_interrupt(interp));
 		assert_raised(join(&thread), "KeyboardInterrupt", "");
+		run(interp, "trace()\n");
 	}
 	run(interp, "assert 'reached_inside' not in globals()\n");
 	run(interp, tear_down);

@@ -151,6 +151,16 @@ class Exec(unittest.TestCase):
                     self.assertIn("interpreter 0: the code has not ended within 0.5 s, and was interrupted\n", answer.stderr)
             self.works(pid, 1)
 
+    def test_traced_functions(self):
+        """They run behind other requests and interrupts, too: CPython 3.11 does not begin one while an exception seems to be due."""
+        traced = ("import sys, threading\ndef trace(*args): return trace\nthreading.settrace(trace); sys.settrace(trace)\ndef f(): return 'done'\n"
+                  "t = threading.Thread(target=f); t.start(); t.join(); print(f()); sys.settrace(None); threading.settrace(None)")
+        with program("time.sleep(1000)") as (_, pid):
+            for code in (traced, traced, "while True: pass", traced, "import time; time.sleep(1000)", traced):
+                answer = ask(pid, "--timeout", "10" if code == traced else "0.3", "-c", code)
+                if code == traced:
+                    self.assertEqual((answer.stdout, answer.stderr), ("done\n", ""))
+
     def test_the_command_goes(self):
         """Code is interrupted when the command that has asked is gone; the program is not."""
         with program("time.sleep(1000)") as (_, pid), tempfile.TemporaryDirectory() as folder:
