@@ -82,6 +82,13 @@ void gorgon_ns_init(void)
 	pthread_once(&once, init_once);
 }
 
+static void run_destructors(void *ns)
+{
+	gorgon_lock();
+	gorgon_unload_end_program(ns);
+	gorgon_unlock();
+}
+
 struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 					   const struct gorgon_thunk *thunks, size_t thunk_count,
 					   struct gorgon_ns **ret)
@@ -126,6 +133,8 @@ struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 		ns_free(ns);
 		return err;
 	}
+	gorgon_atexit_end_with(gorgon_parts_state(ns->parts, &gorgon_atexit_part), run_destructors,
+			       ns);
 	ns->debug.interp = GORGON_DEBUG_NO_INTERP;
 	gorgon_lock();
 	gorgon_ns_list(ns);

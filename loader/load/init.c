@@ -157,16 +157,12 @@ void gorgon_init_run(struct gorgon_object **objects, size_t count)
 	}
 }
 
-void gorgon_fini_run(struct gorgon_object *object)
+void gorgon_fini_run_early(struct gorgon_object *object)
 {
 	const struct gorgon_image *image = object->image;
 	const uint64_t *array = (const uint64_t *)(uintptr_t)(object->bias + image->fini_array);
 
-	if (object->state != GORGON_OBJECT_READY)
-		return;
-	object->state = GORGON_OBJECT_FINALISED;
-	// This thread's thread_local variables go first, as at the end of a program.
-	gorgon_thread_drop_dtors(object);
+	object->ended = true;
 	gorgon_callout_begin();
 	for (uint64_t i = image->fini_array_count; i-- > 0;)
 		if (array[i] && array[i] != UINT64_MAX)
@@ -174,4 +170,15 @@ void gorgon_fini_run(struct gorgon_object *object)
 	if (image->fini)
 		((fini_fn)(uintptr_t)(object->bias + image->fini))();
 	gorgon_callout_end();
+}
+
+void gorgon_fini_run(struct gorgon_object *object)
+{
+	if (object->state != GORGON_OBJECT_READY)
+		return;
+	object->state = GORGON_OBJECT_FINALISED;
+	// This thread's thread_local variables go first, as at the end of a program.
+	gorgon_thread_drop_dtors(object);
+	if (!object->ended)
+		gorgon_fini_run_early(object);
 }

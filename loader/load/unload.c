@@ -55,21 +55,44 @@ static size_t unload_doom(struct gorgon_ns *ns)
 	return count;
 }
 
-// Finalise doomed objects, the last initialised first. The lock is released around
+static bool is_to_finalise(const struct gorgon_object *object)
+{
+	return object->doomed && object->state == GORGON_OBJECT_READY;
+}
+
+static bool is_to_end(const struct gorgon_object *object)
+{
+	return !object->ended && object->state == GORGON_OBJECT_READY;
+}
+
+// Finalise the objects that are to be, the last initialised first. The lock is released around
 // destructors, which may load and unload: the list is searched anew each time.
-static void finalise_doomed(struct gorgon_ns *ns)
+static void finalise_each(struct gorgon_ns *ns, bool (*is_to)(const struct gorgon_object *object),
+			  void (*finalise)(struct gorgon_object *object))
 {
 	for (;;) {
 		struct gorgon_object *last = NULL;
 
 		for (struct gorgon_object *o = ns->first; o; o = o->next)
-			if (o->doomed && o->state == GORGON_OBJECT_READY &&
-			    (!last || o->init_order > last->init_order))
+			if (is_to(o) && (!last || o->init_order > last->init_order))
 				last = o;
 		if (!last)
 			return;
-		gorgon_fini_run(last);
+		finalise(last);
 	}
+}
+
+static void finalise_doomed(struct gorgon_ns *ns)
+{
+	finalise_each(ns, is_to_finalise, gorgon_fini_run);
+}
+
+// What destructors close meanwhile goes with the namespace.
+void gorgon_unload_end_program(struct gorgon_ns *ns)
+{
+	ns->unloading++;
+	finalise_each(ns, is_to_end, gorgon_fini_run_early);
+	ns->unloading--;
 }
 
 void gorgon_unload_destroy_doomed(struct gorgon_ns *ns)

@@ -30,7 +30,9 @@ void gorgon_ns_close(struct gorgon_ns *ns, struct gorgon_object *object);
 /* The namespace ends: run all destructors. From then on no dlclose() unmaps anything of it: a
  * thread that lives on must not unmap the code that it runs in. */
 void gorgon_unload_finalise_all(struct gorgon_ns *ns);
-/* The same without running any of them. */
+/* The program ends: run all destructors, and no object goes. */
+void gorgon_unload_end_program(struct gorgon_ns *ns);
+/* The namespace ends without running any of them. */
 void gorgon_unload_drop_all(struct gorgon_ns *ns);
 /* Unmap the doomed objects, whose destructors have run. */
 void gorgon_unload_destroy_doomed(struct gorgon_ns *ns);

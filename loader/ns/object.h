@@ -57,6 +57,7 @@ struct gorgon_object {
 	bool deepbind;	     /* looks in its own group before the global objects */
 	bool by_name;	     /* was searched for, not opened by a path */
 	bool doomed;	     /* being unloaded: found by address only */
+	bool ended;	     /* its destructors have run, or run now */
 	bool mark;	     /* scratch of graph walks that do not release the lock */
 	uint64_t tls_module; /* 0: none */
 	struct gorgon_tls_index *tls_indices; /* arguments of its TLS descriptors */

@@ -35,6 +35,8 @@ struct gorgon_exit {
 
 struct gorgon_atexit {
 	struct gorgon_exit *pending, *done; // newest first
+	void (*destructors)(void *ctx);	    // of all objects, or NULL
+	void *ctx;
 };
 
 // A leaf: guards all lists.
@@ -152,12 +154,26 @@ void gorgon_atexit_run(struct gorgon_atexit *exits)
 	}
 }
 
-void gorgon_atexit_run_at_end(struct gorgon_atexit *exits, int status)
+void gorgon_atexit_end_with(struct gorgon_atexit *exits, void (*destructors)(void *ctx), void *ctx)
+{
+	exits->destructors = destructors;
+	exits->ctx = ctx;
+}
+
+static void run_pending(struct gorgon_atexit *exits, int status)
 {
 	struct gorgon_exit taken;
 
 	while (take_pending(exits, &taken))
 		atexit_call(&taken, status);
+}
+
+void gorgon_atexit_run_at_end(struct gorgon_atexit *exits, int status)
+{
+	run_pending(exits, status);
+	if (exits->destructors)
+		exits->destructors(exits->ctx);
+	run_pending(exits, status);
 }
 
 void gorgon_atexit_discard(struct gorgon_atexit *exits)

@@ -20,7 +20,9 @@ void gorgon_atexit_discard(struct gorgon_atexit *exits);
  */
 void gorgon_atexit_forget(struct gorgon_atexit *exits);
 /* gorgon_atexit_run() at the end of a process, or of a program, with its status and without the
- * lock. */
+ * lock. Destructors of objects follow, as in exit(). */
 void gorgon_atexit_run_at_end(struct gorgon_atexit *exits, int status);
+/* What runs those destructors. */
+void gorgon_atexit_end_with(struct gorgon_atexit *exits, void (*destructors)(void *ctx), void *ctx);
 
 #endif

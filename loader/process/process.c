@@ -53,7 +53,7 @@ void gorgon_process_leave(struct gorgon_ns *ns, int status)
 
 // A process still has its descriptors and its directory when exit() calls what was registered for
 // the end. So a program's functions are called here, before its descriptors and its directory are
-// given back. Destructors in C (.fini_array) run when their objects are unloaded.
+// given back.
 void gorgon_process_end(struct gorgon_ns *ns, int status)
 {
 	const struct gorgon_own_files *files = gorgon_parts_state(ns->parts, &gorgon_files_part);

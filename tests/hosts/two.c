@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // A host with two interpreters at once, each on a thread of its own.
 //
-//	two call|pool PYTHON FILE FOLDER [WORD]...
+//	two call|pool|limited PYTHON FILE FOLDER [WORD]...
 //
 // FILE defines main(WHO, FOLDER, WORD...), which runs in both: with WHO "first" and "second". The
-// host calls it from threads of its own, or it is a job of a pool with two interpreters. PYTHON
-// is the executable whose libpython and packages they have. Exit status 0, or 1 when a call has
-// failed; an interpreter that stays, because threads of its libraries go on, is named. The host
-// has a handler of SIGINT, which does nothing.
+// host calls it from threads of its own, or it is a job of a pool with two interpreters, with
+// "limited" of one whose jobs have a limit. PYTHON is the executable whose libpython and packages
+// they have. Exit status 0, or 1 when a call has failed; an interpreter that stays, because threads
+// of its libraries go on, is named. The host has a handler of SIGINT, which does nothing.
 
 #define _GNU_SOURCE
 #include "../loader/gorgon.h"
@@ -82,9 +82,12 @@ static void run_calls(void)
 		pthread_join(threads[i], NULL);
 }
 
-static void run_pool(void)
+static void run_pool(unsigned limit_ms)
 {
-	struct gorgon_pool_opts opts = {.size = sizeof(opts), .count = 2, .interp = &interp_opts};
+	struct gorgon_pool_opts opts = {.size = sizeof(opts),
+					.count = 2,
+					.interp = &interp_opts,
+					.job_limit_ms = limit_ms};
 	struct gorgon_job *jobs[2];
 	struct gorgon_pool *pool;
 	char warm_up[4096];
@@ -114,7 +117,7 @@ static void ignore(int sig)
 int main(int argc, char **argv)
 {
 	if (argc < 5 || argc > 4 + WORDS_MAX) {
-		fprintf(stderr, "usage: two call|pool PYTHON FILE FOLDER [WORD]...\n");
+		fprintf(stderr, "usage: two call|pool|limited PYTHON FILE FOLDER [WORD]...\n");
 		return 2;
 	}
 	interp_opts.python = argv[2];
@@ -123,7 +126,9 @@ int main(int argc, char **argv)
 	words_count = (size_t)argc - 4;
 	signal(SIGINT, ignore);
 	if (!strcmp(argv[1], "pool"))
-		run_pool();
+		run_pool(0);
+	else if (!strcmp(argv[1], "limited"))
+		run_pool(600000);
 	else
 		run_calls();
 	return 0;

@@ -32,6 +32,12 @@ SIGINT = "SIGINT is the host's, which has a handler in C: "
 WITHOUT = SIGINT + "Python has none, and interrupt_main() and raise_signal() do nothing, as in any program that embeds Python"
 RESTORED = SIGINT + "signal.signal() returns None for it, as in any program that embeds Python"
 SIGINT_SENT = "a SIGINT that is sent to the process is the host's"
+MULTIPROCESSING = {
+    "*.WithProcessesTestCondition.test_wait_result": ("worker pool call", "failed", SIGINT_SENT),
+    "*.WithProcessesTestProcess.test_parent_process_attributes": (
+        "worker pool call", "passed", "it expects that no process of multiprocessing's runs it, as one of a pool is"),
+    "*.WithProcessesTestSharedMemory.test_shared_memory_SharedMemoryServer_ignores_sigint": ("call", "failed", WITHOUT),
+}
 # {suite: {test or pattern: (modes, its outcome there, why)}}
 ALLOWED = {
     "test_subprocess": {
@@ -41,11 +47,8 @@ ALLOWED = {
         "*.RaiseSignalTest.test_handler": ("call", "error", RESTORED),
         "*.RaiseSignalTest.test_sigint": ("call", "failed", WITHOUT),
     },
-    "test_multiprocessing_fork": {
-        "*.WithProcessesTestCondition.test_wait_result": ("worker pool call", "failed", SIGINT_SENT),
-        "*.WithProcessesTestProcess.test_parent_process_attributes": (
-            "worker pool call", "passed", "it expects that no process of multiprocessing's runs it, as one of a pool is"),
-    },
+    "test_multiprocessing_fork": MULTIPROCESSING,
+    "test_multiprocessing_spawn": MULTIPROCESSING,
     "test_threading": {
         "*.InterruptMainTests.test_interrupt_main_mainthread": ("call", "failed", WITHOUT),
         "*.InterruptMainTests.test_interrupt_main_noerror": ("call", "error", RESTORED),

@@ -28,6 +28,12 @@ struct at_end {
 
 static at_end object;
 
+__attribute__((destructor)) static void destructor()
+{
+	if (fd >= 0)
+		note("destructor");
+}
+
 static void at_exit()
 {
 	note("atexit");

@@ -180,9 +180,11 @@ static void exit_of_an_interpreters_child_runs_what_is_its_own(void **state)
 {
 	(void)state;
 	assert_string_equal(notes_of(fork_from_python, NULL),
-			    "-b.late -b.global -a.global " // the program of the other interpreter ends
-			    "-a.failed -a.late -a.global -a.failed -a.late -a.global "
-			    "-a.ended -a.late -a.global "); // the program that has forked
+			    // the program of the other interpreter ends
+			    "-b.late -b.global -a.global -b.stop -a.stop "
+			    "-a.failed -a.late -a.global -a.stop "
+			    "-a.failed -a.late -a.global -a.stop "
+			    "-a.ended -a.late -a.global -a.stop "); // the program that has forked
 }
 
 // Children of the host end as without interpreters.
