@@ -70,8 +70,9 @@ def on_continue(_event):
 
 
 def waits(event):
-    """Whether adding and removing files can wait for the prompt after this stop, and gdb would warn if it was done now."""
-    return _prompts and has_several_places(hit_by(event))
+    """Whether adding and removing files can wait for the prompt after this stop, and gdb could warn if it was done now. That a breakpoint has
+    one place says nothing: the file of another copy may bring a second place."""
+    return _prompts and bool(hit_by(event))
 
 
 def hit_by(event):

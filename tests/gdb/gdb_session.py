@@ -120,8 +120,9 @@ def steps(output):
 
 
 def value(text):
-    """What a print command has shown, without the number of the value; None for anything else."""
-    found = re.match(r"\$\d+ = (.*)\n", text)
+    """What a print command has shown, without the number of the value; None for anything else. A command that calls a function of the
+    process lets other threads go on meanwhile, and what they print may come first."""
+    found = re.search(r"^\$\d+ = (.*)$", text, re.M)
     return found and found[1]
 
 

@@ -80,7 +80,8 @@ class Frame:
     def test_functions_are_those_of_the_copy(self):
         for what in WHOSE:
             with self.subTest(what):
-                self.assertEqual(session.value(self.answer(f"print $gorgon_interp({what})")), str(self.count - 1))
+                answer = self.answer(f"print $gorgon_interp({what})")
+                self.assertEqual(session.value(answer), str(self.count - 1), answer)
 
     def test_everything_else_is_as_ever(self):
         for command, text in SAME.items():
