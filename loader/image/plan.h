@@ -11,7 +11,9 @@ enum gorgon_plan_kind {
 	/* the same, unless the namespace has a first definition of the name already */
 	GORGON_PLAN_UNIQUE,
 	GORGON_PLAN_REPLACED, /* ours; see ../process/interpose.c */
-	GORGON_PLAN_SYSTEM,   /* at @addr; 0: weak, and not defined */
+	GORGON_PLAN_SYSTEM,   /* at @addr, whatever the system loads */
+	/* at @addr, or weak and not defined if that is 0, until another library has the name */
+	GORGON_PLAN_OPEN,
 	GORGON_PLAN_SEARCH,   /* to be looked for each time */
 };
 
@@ -29,6 +31,7 @@ struct gorgon_plan_item {
 struct gorgon_plan {
 	struct gorgon_plan *next; /* newest first */
 	uint32_t key_count, item_count;
+	uint64_t added; /* gorgon_world_count() when the open items were looked at last */
 	uint64_t *key; /* all that decides how symbols are bound */
 	struct gorgon_plan_item *items;
 	uint64_t data[]; /* of both */

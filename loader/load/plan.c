@@ -6,12 +6,15 @@
 // file refer to where its definition was: in which object of the private scope, or at which address
 // in a shared library. The key of a plan is everything that decides on that: the objects of the
 // scope in their order, by the numbers of their images; shared libraries; which references are
-// looked up outside first; the options that decide on replacements; and how many libraries the
-// system's linker has loaded and unloaded so far (../ns/world.c). A scope with another key needs
-// another plan; a file keeps its last few plans.
+// looked up outside first; and the options that decide on replacements. A scope with another key
+// needs another plan; a file keeps its last few plans.
 //
-// What the key cannot cover is looked up each time: thread-local variables, IFUNCs, names that may
-// be defined by a library that is not global yet, and everything of a load with a provider, which
+// Names that the system's linker could answer otherwise after further loads are open. When it has
+// loaded something, all libraries are searched for the open names before the plan is used again
+// (../ns/world.c).
+//
+// What a plan cannot cover is looked up each time: thread-local variables, IFUNCs, open names that
+// a second library has, and everything of a load with a provider, which
 // may give any answer, or with a list of objects to search. Each namespace has replacements at
 // addresses of its own. GNU_UNIQUE names are bound to the namespace's first definition, with a plan
 // or without.
@@ -77,10 +80,7 @@ static struct gorgon_object *object_at(const struct list *objects, size_t ordina
 static void append_options(struct list *key, const struct gorgon_object *object)
 {
 	const struct gorgon_ns *ns = object->ns;
-	struct gorgon_world world = gorgon_world_now();
 
-	plan_append(key, world.added);
-	plan_append(key, world.removed);
 	plan_append(key, (uintptr_t)ns->interposed);
 	plan_append(key, (uint64_t)object->deepbind |
 				 (uint64_t)(ns->opts.debug == GORGON_DEBUG_OFF) << 1 |
@@ -135,6 +135,70 @@ static struct gorgon_plan *find_plan(const struct gorgon_image *image, const str
 	return plan;
 }
 
+// ---- open names --------------------------------------------------------------------------------
+
+static struct gorgon_world_name *list_open(const struct gorgon_image *image,
+					   const struct gorgon_plan *plan, size_t *count)
+{
+	struct gorgon_world_name *names = calloc(plan->item_count + 1u, sizeof(*names));
+
+	*count = 0;
+	for (uint32_t i = 0; names && i < plan->item_count; i++)
+		if (plan->items[i].kind == GORGON_PLAN_OPEN)
+			names[(*count)++] = (struct gorgon_world_name){
+				.query = gorgon_symbol_query_of(image, plan->items[i].symbol),
+				.addr = (const void *)(uintptr_t)plan->items[i].addr};
+	return names;
+}
+
+// The libraries may have become more: what has got a second definition is looked up from now on.
+// False: there is no memory to look.
+static bool renew(const struct gorgon_image *image, struct gorgon_plan *plan)
+{
+	struct gorgon_world_name *names;
+	size_t count, at = 0;
+
+	if (plan->added == gorgon_world_count())
+		return true;
+	names = list_open(image, plan, &count);
+	if (!names)
+		return false;
+	plan->added = gorgon_world_survey(names, count);
+	for (uint32_t i = 0; i < plan->item_count; i++)
+		if (plan->items[i].kind == GORGON_PLAN_OPEN && names[at++].has_rival)
+			plan->items[i].kind = GORGON_PLAN_SEARCH;
+	free(names);
+	return true;
+}
+
+// What the system has answered in a plan that was just made.
+static void settle(const struct gorgon_image *image, struct gorgon_plan *plan)
+{
+	struct gorgon_world_name *names;
+	size_t count, at = 0;
+
+	names = list_open(image, plan, &count);
+	if (names) {
+		gorgon_world_find_global(names, count);
+		plan->added = gorgon_world_survey(names, count);
+	}
+	for (uint32_t i = 0; i < plan->item_count; i++) {
+		struct gorgon_plan_item *item = &plan->items[i];
+		const struct gorgon_world_name *name = names ? &names[at] : NULL;
+
+		if (item->kind != GORGON_PLAN_OPEN)
+			continue;
+		at++;
+		if (!name || (name->addr && !name->has_owner))
+			item->kind = GORGON_PLAN_SEARCH; // nobody knows what that is
+		else if (name->is_global)
+			item->kind = GORGON_PLAN_SYSTEM;
+		else if (name->has_rival)
+			item->kind = GORGON_PLAN_SEARCH;
+	}
+	free(names);
+}
+
 // ---- using a plan ------------------------------------------------------------------------------
 
 struct replay {
@@ -178,6 +242,7 @@ static struct gorgon_error *replay_item(struct replay *replay, const struct gorg
 	case GORGON_PLAN_UNIQUE:
 		return bind_private(replay, item, value);
 	case GORGON_PLAN_SYSTEM:
+	case GORGON_PLAN_OPEN:
 		*value = item->addr;
 		return NULL;
 	case GORGON_PLAN_REPLACED:
@@ -215,7 +280,7 @@ struct gorgon_error *gorgon_plan_replay(struct gorgon_object *object,
 					const struct gorgon_scope *scope,
 					struct gorgon_plan_values *ret)
 {
-	const struct gorgon_plan *plan;
+	struct gorgon_plan *plan;
 	struct gorgon_error *err = NULL;
 	struct list objects, key;
 
@@ -223,7 +288,7 @@ struct gorgon_error *gorgon_plan_replay(struct gorgon_object *object,
 	if (!object->image->plans || !plan_describe(object, scope, &objects, &key))
 		return NULL;
 	plan = find_plan(object->image, &key);
-	if (plan)
+	if (plan && renew(object->image, plan))
 		err = replay_plan(plan, object, &objects, ret);
 	free(objects.items);
 	free(key.items);
@@ -278,9 +343,7 @@ static void plan_system(const struct gorgon_object *object, const struct gorgon_
 	    (!gorgon_system_find(query, object->system, object->system_count, &again) ||
 	     again.addr != binding->system.addr))
 		return;
-	if (!gorgon_world_is_settled(query, binding->system.addr))
-		return;
-	item->kind = GORGON_PLAN_SYSTEM;
+	item->kind = GORGON_PLAN_OPEN;
 	item->addr = (uintptr_t)binding->system.addr;
 }
 
@@ -315,6 +378,7 @@ static struct gorgon_plan *create_plan(const struct list *key, size_t item_count
 		return NULL;
 	plan->key_count = (uint32_t)key->count;
 	plan->item_count = 0;
+	plan->added = 0;
 	plan->key = plan->data;
 	plan->items = (struct gorgon_plan_item *)(plan->data + key->count);
 	memcpy(plan->key, key->items, key->count * sizeof(*plan->key));
@@ -352,8 +416,10 @@ void gorgon_plan_record(struct gorgon_object *object, const struct gorgon_scope 
 		if (bound[i])
 			plan->items[plan->item_count++] =
 				plan_symbol(object, &objects, i, &bindings[i]);
-	if (plan)
+	if (plan) {
+		settle(image, plan);
 		keep_plan(image, plan);
+	}
 	free(objects.items);
 	free(key.items);
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Whether a definition that the system gave will be its answer the next time, too.
 //
-// The system's linker searches its global libraries in the order in which they became global. It
-// counts what it loads and unloads, and dl_iterate_phdr() tells; but a library that is there can
-// become global without being counted (dlopen() with RTLD_GLOBAL). Then it comes last: what a
-// global library defines remains the answer. What none defines may have another answer afterwards,
-// if a library that is not global has the name. So that is looked for in all of them.
+// A library in which a name was found for private code stays loaded, because the system's linker
+// notes that libgorgon uses it, or because libgorgon has opened it for good. So what the system
+// unloads changes no answer. What it loads can: its linker searches its global libraries in the
+// order in which they became global. What one of them defines remains the answer. What none of
+// them defines may have another answer when a further library with the name becomes global, which
+// a library that is there already can do without being counted (dlopen() with RTLD_GLOBAL). So such
+// a name is looked for in every library, and again when the system has loaded more.
 
 #define _GNU_SOURCE
 #include "world.h"
@@ -14,21 +16,19 @@
 #include <link.h>
 #include <string.h>
 
-static int read_counters(struct dl_phdr_info *info, size_t size, void *ctx)
+static int read_counter(struct dl_phdr_info *info, size_t size, void *ctx)
 {
-	struct gorgon_world *world = ctx;
-
 	(void)size;
-	*world = (struct gorgon_world){info->dlpi_adds, info->dlpi_subs};
+	*(uint64_t *)ctx = info->dlpi_adds;
 	return 1;
 }
 
-struct gorgon_world gorgon_world_now(void)
+uint64_t gorgon_world_count(void)
 {
-	struct gorgon_world world = {0};
+	uint64_t added = 0;
 
-	dl_iterate_phdr(read_counters, &world);
-	return world;
+	dl_iterate_phdr(read_counter, &added);
+	return added;
 }
 
 // What PT_DYNAMIC leads to in memory.
@@ -104,48 +104,59 @@ static bool world_contains(const struct dl_phdr_info *info, const void *addr)
 	return false;
 }
 
-struct search {
-	const struct gorgon_symbol_query *query;
-	const void *addr;
+struct survey {
+	struct gorgon_world_name *names;
+	size_t count;
+	uint64_t added;
 };
 
-// 1: another library may define the name.
-static int world_look(struct dl_phdr_info *info, size_t size, void *ctx)
+// Called with the lock under which libraries come and go, so the tables stay while they are read.
+static int survey_library(struct dl_phdr_info *info, size_t size, void *ctx)
 {
-	const struct search *search = ctx;
-	struct tables tables;
+	struct survey *survey = ctx;
+	struct tables tables = read_tables(info);
 
 	(void)size;
-	if (search->addr && world_contains(info, search->addr))
-		return 0;
-	tables = read_tables(info);
-	if (!tables.symbols)
-		return 0; // a program without dynamic symbols
-	return !tables.gnu_hash || !tables.strings || world_defines(&tables, search->query);
+	survey->added = info->dlpi_adds;
+	for (size_t i = 0; i < survey->count; i++) {
+		struct gorgon_world_name *name = &survey->names[i];
+
+		if (name->addr && world_contains(info, name->addr))
+			name->has_owner = true;
+		else if (!name->has_rival && tables.symbols) // a program may have none
+			name->has_rival = !tables.gnu_hash || !tables.strings ||
+					  world_defines(&tables, &name->query);
+	}
+	return 0;
 }
 
-// The first of the global libraries that has it.
-static bool is_global(const struct gorgon_symbol_query *query, const void *addr)
+// Whether the first of the global libraries that has the name has it there.
+static bool is_global(void *program, const struct gorgon_symbol_query *query, const void *addr)
 {
-	void *program = dlopen(NULL, RTLD_LAZY), *found = NULL;
+	void *found = query->version ? dlvsym(program, query->name, query->version)
+				     : dlsym(program, query->name);
 
-	if (program) {
-		found = query->version ? dlvsym(program, query->name, query->version)
-				       : dlsym(program, query->name);
-		if (found != addr)
-			found = dlsym(program, query->name); // an interposer without versions
-		dlclose(program);
-	}
-	dlerror(); // as in gorgon_system_find()
+	if (found != addr)
+		found = dlsym(program, query->name); // an interposer without versions
 	return found && found == addr;
 }
 
-bool gorgon_world_is_settled(const struct gorgon_symbol_query *query, const void *addr)
+void gorgon_world_find_global(struct gorgon_world_name *names, size_t count)
 {
-	struct search search = {query, addr};
-	Dl_info info;
+	void *program = dlopen(NULL, RTLD_LAZY);
 
-	if (addr && !dladdr(addr, &info))
-		return false; // nobody knows what that is
-	return (addr && is_global(query, addr)) || !dl_iterate_phdr(world_look, &search);
+	for (size_t i = 0; program && i < count; i++)
+		names[i].is_global =
+			names[i].addr && is_global(program, &names[i].query, names[i].addr);
+	if (program)
+		dlclose(program);
+	dlerror(); // as in gorgon_system_find()
+}
+
+uint64_t gorgon_world_survey(struct gorgon_world_name *names, size_t count)
+{
+	struct survey survey = {names, count, 0};
+
+	dl_iterate_phdr(survey_library, &survey);
+	return survey.added;
 }

@@ -5,19 +5,24 @@
 
 #include "image/symbol.h"
 
-/* How many libraries it has ever loaded and unloaded: the same libraries are there as long as both
- * stay as they are. */
-struct gorgon_world {
-	uint64_t added, removed;
+/* How many libraries it has ever loaded. */
+uint64_t gorgon_world_count(void);
+
+/* A name, and what the system answers for it: an address that is not of a thread-local variable, or
+ * NULL. */
+struct gorgon_world_name {
+	struct gorgon_symbol_query query;
+	const void *addr;
+	bool is_global; /* the first global library that has the name has it at @addr, for good */
+	bool has_owner; /* @addr is in a library */
+	bool has_rival; /* a library that @addr is not in has the name, in some version */
 };
 
-struct gorgon_world gorgon_world_now(void);
+/* Fill in @is_global of each name. */
+void gorgon_world_find_global(struct gorgon_world_name *names, size_t count);
 
-/*
- * Whether what the system answers for a name is the same as long as the world is, whichever of its
- * libraries becomes global meanwhile. @addr is what it answers now, not of a thread-local variable;
- * NULL: nothing.
- */
-bool gorgon_world_is_settled(const struct gorgon_symbol_query *query, const void *addr);
+/* Look through all libraries for @has_owner and @has_rival of each name, which are false before.
+ * Returns what gorgon_world_count() was meanwhile. */
+uint64_t gorgon_world_survey(struct gorgon_world_name *names, size_t count);
 
 #endif

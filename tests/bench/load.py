@@ -34,7 +34,10 @@ LIBRARIES = {  # what is loaded, and what has to be there
     "numpy": (NUMPY, harness.LIBPYTHON),
     "libstdc++": ("/usr/lib/x86_64-linux-gnu/libstdc++.so.6", "-"),
     "libcrypto": ("/usr/lib/x86_64-linux-gnu/libcrypto.so.3", "-"),
+    "libpython, plug-ins between": (harness.LIBPYTHON, "-"),
 }
+# What the host opens before each copy is loaded, and closes before the next.
+PLUGINS = {"libpython, plug-ins between": "libsqlite3.so.0"}
 for torch in sorted(glob.glob("/usr/lib/x86_64-linux-gnu/libtorch_cpu.so*"))[:1]:
     LIBRARIES["libtorch"] = (torch, "-")
 WAYS = ("dlopen", "dlmopen", "copy", "loader", "quiet")
@@ -98,7 +101,8 @@ def load_round(name, ways, folder):
     figures, failed = {}, {}
     for way in list(ways):
         try:
-            figures[way] = medians(lines_of("loading", way, path, first, *copies), LOAD_COLUMNS)
+            between = ["-o", PLUGINS[name]] if name in PLUGINS else []
+            figures[way] = medians(lines_of("loading", *between, way, path, first, *copies), LOAD_COLUMNS)
         except subprocess.CalledProcessError as err:
             ways.remove(way)
             failed[way] = signal.Signals(-err.returncode).name if err.returncode < 0 else err.stderr.strip().rpartition("\n")[2] or f"status {err.returncode}"

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // What a further copy of a library costs, in one of several ways.
 //
-//	loading [-k] WAY LIBRARY FIRST COPY...
+//	loading [-k] [-o PLUGIN] WAY LIBRARY FIRST COPY...
 //
 // WAY is dlopen (of each COPY, a file), dlmopen, copy (our strategy), loader, or quiet: our loader,
 // which then tells debuggers nothing. LIBRARY is loaded and stays; then each COPY is loaded and
 // unloaded in turn: the ways that need no file of its own load LIBRARY so many times. FIRST is a
-// library that has to be there, in each private world, too, or "-". -k: the copies stay.
+// library that has to be there, in each private world, too, or "-". -k: the copies stay. -o: the
+// host opens the plug-in before each copy is loaded, and closes it before the next.
 //
 // Prints a line for each copy: processor time, time of the wall (ns) and page faults of loading;
 // the same of unloading; bytes of private dirty memory while it was there; whether it could be
@@ -29,9 +30,23 @@ struct world {
 	Lmid_t lmid;
 };
 
-static const char *first; // a library that has to be there, or NULL
+static const char *plugin; // or NULL
+static const char *first;  // a library that has to be there, or NULL
 static bool keeps;
 static const char *way;
+
+// The system's linker has loaded and unloaded something between two copies.
+static void use_plugin(void)
+{
+	static void *handle;
+
+	if (handle)
+		dlclose(handle);
+	if (plugin && !(handle = dlopen(plugin, RTLD_NOW | RTLD_LOCAL))) {
+		fprintf(stderr, "loading: %s\n", dlerror());
+		exit(3);
+	}
+}
 
 static bool is(const char *name)
 {
@@ -156,6 +171,7 @@ static void measure(const char *library)
 	struct used before, loaded, unloaded;
 	double memory;
 
+	use_plugin();
 	begin(&world, library);
 	memory = keeps ? 0 : bench_private_dirty(); // looks at every page
 	before = bench_used();
@@ -179,8 +195,13 @@ int main(int argc, char **argv)
 	keeps = argc > 1 && !strcmp(argv[1], "-k");
 	argc -= keeps;
 	argv += keeps;
+	if (argc > 2 && !strcmp(argv[1], "-o")) {
+		plugin = argv[2];
+		argc -= 2;
+		argv += 2;
+	}
 	if (argc < 5) {
-		fputs("usage: loading [-k] WAY LIBRARY FIRST COPY...\n", stderr);
+		fputs("usage: loading [-k] [-o PLUGIN] WAY LIBRARY FIRST COPY...\n", stderr);
 		return 2;
 	}
 	way = argv[1];

@@ -33,6 +33,9 @@ static int set_up(void **state)
 	build("libloaded.so", "c", "int loaded = 3;", "");
 	build("libuser_of_promoted.so", "c", USER, "-Dchosen=promoted");
 	build("libpromoted.so", "c", "int promoted = 4;", "");
+	build("libuser_of_plugin.so", "c", USER, "-Dchosen=of_plugin");
+	build("libplugin.so", "c", "int of_plugin = 5;", "");
+	build("libother_plugin.so", "c", "int of_other_plugin = 6;", "");
 	build("libone.so", "c", "int chosen = 1;", "");
 	build("libtwo.so", "c", "int chosen = 2;", "");
 	build("libunique_one.so", "c++", UNIQUE, "");
@@ -190,6 +193,33 @@ static void plan_library_of_the_system_made_global_is_found(void **state)
 	assert_int_equal(chosen_in(test_ns(), "libuser_of_promoted.so"), 4);
 }
 
+// Both libraries of the host come and go as plug-ins do; the second one has the name.
+static void plan_outlives_what_the_host_opens(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	struct gorgon_plan *plan;
+	void *plugin;
+
+	(void)state;
+	teach("libuser_of_plugin.so");
+	plan = open_temp(ns, "libuser_of_plugin.so", 0)->image->plans;
+	for (int i = 0; i < 3; i++) {
+		plugin = dlopen(test_temp(i == 1 ? "libplugin.so" : "libother_plugin.so"), RTLD_NOW | RTLD_LOCAL);
+		assert_non_null(plugin);
+		assert_int_equal(chosen_in(test_ns(), "libuser_of_plugin.so"), 0);
+		dlclose(plugin);
+		assert_int_equal(chosen_in(test_ns(), "libuser_of_plugin.so"), 0);
+		assert_ptr_equal(open_temp(ns, "libuser_of_plugin.so", 0)->image->plans, plan);
+		assert_null(plan->next);
+	}
+	// The name was looked up each time since, so a library that becomes global without being counted is found.
+	plugin = dlopen(test_temp("libplugin.so"), RTLD_NOW | RTLD_LOCAL);
+	assert_int_equal(chosen_in(test_ns(), "libuser_of_plugin.so"), 0);
+	assert_ptr_equal(dlopen(test_temp("libplugin.so"), RTLD_NOW | RTLD_GLOBAL), plugin);
+	assert_int_equal(chosen_in(test_ns(), "libuser_of_plugin.so"), 5);
+	test_ns_destroy(ns);
+}
+
 // The first definition in the namespace serves everybody, whichever library has it.
 static void plan_unique_names_are_bound_by_namespace(void **state)
 {
@@ -251,6 +281,7 @@ int main(void)
 		fresh_unit_test(plan_other_replacements),
 		fresh_unit_test(plan_library_of_the_system_loaded_globally_is_found),
 		fresh_unit_test(plan_library_of_the_system_made_global_is_found),
+		fresh_unit_test(plan_outlives_what_the_host_opens),
 		fresh_unit_test(plan_unique_names_are_bound_by_namespace),
 		fresh_unit_test(plan_what_is_bound_to_stays),
 		fresh_unit_test(plan_versions_and_thread_local_variables),
