@@ -11,7 +11,7 @@
 // Copies are in slots. A slot is a folder inside the private folder of the process (folder.c), and
 // belongs to an interpreter as long as the interpreter lives:
 //
-//	TMPDIR/gorgon-XXXXXX/SLOT/NUMBER/libfoo.so.1
+//	TMPDIR/gorgon-copies-XXXXXX/SLOT/NUMBER/libfoo.so.1
 //
 // A later interpreter with an equal libpython and equal rules takes a free slot over, with its
 // copies. When the linker did not unload a library of a slot, the slot is not used again: that

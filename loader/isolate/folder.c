@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A folder of this process below TMPDIR, which is removed at the process's end:
 //
-//	TMPDIR/gorgon-XXXXXX        mode 0700
-//	TMPDIR/gorgon-XXXXXX/lock   flock(2)ed as long as the process lives
+//	TMPDIR/gorgon-copies-XXXXXX        mode 0700
+//	TMPDIR/gorgon-copies-XXXXXX/lock   flock(2)ed as long as the process lives
+//	TMPDIR/gorgon-copies-XXXXXX/0      what is made there has a number as its name
 //
 // flock() locks the open file, and a mapping keeps the file open. A descriptor would not do, since
 // programs close descriptors that they do not know.
@@ -12,7 +13,8 @@
 //
 // A process that was killed leaves its folder behind, without the lock. The next process that makes
 // a folder beside it removes it: debugged programs are killed often. Only folders that belong to
-// the user, and that nobody else can write to, are looked into. A folder without a lock file is
+// the user, that nobody else can write to, and that hold nothing but locks and numbers are such
+// folders: what somebody else has put there, or called so, stays. A folder without a lock file is
 // just being made. If it is old, a process has left it that ended while its threads still wrote.
 
 #define _GNU_SOURCE
@@ -34,7 +36,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PREFIX "gorgon-"
+#define PREFIX "gorgon-copies-"
+#define LOCK   "lock"
+#define EARLY  LOCK ".new"
 #define DEPTH  16 // descriptors for walking
 
 // Far more than a process needs from making a folder to locking it.
@@ -64,6 +68,26 @@ __attribute__((destructor)) static void remove_own(void)
 		remove_tree(folder);
 }
 
+static bool is_ours(const char *name)
+{
+	return !strcmp(name, ".") || !strcmp(name, "..") || !strcmp(name, LOCK) ||
+	       !strcmp(name, EARLY) || !name[strspn(name, "0123456789")];
+}
+
+// A folder that cannot be read is somebody else's.
+static bool holds_ours_only(const char *path)
+{
+	const struct dirent *entry;
+	DIR *dir = opendir(path);
+	bool ret = dir != NULL;
+
+	while (ret && (entry = readdir(dir)))
+		ret = is_ours(entry->d_name);
+	if (dir)
+		closedir(dir);
+	return ret;
+}
+
 static void remove_if_left(const char *path)
 {
 	struct stat st;
@@ -72,7 +96,8 @@ static void remove_if_left(const char *path)
 	int fd;
 
 	if (lstat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
-	    (st.st_mode & 0777) != 0700 || asprintf(&name, "%s/lock", path) < 0)
+	    (st.st_mode & 0777) != 0700 || !holds_ours_only(path) ||
+	    asprintf(&name, "%s/" LOCK, path) < 0)
 		return;
 	fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	missing = fd < 0 && errno == ENOENT;
@@ -132,9 +157,9 @@ static struct gorgon_error *lock_folder(const char *path, void **ret)
 	char *name, *early;
 	int errnum;
 
-	if (asprintf(&name, "%s/lock", path) < 0)
+	if (asprintf(&name, "%s/" LOCK, path) < 0)
 		return &gorgon_error_nomem;
-	if (asprintf(&early, "%s.new", name) < 0) {
+	if (asprintf(&early, "%s/" EARLY, path) < 0) {
 		free(name);
 		return &gorgon_error_nomem;
 	}

@@ -266,18 +266,24 @@ class Copy(Linked, unittest.TestCase):
                 self.check(self.gorgon("-c", "1"), [])
             self.assertEqual(os.listdir(folder), [])
 
-    def test_a_folder_without_a_lock_goes_when_it_is_old(self):
+    def test_of_folders_without_a_lock_the_old_go_and_those_of_others_stay(self):
+        """What is not a lock or a number somebody else has put there: the folder is not of this kind, whatever its name is."""
+        stay = {"gorgon-copies-young1": (0o700, False, "0"), "gorgon-copies-other1": (0o755, True, "0"),
+                "gorgon-copies-mine11": (0o700, True, "notes"), "gorgon-copies-mine12": (0o700, True, "lock", "notes"),
+                "gorgon-source": (0o700, True), "gorgon-sources": (0o700, True, "lock")}
         with tempfile.TemporaryDirectory() as folder:
-            old, young, other = (os.path.join(folder, name) for name in ("gorgon-older1", "gorgon-young1", "gorgon-other1"))
-            for path, mode in ((old, 0o700), (young, 0o700), (other, 0o755)):
+            for name, (mode, is_old, *files) in (stay | {"gorgon-copies-older1": (0o700, True, "0"),
+                                                         "gorgon-copies-older2": (0o700, True, "lock", "0")}).items():
+                path = os.path.join(folder, name)
                 os.mkdir(path)
                 os.chmod(path, mode)
-            with open(os.path.join(old, "file"), "w") as file:
-                file.write("left")
-            for path in (old, other):
-                os.utime(path, (1, 1))
+                for file in files:
+                    with open(os.path.join(path, file), "w") as out:
+                        out.write("left")
+                if is_old:
+                    os.utime(path, (1, 1))
             self.check(self.gorgon("-c", "1", env={"TMPDIR": folder}), [])
-            self.assertEqual(sorted(os.listdir(folder)), ["gorgon-other1", "gorgon-young1"])
+            self.assertEqual(sorted(os.listdir(folder)), sorted(stay))
 
     def test_where_copies_cannot_be_written_is_one_line(self):
         self.fails(self.gorgon("-c", "1", env={"TMPDIR": "/nonexistent"}), "/nonexistent/gorgon-", "No such file")
