@@ -21,6 +21,18 @@ import threading
 
 import harness
 
+# An editor connects to the port. This program passes on what it says and what is answered.
+RELAY = """\
+import os, socket, sys, threading
+connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+def answers():
+    while data := connection.recv(65536):
+        os.write(1, data)
+threading.Thread(target=answers, daemon=True).start()
+while data := os.read(0, 65536):
+    connection.sendall(data)
+"""
+
 # reason: "breakpoint", "step" ...; thread: its id
 Stop = collections.namedtuple("Stop", "reason thread")
 

@@ -28,14 +28,17 @@ enum {
 	OPT_JSON = 256,
 	OPT_TIMEOUT,
 	OPT_MEMRAY,
+	OPT_DEBUGPY,
+	OPT_PDB,
 };
 
 struct exec {
 	pid_t pid;
 	int interp; // -1: all
 	const char *code, *file, *memray;
+	int port; // of --debugpy, or -1
 	double seconds;
-	bool json;
+	bool json, pdb;
 	char *source;
 };
 
@@ -79,43 +82,30 @@ static char *read_file(const char *path, size_t *size)
 	return ret;
 }
 
-// The code of --memray, with what it needs in front of it.
-static const char memray_code[] =
-	"try:\n"
-	"    import memray\n"
-	"except ImportError as error:\n"
-	"    sys.exit(f'gorgon: exec: memray cannot be imported in this interpreter: {error}')\n"
-	"import time\n"
-	"try:\n"
-	"    tracker = memray.Tracker(file)\n"
-	"    with tracker:\n"
-	"        print('memray records', flush=True)\n"
-	"        try:\n"
-	"            time.sleep(seconds or 1e6)\n"
-	"        except KeyboardInterrupt:\n"
-	"            pass\n"
-	"except (OSError, RuntimeError) as error:\n"
-	"    sys.exit(f'gorgon: exec: memray: {error}')\n"
-	"print('memray has written %d bytes' % os.path.getsize(file))\n";
-
-// The code that an option stands for, malloc()ed, or NULL.
+// The code of an option, with what it needs in front of it, malloc()ed; NULL: there is none.
 static char *make_code(struct exec *exec)
 {
-	char *ret = NULL, *folder = NULL;
+	char *ret = NULL, *folder = NULL, *path = NULL;
 	size_t size;
 	FILE *out;
 
-	if (!exec->memray)
-		return exec->code ? strdup(exec->code) : NULL;
+	if (exec->code)
+		return strdup(exec->code);
 	out = open_memstream(&ret, &size);
-	fputs("import os, sys\n", out);
-	folder = *exec->memray == '/' ? strdup("") : getcwd(NULL, 0);
-	put_bytes(out, "folder", folder ?: "", strlen(folder ?: ""), "");
-	put_bytes(out, "file", exec->memray, strlen(exec->memray), "");
-	fprintf(out, "file = os.fsdecode(os.path.join(folder, file)); seconds = %g\n%s",
-		exec->seconds, memray_code);
-	exec->seconds += exec->seconds > 0 ? SECONDS : 0; // for what comes before and after
+	if (exec->memray) {
+		folder = *exec->memray == '/' ? strdup("") : getcwd(NULL, 0);
+		if (asprintf(&path, "%s%s%s", folder ?: "", *exec->memray == '/' ? "" : "/",
+			     exec->memray) < 0)
+			abort();
+		put_bytes(out, "file", path, strlen(path), "");
+		fprintf(out, "seconds = %g\n", exec->seconds);
+		exec->seconds += exec->seconds > 0 ? SECONDS : 0; // for what comes before and after
+	}
+	if (exec->port >= 0)
+		fprintf(out, "port = %d\n", exec->port);
+	fputs(exec->memray ? exec_memray : exec->pdb ? exec_pdb : exec_debugpy, out);
 	fclose(out);
+	free(path);
 	free(folder);
 	return ret;
 }
@@ -141,6 +131,7 @@ static int make_source(struct exec *exec)
 	put_bytes(out, "code", code, size, "");
 	put_bytes(out, "name", full ?: name, strlen(full ?: name),
 		  ".decode('utf-8', 'surrogateescape')");
+	fprintf(out, "own = %s\n", exec->file || exec->code ? "False" : "True");
 	fputs(exec_source, out);
 	fclose(out);
 	free(full);
@@ -162,11 +153,28 @@ static void answer_add(struct answer *answer, int fd, const char *bytes, size_t 
 	(*text)[answer->sizes[fd - 1]] = 0;
 }
 
+static bool write_all(int fd, const void *bytes, size_t size)
+{
+	const char *at = bytes;
+
+	while (size) {
+		ssize_t done = write(fd, at, size);
+
+		if (done < 0 && errno != EINTR)
+			return false;
+		at += done > 0 ? done : 0;
+		size -= done > 0 ? (size_t)done : 0;
+	}
+	return true;
+}
+
 static void deliver(const struct exec *exec, struct answer *answer, struct label *label, int fd,
 		    const char *bytes, size_t size)
 {
 	if (exec->json)
 		answer_add(answer, fd, bytes, size);
+	else if (exec->pdb) // a prompt is no whole line
+		write_all(fd, bytes, size);
 	else
 		label_write(label, fd, bytes, size);
 }
@@ -258,14 +266,29 @@ static void wait_for_end(struct remote_pipes *pipes)
 	}
 }
 
+// What is typed goes to the session, its end as the byte that a terminal has for it.
+static void pass_input(struct remote_pipes *pipes, struct pollfd *typed)
+{
+	char bytes[4096];
+	ssize_t size = read(STDIN_FILENO, bytes, sizeof(bytes));
+
+	if (size > 0) {
+		write_all(pipes->input, bytes, (size_t)size);
+	} else if (!size || errno != EINTR) {
+		write_all(pipes->input, "\4", 1);
+		typed->fd = -1;
+	}
+}
+
 static char *follow(const struct exec *exec, const struct remote_interp *interp, uint64_t end_ns,
 		    struct remote_pipes *pipes, struct answer *answer, struct label *label)
 {
 	struct reader reader = {0};
+	struct pollfd wait[] = {{.fd = pipes->output, .events = POLLIN},
+				{.fd = -1, .events = POLLIN}};
 	bool begun = false, ended = false, more = true, late = false;
 
 	while (!ended && more) {
-		struct pollfd wait = {.fd = pipes->output, .events = POLLIN};
 		uint64_t now = remote_now();
 
 		if (now >= end_ns && (late || !begun)) {
@@ -278,13 +301,19 @@ static char *follow(const struct exec *exec, const struct remote_interp *interp,
 			close(pipes->input);
 			pipes->input = -1;
 		}
-		if (poll(&wait, 1,
+		if (poll(wait, 2,
 			 (end_ns - now) / 1000000 < LOOK_MS ? (int)((end_ns - now) / 1000000) + 1
 							    : LOOK_MS) > 0)
-			more = read_more(pipes->output, &reader);
+			more = !wait[0].revents || read_more(pipes->output, &reader);
 		else
 			more = is_thread_there(exec, pipes->tid);
+		if (wait[1].revents)
+			pass_input(pipes, &wait[1]);
 		ended = take_frames(exec, &reader, pipes, answer, label, &begun);
+		if (begun && exec->pdb && end_ns != UINT64_MAX / 2) {
+			end_ns = UINT64_MAX / 2; // a session takes the time that it takes
+			wait[1].fd = STDIN_FILENO;
+		}
 	}
 	free(reader.bytes);
 	wait_for_end(pipes);
@@ -296,21 +325,6 @@ static char *follow(const struct exec *exec, const struct remote_interp *interp,
 				   ended ? "was interrupted"
 					 : "goes on although it was interrupted");
 	return ended ? NULL : remote_text("interpreter %u: ended before the code", interp->number);
-}
-
-static bool write_all(int fd, const void *bytes, size_t size)
-{
-	const char *at = bytes;
-
-	while (size) {
-		ssize_t done = write(fd, at, size);
-
-		if (done < 0 && errno != EINTR)
-			return false;
-		at += done > 0 ? done : 0;
-		size -= done > 0 ? (size_t)done : 0;
-	}
-	return true;
 }
 
 static void run_in(const struct exec *exec, const struct remote *remote,
@@ -420,10 +434,13 @@ static int run_in_all(const struct exec *exec, struct remote *remote)
 				exec->pid);
 		return TOOL_FAILED;
 	}
-	if (count > 1 && exec->memray) {
+	if (count > 1 && (exec->memray || exec->pdb || exec->port > 0)) {
 		free(all);
 		free(list);
-		return tool_usage("exec: --memray: -i N expected: process %d has %zu interpreters",
+		return tool_usage("exec: %s: -i N expected: process %d has %zu interpreters",
+				  exec->memray ? "--memray"
+				  : exec->pdb  ? "--pdb"
+					       : "--debugpy",
 				  exec->pid, count);
 	}
 	answers = calloc(count, sizeof(*answers));
@@ -478,6 +495,14 @@ static int exec_parse(int key, char *arg, struct argp_state *argp)
 	case OPT_MEMRAY:
 		exec->memray = arg;
 		return 0;
+	case OPT_DEBUGPY:
+		exec->port = (int)strtol(arg, &end, 10);
+		if (end == arg || *end || exec->port < 0 || exec->port > 65535)
+			return tool_usage("exec: --debugpy: %s: a port expected, 0 to 65535", arg);
+		return 0;
+	case OPT_PDB:
+		exec->pdb = true;
+		return 0;
 	case OPT_TIMEOUT:
 		exec->seconds = strtod(arg, &end);
 		if (end == arg || *end || !(exec->seconds >= 0 && exec->seconds <= SECONDS_MAX))
@@ -512,6 +537,12 @@ int tool_exec(int argc, char **argv)
 		 "is "
 		 "up or the command is interrupted",
 		 0},
+		{"debugpy", OPT_DEBUGPY, "PORT", 0,
+		 "Have debugpy listen on 127.0.0.1:PORT for an editor (0: on a free port)", 0},
+		{"pdb", OPT_PDB, NULL, 0,
+		 "A session of pdb, here, with the program where it is; q and Ctrl-C leave it to "
+		 "go on",
+		 0},
 		{"json", OPT_JSON, NULL, 0,
 		 "Print a JSON array: for each interpreter its output, errors, status", 0},
 		{0},
@@ -519,7 +550,8 @@ int tool_exec(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options,
 		.parser = exec_parse,
-		.args_doc = "PID -c CODE\nPID FILE\nPID --memray FILE",
+		.args_doc = "PID -c CODE\nPID FILE\nPID --memray FILE\nPID --debugpy PORT\n"
+			    "PID --pdb",
 		.doc = "Run Python in interpreters of a running process, on a thread of its own in "
 		       "each, in a namespace of its own. "
 		       "Whoever may trace the process may do this.\v"
@@ -531,7 +563,7 @@ int tool_exec(int argc, char **argv)
 		       "Example: gorgon exec 4711 -i 2 -c 'import sys, traceback\n"
 		       "for frame in sys._current_frames().values(): traceback.print_stack(frame)'",
 	};
-	struct exec exec = {.interp = -1, .seconds = SECONDS};
+	struct exec exec = {.interp = -1, .port = -1, .seconds = SECONDS};
 	struct remote remote;
 	char *why;
 	int given, status = tool_parse(&argp, 0, argc, argv, &exec);
@@ -540,10 +572,12 @@ int tool_exec(int argc, char **argv)
 		return status;
 	if (!exec.pid)
 		return tool_usage("exec: a process's number expected");
-	given = !!exec.code + !!exec.file + !!exec.memray;
+	given = !!exec.code + !!exec.file + !!exec.memray + (exec.port >= 0) + exec.pdb;
 	if (given != 1)
 		return tool_usage("exec: %s", given ? "either -c CODE or FILE expected, not both"
 						    : "-c CODE or FILE expected");
+	if (exec.pdb && exec.json)
+		return tool_usage("exec: --pdb: a session has no --json");
 	if ((status = make_source(&exec)))
 		return status;
 	signal(SIGPIPE, SIG_IGN); // the process may end

@@ -12,6 +12,8 @@
 
 /* exec_python.c: runs in the interpreter. */
 extern const char exec_source[];
+/* exec_codes.c: what the options run. */
+extern const char exec_memray[], exec_debugpy[], exec_pdb[];
 
 /* --- exec_process.c: the process -------------------------------------------------------------- */
 

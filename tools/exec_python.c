@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT What `gorgon exec` has an interpreter run around the user's code,
-// in front of which it puts `code` and `name`.
+// in front of which it puts `code`, `name`, and `own`: whether the code is the command's own, which
+// gets on_main() and on_input(function): the function gets what the command's user types.
 //
-// The library gives it the ends of two pipes, take and give, and interrupt(ident). What it writes
-// are frames: a byte that says what it is, a 32-bit size, bytes. R: it may run now, if the
+// The library gives it the ends of two pipes, take and give, and functions. What it writes are
+// frames: a byte that says what it is, a 32-bit size, bytes. R: it may run now, if the
 // command answers; O, E: output and errors of the code; T: a traceback; X: the exit status. The
 // end of `take` means that the command has gone, or that the time is up.
 
@@ -13,6 +14,7 @@ const char exec_source[] =
 	"    import io, os, sys, _thread\n"
 	"    guard, gone, me, running = _thread.allocate_lock(), _thread.allocate_lock(), "
 	"_thread.get_ident(), True\n"
+	"    arriving, arrived, listeners = _thread.allocate_lock(), [], []\n"
 	// What several requests at once change one after the other. A child that was forked
 	// meanwhile has a lock of its own.
 	"    turn = interpreter.setdefault(f'gorgon exec {os.getpid()}', "
@@ -56,10 +58,21 @@ const char exec_source[] =
 	"            if not router.streams:\n"
 	"                setattr(sys, stream, router.real)\n"
 	"\n"
+	"    def on_input(function):\n"
+	"        with arriving:\n"
+	"            listeners.append(function)\n"
+	"            for data in arrived:\n"
+	"                function(data)\n"
+	"\n"
 	"    def watch():\n"
-	"        while os.read(take, 4096):\n"
-	"            pass\n"
-	"        if running:\n"
+	"        data = True\n"
+	"        while data:\n"
+	"            data = os.read(take, 4096)\n"
+	"            with arriving:\n"
+	"                arrived.append(data)\n"
+	"                for function in listeners:\n"
+	"                    function(data)\n"
+	"        if running and not listeners:\n"
 	"            interrupt(me)\n"
 	"        gone.release()\n"
 	"\n"
@@ -88,8 +101,11 @@ const char exec_source[] =
 	"            import_threading()\n"
 	"        import traceback\n"
 	"        try:\n"
-	"            exec(compile(code, name, 'exec'), {'__name__': '__main__', '__file__': name, "
-	"'__builtins__': __builtins__})\n"
+	"            names = {'__name__': '__main__', '__file__': name, '__builtins__': "
+	"__builtins__}\n"
+	"            if own:\n"
+	"                names.update(on_main=on_main, on_input=on_input)\n"
+	"            exec(compile(code, name, 'exec'), names)\n"
 	"        except SystemExit as end:\n"
 	"            if end.code is None or isinstance(end.code, int):\n"
 	"                return (end.code or 0) & 255\n"

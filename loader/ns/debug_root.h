@@ -118,9 +118,10 @@ struct gorgon_debug_ns {
  * A thread of the interpreter then has two pipes, and waits for who asks to open them in
  * /proc/PID/task/`tid`/fd, to write to `input` a 64-bit number of bytes and as many bytes of
  * Python source; that is run with these names: take and give, the ends of the pipes that are the
- * interpreter's, interrupt(ident), which raises KeyboardInterrupt on a thread, and interpreter, the
- * dictionary of PyInterpreterState_GetDict(). To withdraw a request, write 0 to `id`, or do not
- * open the pipes.
+ * interpreter's, interrupt(ident), which raises KeyboardInterrupt on a thread, on_main(function),
+ * which has the main thread call a function when it runs Python, and interpreter, the dictionary
+ * of PyInterpreterState_GetDict(). To withdraw a request, write 0 to `id`, or do not open the
+ * pipes.
  */
 struct gorgon_debug_request {
 	uint64_t id;           /* 0 when there is none, or it was taken */

@@ -172,6 +172,7 @@ struct gorgon_interp {
 		struct gorgon_interp
 			*interp); /* on the main thread, with the GIL; or NULL. See remote.c */
 	void *interrupt_type; /* what PyThreadState_SetAsyncExc() gets, Python's; see interrupt.c */
+	void *on_main; /* a function that the main thread is to call, Python's; see interrupt.c */
 	struct gorgon_first_state {
 		void *state; /* its PyThreadState */
 		enum { GORGON_STATE_NOWHERE, GORGON_STATE_IN_KEY, GORGON_STATE_IN_VARIABLE } place;

@@ -132,11 +132,26 @@ static bool is_put_off(const struct gorgon_interp *interp)
 	return gorgon_shield_is_whole();
 }
 
+// Its frame is below the program's. It tells who has given it what becomes of it.
+static void call_on_main(struct gorgon_interp *interp)
+{
+	const struct gorgon_api *api = interp->api;
+	PyObject *function = interp->on_main;
+
+	if (!function)
+		return;
+	interp->on_main = NULL;
+	api->Py_DecRef(api->PyObject_CallFunctionObjArgs(function, NULL));
+	api->PyErr_Clear();
+	api->Py_DecRef(function);
+}
+
 // The handler: the signal has arrived, on whichever thread.
 static PyObject *handle_interrupt(PyObject *none, PyObject *args)
 {
 	struct gorgon_interp *interp = gorgon_interp_at(__builtin_return_address(0));
 	const struct gorgon_api *api = interp->api;
+	bool raises;
 
 	(void)args;
 	if (is_put_off(interp)) {
@@ -145,7 +160,10 @@ static PyObject *handle_interrupt(PyObject *none, PyObject *args)
 	}
 	if (gorgon_call_is_main(interp) && interp->take_request)
 		interp->take_request(interp);
-	if (is_interrupt_to_raise(interp)) {
+	raises = is_interrupt_to_raise(interp);
+	if (gorgon_call_is_main(interp))
+		call_on_main(interp);
+	if (raises) {
 		if (!gorgon_call_is_main(interp))
 			forget_exception(interp);
 		api->PyErr_SetNone(*api->PyExc_KeyboardInterrupt);
@@ -241,11 +259,21 @@ struct gorgon_error *gorgon_interrupt_prepare(struct gorgon_interp *interp)
 		interp->number);
 }
 
+static void tell_main(struct gorgon_interp *interp)
+{
+	struct gorgon_interruption *state = interruption_of(interp);
+
+	gorgon_interruption_request_main(state);
+	pthread_mutex_lock(&interp->calls.lock);
+	if (interp->calls.interruptible)
+		gorgon_interruption_trip(state);
+	pthread_mutex_unlock(&interp->calls.lock);
+}
+
 // The thread is told first, which is fast. The request repeats that until Python has looked for
 // signals. What is made known to Python comes last, so that Python takes the request in any case.
 struct gorgon_error *gorgon_interrupt_main(struct gorgon_interp *interp)
 {
-	struct gorgon_interruption *state = interruption_of(interp);
 	struct gorgon_signals *signals = interp->ns->signals;
 	bool interruptible;
 
@@ -265,12 +293,18 @@ struct gorgon_error *gorgon_interrupt_main(struct gorgon_interp *interp)
 	gorgon_signals_interrupt(signals);
 	if (!interruptible)
 		return NULL;
-	gorgon_interruption_request_main(state);
-	pthread_mutex_lock(&interp->calls.lock);
-	if (interp->calls.interruptible)
-		gorgon_interruption_trip(state);
-	pthread_mutex_unlock(&interp->calls.lock);
+	tell_main(interp);
 	return NULL;
+}
+
+void gorgon_interrupt_call_on_main(struct gorgon_interp *interp, void *function)
+{
+	PyObject *before = interp->on_main;
+
+	interp->api->Py_IncRef(function);
+	interp->on_main = function;
+	interp->api->Py_DecRef(before);
+	tell_main(interp);
 }
 
 void gorgon_interrupt_thread(struct gorgon_interp *interp, pthread_t thread)

@@ -26,6 +26,9 @@ void gorgon_interrupt_thread(struct gorgon_interp *interp, pthread_t thread);
 struct gorgon_error *gorgon_interrupt_own_threads(struct gorgon_interp *interp);
 /* Whether there are such threads; any thread, no GIL. */
 bool gorgon_interrupt_has_own_threads(const struct gorgon_interp *interp);
+/* Have the main thread call @function, a Python object, as soon as it runs Python, also if it waits
+ * in a blocking call, which goes on then. A function that was not called yet is forgotten. */
+void gorgon_interrupt_call_on_main(struct gorgon_interp *interp, void *function);
 /* Take back an interrupt that has not arrived on the calling thread yet. */
 void gorgon_interrupt_take_back(struct gorgon_interp *interp);
 

@@ -118,6 +118,26 @@ static PyObject *remote_interrupt(PyObject *none, PyObject *ident)
 	return none;
 }
 
+static PyObject *remote_on_main(PyObject *none, PyObject *function)
+{
+	struct gorgon_interp *interp = gorgon_interp_at(__builtin_return_address(0));
+
+	gorgon_interrupt_call_on_main(interp, function);
+	interp->api->Py_IncRef(none);
+	return none;
+}
+
+static bool set_function(struct gorgon_interp *interp, PyObject *globals, PyMethodDef *method)
+{
+	PyObject *none = (PyObject *)interp->api->_Py_NoneStruct;
+	PyObject *function = API(interp, PyCFunction_NewEx)(method, none, NULL);
+	bool ret = function &&
+		   !API(interp, PyDict_SetItemString)(globals, method->ml_name, function);
+
+	interp->api->Py_DecRef(function);
+	return ret;
+}
+
 static bool set_number(struct gorgon_interp *interp, PyObject *globals, const char *name, int value)
 {
 	PyObject *number = interp->api->PyLong_FromLongLong(value);
@@ -129,25 +149,19 @@ static bool set_number(struct gorgon_interp *interp, PyObject *globals, const ch
 
 static PyObject *make_globals(struct gorgon_interp *interp, int take, int give)
 {
-	static PyMethodDef method = {"interrupt", remote_interrupt, METH_O, NULL};
-	const struct gorgon_api *api = interp->api;
+	static PyMethodDef interrupt = {"interrupt", remote_interrupt, METH_O, NULL};
+	static PyMethodDef on_main = {"on_main", remote_on_main, METH_O, NULL};
 	PyInterpreterState *state = API(interp, PyInterpreterState_Get)();
-	PyObject *ret = api->PyDict_New();
-	PyObject *function =
-		API(interp, PyCFunction_NewEx)(&method, (PyObject *)api->_Py_NoneStruct, NULL);
+	PyObject *ret = interp->api->PyDict_New();
 
-	if (ret && function && set_number(interp, ret, "take", take) &&
-	    set_number(interp, ret, "give", give) &&
+	if (ret && set_number(interp, ret, "take", take) && set_number(interp, ret, "give", give) &&
+	    set_function(interp, ret, &interrupt) && set_function(interp, ret, &on_main) &&
 	    !API(interp, PyDict_SetItemString)(ret, "interpreter",
 					       API(interp, PyInterpreterState_GetDict)(state)) &&
-	    !API(interp, PyDict_SetItemString)(ret, "interrupt", function) &&
 	    !API(interp, PyDict_SetItemString)(ret, "__builtins__",
-					       API(interp, PyEval_GetBuiltins)())) {
-		api->Py_DecRef(function);
+					       API(interp, PyEval_GetBuiltins)()))
 		return ret;
-	}
-	api->Py_DecRef(function);
-	api->Py_DecRef(ret);
+	interp->api->Py_DecRef(ret);
 	return NULL;
 }
 

@@ -26,17 +26,6 @@ def work(count):
 print(f"interpreter {gorgon.interpreter} has {work(4)}", flush=True)
 """
 LINE = PROGRAM.splitlines().index("        total += i * gorgon.interpreter") + 1
-# An editor connects to the port. This program passes on what it says and what is answered.
-RELAY = """\
-import os, socket, sys, threading
-connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
-def answers():
-    while data := connection.recv(65536):
-        os.write(1, data)
-threading.Thread(target=answers, daemon=True).start()
-while data := os.read(0, 65536):
-    connection.sendall(data)
-"""
 
 
 @unittest.skipIf(SANITIZED, "debugpy starts other programs, which a sanitizer's environment would reach")
@@ -55,7 +44,7 @@ class Debugpy(unittest.TestCase):
                 self.assertEqual(re.findall(r"interpreter \d has \d+", program.output), ["interpreter 1 has 6", "interpreter 0 has 0"])
 
     def session(self, interpreter, port, path):
-        with dap_client.Client([PYTHON3, "-c", RELAY, port], "debugpy") as client:
+        with dap_client.Client([PYTHON3, "-c", dap_client.RELAY, port], "debugpy") as client:
             client.attach(dap_client.launch_json(f"Python: interpreter {interpreter}"), lines={path: [{"line": LINE, "condition": "i == 2"}]})
             stop = client.stopped()
             self.assertEqual(stop.reason, "breakpoint")

@@ -10,7 +10,8 @@ import tempfile
 import time
 import unittest
 
-from harness import BUILD, GORGON, PYTHON3, SANITIZED, install_package
+import dap_client
+from harness import BUILD, GORGON, PYTHON3, SANITIZED, VENV_PYTHON, install_package
 
 ASKED = os.path.join(BUILD, "asked")
 TOLD = "did not take the request in time, which was withdrawn"
@@ -241,6 +242,8 @@ class Exec(unittest.TestCase):
                 (str(pid),): "-c CODE or FILE expected",
                 (str(pid), "-c", "1", "file"): "either -c CODE or FILE expected, not both",
                 (str(pid), "-c", "1", "--memray", "file"): "either -c CODE or FILE expected, not both",
+                (str(pid), "--debugpy", "65536"): "--debugpy: 65536: a port expected, 0 to 65535",
+                (str(pid), "--pdb", "--json"): "--pdb: a session has no --json",
                 (str(pid), "-i", "-1", "-c", "1"): "-1: an interpreter's number expected",
                 (str(pid), "--timeout", "soon", "-c", "1"): "--timeout: soon: seconds expected, 0 to 1000000",
             }.items():
@@ -280,6 +283,67 @@ class Exec(unittest.TestCase):
                 while not os.path.getsize(path) and time.monotonic() < until:
                     time.sleep(0.01)
                 self.assertGreater(os.path.getsize(path), 0)
+
+    def test_pdb(self):
+        """The program stops where it is, at breakpoints and steps, and goes on at the end of the session, however it ends."""
+        source = "def work(count):\n    total = 0\n    for i in range(count):\n        total += i\n    return total\n"
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "worker.py")
+            with open(path, "w") as file:
+                file.write(source)
+            before = f"import sys; sys.path.insert(0, {folder!r})\nimport worker"
+            with program("round = 0\nwhile True:\n    worker.work(4)\n    round += 1\n    time.sleep(0.02)", before) as (_, pid):
+                moves = "import __main__, time; round = __main__.round; time.sleep(0.5); print(__main__.round > round)"
+                told = f"b {path}:4, i == 2\nc\np (total, i)\nn\nn\np (total, i)\nu\np mine\ncl 1\n"
+                for end in ("c\n", "q\n", ""):  # nothing can stop it any more; quit; the end of the input
+                    answer = ask(pid, "--pdb", input=told + end)
+                    self.assertEqual((answer.returncode, answer.stderr), (0, ""))
+                    self.assertIn("> <string>(", answer.stdout.splitlines()[0])
+                    for line in ("(Pdb) (1, 2)", "(Pdb) (3, 3)", "(Pdb) 5"):
+                        self.assertIn(line, answer.stdout.splitlines())
+                    self.assertEqual(ask(pid, "-c", moves).stdout, "True\n")
+                for told in ("", "b worker.work\nc\n"):  # at its prompt the command is killed
+                    with subprocess.Popen([GORGON, "exec", str(pid), "--pdb"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as popen:
+                        popen.stdin.write(told.encode())
+                        popen.stdin.flush()
+                        out = b""
+                        while not out.endswith(b"(Pdb) ") or out.count(b"(Pdb) ") < 1 + told.count("\n"):
+                            out += popen.stdout.read1(4096)
+                        popen.kill()
+                    self.assertEqual(ask(pid, "-c", moves).stdout, "True\n")
+
+    def test_pdb_in_a_blocking_call(self):
+        with program("time.sleep(1000)") as (_, pid):
+            answer = ask(pid, "--pdb", input="p mine\nq\n")
+            self.assertEqual((answer.returncode, answer.stderr), (0, ""))
+            self.assertIn("(Pdb) 5\n", answer.stdout)
+            self.works(pid, 1)
+
+    @unittest.skipIf(SANITIZED, "debugpy starts other programs, which a sanitizer's environment would reach")
+    def test_debugpy(self):
+        source = "def work(count):\n    total = 0\n    for i in range(count):\n        total += i\n    return total\n"
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "worker.py")
+            with open(path, "w") as file:
+                file.write(source)
+            before = f"import sys; sys.path.insert(0, {folder!r})\nimport worker"
+            with program("round = 0\nwhile True:\n    worker.work(4)\n    round += 1\n    time.sleep(0.02)", before, "--python", VENV_PYTHON) as (_, pid):
+                answer = ask(pid, "--debugpy", "0")
+                if "No module named 'debugpy'" in answer.stderr:
+                    self.skipTest(f"{VENV_PYTHON} has no debugpy")
+                self.assertEqual((answer.returncode, answer.stderr), (0, ""))
+                port = answer.stdout.removeprefix("debugpy listens on 127.0.0.1:").strip()
+                with dap_client.Client([PYTHON3, "-c", dap_client.RELAY, port], "debugpy") as client:
+                    client.attach(dap_client.launch_json("Python: interpreter 0"), lines={path: [{"line": 4, "condition": "i == 2"}]})
+                    for _ in range(2):
+                        stop = client.stopped()
+                        frame = client.frames(stop)[0]
+                        self.assertEqual((frame["name"], frame["line"]), ("work", 4))
+                        self.assertEqual({n: v for n, v in client.variables(frame, "Locals").items() if n in ("i", "total")}, {"i": "2", "total": "1"})
+                        client.resume(stop)
+                    client.request("disconnect")
+                self.assertEqual(ask(pid, "-c", "import __main__, time; round = __main__.round; time.sleep(0.5); print(__main__.round > round)").stdout, "True\n")
+                self.assertRegex(ask(pid, "--debugpy", "0").stderr, "^gorgon: exec: debugpy: .*\n$")
 
     @unittest.skipIf(os.geteuid() == 0, "root may trace every process")
     def test_no_permission(self):
