@@ -86,6 +86,8 @@ const char exec_source[] =
 	"            return\n"
 	"        import threading\n"
 	"        main, lock = threading._main_thread, _thread.allocate_lock()\n"
+	"        if main._ident != me:\n"
+	"            return # the program has imported it meanwhile\n"
 	"        lock.acquire()\n"
 	"        with threading._shutdown_locks_lock:\n"
 	"            threading._shutdown_locks.discard(main._tstate_lock)\n"

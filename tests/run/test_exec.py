@@ -255,8 +255,8 @@ class Exec(unittest.TestCase):
     def test_first_to_import_threading(self):
         """The main thread stays the main thread, now and at the end, as with code that is not the first. (3.13 sees to that itself.)"""
         before = "import sys, gorgon\nfor name in ('threading', 'concurrent.futures.thread'): sys.modules.pop(name, None)"
-        with program("sys.stdin.readline(); import threading; threading.Thread(target=print, args=('ran',)).start(); "
-                     "print(threading.current_thread() is threading.main_thread())", before) as (popen, pid):
+        with program("sys.stdin.readline(); import threading; thread = threading.Thread(target=print, args=('ran',)); thread.start(); "
+                     "thread.join(); print(threading.current_thread() is threading.main_thread())", before) as (popen, pid):
             answer = ask(pid, "-c", "import threading; print(threading.current_thread() is threading.main_thread())")
             self.assertEqual((answer.stdout, answer.stderr), ("False\n", ""))
             out, _ = popen.communicate("\n", timeout=60)
