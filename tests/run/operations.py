@@ -109,7 +109,8 @@ def flags(rng, own):
 def inherited(rng, own):
     with opened(f"{own}/inherited") as one:
         passed = [one] if rng.random() < 0.5 else []
-        return subprocess.run(["sh", "-c", f"echo hi >&{one}"], pass_fds=passed, check=False, stderr=subprocess.DEVNULL).returncode
+        return subprocess.run(["sh", "-c", f"echo hi > /dev/fd/{one}"], pass_fds=passed, check=False,
+                              stderr=subprocess.DEVNULL).returncode
 
 
 @operation()
