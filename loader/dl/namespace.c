@@ -28,6 +28,7 @@
 #include "base/stay.h"
 #include "ns/thread.h"
 #include "ns/tls.h"
+#include "process/process.h"
 #include "process/pthread_create.h"
 #include "process/thread_dtors.h"
 #include "process/thread_exit.h"
@@ -196,6 +197,18 @@ struct gorgon_error *gorgon_ns_wait_for_threads(struct gorgon_ns *ns)
 	return gorgon_error_create(GORGON_ERROR_BUSY,
 				   "namespace %lu: %u threads that its libraries started still run",
 				   ns->debug.id, ns->thread_count);
+}
+
+// The end of a process ends its threads, and never closes a descriptor that a thread still uses. So
+// threads that wait end here, and threads that compute have time to end, before the program's
+// descriptors are given back: Rust's library ends the process when it cannot close a directory.
+void gorgon_ns_end_program(struct gorgon_ns *ns, int status)
+{
+	if (!gorgon_process_end(ns, status))
+		return;
+	gorgon_lock();
+	gorgon_error_destroy(gorgon_ns_wait_for_threads(ns));
+	gorgon_unlock();
 }
 
 static void show_unloading(struct gorgon_ns *ns)

@@ -23,4 +23,8 @@ struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
  * some live on. The lock is held, and released while this waits. */
 struct gorgon_error *gorgon_ns_wait_for_threads(struct gorgon_ns *ns);
 
+/* The end of a program with descriptors of its own, which @status is of: calls what was registered
+ * for the end, and waits as above for its threads. Nothing for other programs. */
+void gorgon_ns_end_program(struct gorgon_ns *ns, int status);
+
 #endif

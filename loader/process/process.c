@@ -54,16 +54,17 @@ void gorgon_process_leave(struct gorgon_ns *ns, int status)
 // A process still has its descriptors and its directory when exit() calls what was registered for
 // the end. So a program's functions are called here, before its descriptors and its directory are
 // given back.
-void gorgon_process_end(struct gorgon_ns *ns, int status)
+bool gorgon_process_end(struct gorgon_ns *ns, int status)
 {
 	const struct gorgon_own_files *files = gorgon_parts_state(ns->parts, &gorgon_files_part);
 
 	if (!__atomic_load_n(&files->own, __ATOMIC_RELAXED))
-		return;
+		return false;
 	gorgon_lock();
 	gorgon_thread_run_dtors(ns);
 	gorgon_unlock();
 	gorgon_atexit_run_at_end(gorgon_parts_state(ns->parts, &gorgon_atexit_part), status);
+	return true;
 }
 
 // An interpreter that a KeyboardInterrupt has ended restores SIGINT's default and kills itself with

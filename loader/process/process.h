@@ -3,6 +3,7 @@
 #ifndef GORGON_PROCESS_PROCESS_H
 #define GORGON_PROCESS_PROCESS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct gorgon_ns;
@@ -12,8 +13,8 @@ void gorgon_process_exit(int status, struct gorgon_ns *ns);
  * In any other process this is exit(). */
 _Noreturn void gorgon_process_leave(struct gorgon_ns *ns, int status);
 /* Call what code of @ns has registered for the end of a process, if its program has descriptors of
- * its own: on a thread that has them. Python has ended. */
-void gorgon_process_end(struct gorgon_ns *ns, int status);
+ * its own: on a thread that has them. Python has ended. Returns whether it has. */
+bool gorgon_process_end(struct gorgon_ns *ns, int status);
 int gorgon_process_kill(pid_t pid, int number, struct gorgon_ns *ns);
 ssize_t gorgon_process_write(int fd, const void *data, size_t size, struct gorgon_ns *ns);
 char *gorgon_process_getenv(const char *name, struct gorgon_ns *ns);

@@ -341,7 +341,7 @@ static void run_main(void *ctx)
 	if (gorgon_call_is_forked(interp))
 		gorgon_process_leave(interp->ns, main->program.status);
 	gorgon_interp_show_thread(interp, 0);
-	gorgon_process_end(interp->ns, main->program.status);
+	gorgon_ns_end_program(interp->ns, main->program.status);
 	interp->isolation->flush(interp->ns); // as at the end of a python3
 	gorgon_parts_stop(interp->ns->parts);
 	gorgon_interp_stamp(&interp->calls.end_ns);

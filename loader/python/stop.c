@@ -27,7 +27,7 @@
 #include "process/interruption.h"
 #include "process/parking.h"
 #include "process/part.h"
-#include "process/process.h"
+#include "dl/namespace.h"
 #include "process/shield.h"
 #include "process/signals.h"
 
@@ -210,7 +210,7 @@ static struct gorgon_error *stop_on_this_thread(struct gorgon_interp *interp, in
 	gorgon_held_close(interp);
 	if (!ended)
 		err = stop_now(interp);
-	gorgon_process_end(interp->ns, 0);
+	gorgon_ns_end_program(interp->ns, 0);
 	interp->isolation->flush(interp->ns);
 	give_back_at_stop(interp);
 	return err;
@@ -266,7 +266,7 @@ static void *finisher_run(void *arg)
 	if (!err)
 		err = stop_now(interp);
 	if (gorgon_error_code(err) != GORGON_ERROR_ABANDONED) {
-		gorgon_process_end(interp->ns, 0);
+		gorgon_ns_end_program(interp->ns, 0);
 		interp->isolation->flush(interp->ns);
 	}
 	pthread_mutex_lock(&interp->calls.lock);

@@ -3,7 +3,10 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 
 static int fd = -1;
@@ -48,4 +51,29 @@ extern "C" void at_end_begin(const char *file)
 	fd = open(file, O_WRONLY | O_CREAT | O_APPEND, 0600);
 	std::fputs("written", stream);
 	std::atexit(at_exit);
+}
+
+// What the standard library of Rust does: a directory that cannot be closed is the end of the process.
+static void *scan(void *)
+{
+	timespec begin, now;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do {
+		DIR *folder = opendir("/proc/self");
+
+		while (folder && readdir(folder))
+			;
+		if (folder && closedir(folder))
+			abort();
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < 200);
+	return nullptr;
+}
+
+extern "C" void at_end_scan()
+{
+	pthread_t thread;
+
+	pthread_create(&thread, nullptr, scan, nullptr);
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What libraries do at the end of a process - functions of atexit(), destructors of C++'s static objects and of C, streams that are
-open - works in each mode with the descriptors and the directory that the program had."""
+open, threads that read directories - works in each mode with the descriptors and the directory that the program had."""
 
 import os
 import shutil
@@ -18,7 +18,9 @@ import ctypes, os
 def begin(folder):
     os.makedirs(folder)
     os.chdir(folder)
-    ctypes.CDLL({LATE!r}).at_end_begin(b"notes")
+    late = ctypes.CDLL({LATE!r})
+    late.at_end_begin(b"notes")
+    late.at_end_scan()
 """
 
 @unittest.skipIf(SANITIZED, "installs what users get")
