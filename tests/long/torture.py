@@ -19,7 +19,7 @@ from forks import backtraces
 from harness import BUILD, MODULES
 
 FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "torture.py")
-AT_ONCE = 8
+AT_ONCE = int(os.environ.get("AT_ONCE", "8"))
 LIVES = int(os.environ.get("LIVES", "8"))
 MINUTES = float(os.environ.get("MINUTES", "10"))
 TIMEOUT = 60 * LIVES  # a life takes two or three seconds where eight processes share two processors

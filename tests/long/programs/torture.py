@@ -5,7 +5,7 @@ As a program, `torture.py N` does the same. Many deeds do not end by themselves.
 
 import atexit
 import ctypes
-import importlib
+import importlib.machinery
 import os
 import random
 import signal
@@ -33,6 +33,21 @@ def import_numpy(name="numpy"):
     return importlib.import_module(name)
 
 
+def create_module(loader, spec, create=importlib.machinery.ExtensionFileLoader.create_module):
+    """numpy.linalg._umath_linalg calls import_ufunc(), which goes on without numpy's functions when an interrupt has met it, and
+    crashes; a python3 does, too, when SIGINT comes there. It runs Python code, and so is met, only while numpy is being imported:
+    so numpy says that it is not."""
+    if spec.name != "numpy.linalg._umath_linalg":
+        return create(loader, spec)
+    numpy = sys.modules["numpy"].__spec__
+    numpy._initializing = False
+    try:
+        return create(loader, spec)
+    finally:
+        numpy._initializing = True
+
+
+importlib.machinery.ExtensionFileLoader.create_module = create_module
 numpy_tried, numpy_imported, numpy_lock = [], [], threading.Lock()
 os.register_at_fork(after_in_child=numpy_lock._at_fork_reinit)
 
