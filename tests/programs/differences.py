@@ -42,6 +42,8 @@ OPERATIONS = [
 TEXTS = [
     (r"\b(Process|Thread|Interpreter)PoolExecutor\b", "Executor",
      README, "It is an executor as `concurrent.futures` describes them"),
+    (r"\b__main__\.(?=\w+: )", "",
+     README, "Its text names classes of the program's file as spawn's workers do"),
 ]
 
 
@@ -69,7 +71,7 @@ class Differences:
                     return "thread"
             elif re.fullmatch(expected, "\n".join(line.partition("| ")[2] for line in mine[1:])):
                 return "said"
-        for peer in filter(lines.get, ("fork", "spawn")):
+        for peer in filter(lines.get, ("fork", "spawn", *others)):
             if lines[peer] == mine:
                 return peer
             if self.plain(lines[peer]) == self.plain(mine):
