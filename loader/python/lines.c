@@ -37,6 +37,7 @@
 
 #include <jitreg.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -124,14 +125,26 @@ static void choose_evaluator(struct gorgon_lines *lines, bool debugger)
 					: (void *)(uintptr_t)lines->links->evaluator);
 }
 
+// True: a debugger has stopped this thread meanwhile, and let it go on just now. Linux ends this
+// system call then, unlike those that sleep.
+static bool wait_for_debugger(unsigned ms)
+{
+	const struct timespec limit = {.tv_nsec = ms * 1000000L};
+	sigset_t none;
+
+	sigemptyset(&none);
+	return sigtimedwait(&none, NULL, &limit) < 0 && errno == EINTR;
+}
+
 static void *watch(void *arg)
 {
 	bool debugger = is_traced();
 
 	(void)arg;
 	for (unsigned looks = 0;; looks++) {
-		usleep((debugger ? LOOK_MS : ASK_MS) * 1000);
-		if (!debugger || looks % (ASK_MS / LOOK_MS) == 0)
+		bool stopped = wait_for_debugger(debugger ? LOOK_MS : ASK_MS);
+
+		if (stopped || !debugger || looks % (ASK_MS / LOOK_MS) == 0)
 			debugger = is_traced();
 		gorgon_lock();
 		for (struct gorgon_lines *lines = all; lines; lines = lines->next) {

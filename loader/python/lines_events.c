@@ -7,9 +7,9 @@
 // caller, after it has returned. From 3.12 on there are events of single code objects
 // (sys.monitoring), and of single lines in them, so what has no breakpoint costs nothing.
 //
-// A debugger changes bytes of stubs and tells nobody. Whoever leaves a stub compares all of them
-// with what they were, and a thread that watches (lines.c) does. While there are breakpoints, each
-// function that is called compares its own, too, which is not too late.
+// A debugger changes bytes of stubs and tells nobody. While there is one, each function that is
+// called or returned to compares its own stubs with what they were, which is not too late. Whoever
+// leaves a stub compares all of them, and a thread that watches (lines.c) does.
 
 #define _GNU_SOURCE
 #include "lines_state.h"
@@ -29,6 +29,9 @@ enum {
 	PY_RAISE = 1 << 10,
 	PY_UNWIND = 1 << 12
 };
+
+// Debuggers have a breakpoint on it whenever the process runs: <jitreg.h>.
+extern void __jit_debug_register_code(void);
 
 static uint64_t newest_generation;
 static __thread uint64_t traced; // the generation of the trace function that the thread has
@@ -208,8 +211,9 @@ static void set_flag(struct gorgon_lines *lines, const struct gorgon_lines_funct
 
 	if (has_monitoring(lines))
 		return;
-	state = lines->api.thread_state();
-	if (gorgon_lines_word(state + layout->state_trace) !=
+	state = traced ? lines->api.thread_state() : 0;
+	if (!state ||
+	    gorgon_lines_word(state + layout->state_trace) !=
 		    (uintptr_t)lines->code + GORGON_LINES_TRACER ||
 	    gorgon_lines_word(state + layout->state_profile))
 		return;
@@ -421,22 +425,26 @@ static PyObject *monitor_event(PyObject *self, PyObject *const *args, ssize_t co
 	return ret;
 }
 
+// The evaluator is about to run lines of @function, which may be NULL.
+static void follow(struct gorgon_lines *lines, const struct gorgon_lines_function *function)
+{
+	if (__atomic_load_n(&lines->stale, __ATOMIC_ACQUIRE) || needs_trace(lines) ||
+	    has_raised_changed(lines) || (function && has_changed(function)))
+		update_thread(lines, function);
+	else
+		set_flag(lines, function);
+}
+
 // CPython is about to call a Python function.
 static void before_frame(void *ctx, struct gorgon_lines_record *record)
 {
 	struct gorgon_lines *lines = ctx;
-	struct gorgon_lines_function *function;
 	uint64_t code;
 
 	if (lines->state != GORGON_LINES_CHECKING) {
 		if (gorgon_lines_busy())
 			return;
-		function = gorgon_lines_function_of(lines, record->frame);
-		if (__atomic_load_n(&lines->stale, __ATOMIC_ACQUIRE) || needs_trace(lines) ||
-		    (function && has_changed(function)))
-			update_thread(lines, function);
-		else
-			set_flag(lines, function);
+		follow(lines, gorgon_lines_function_of(lines, record->frame));
 		return;
 	}
 	code = gorgon_lines_word(record->frame + lines->layout.frame_code);
@@ -457,7 +465,7 @@ static void after_frame(void *ctx, struct gorgon_lines_record *record)
 
 	if (lines->state == GORGON_LINES_READY && !gorgon_lines_busy() &&
 	    record->older > (uintptr_t)record)
-		set_flag(lines, gorgon_lines_function_at(lines, older));
+		follow(lines, gorgon_lines_function_at(lines, older));
 }
 
 void gorgon_lines_events_init(struct gorgon_lines *lines)
@@ -466,7 +474,8 @@ void gorgon_lines_events_init(struct gorgon_lines *lines)
 		.before = (uintptr_t)before_frame,
 		.after = (uintptr_t)after_frame,
 		.tracer = has_monitoring(lines) ? (uintptr_t)monitor_event : (uintptr_t)trace_event,
-		.ctx = (uintptr_t)lines};
+		.ctx = (uintptr_t)lines,
+		.watched = (uintptr_t)__jit_debug_register_code};
 	lines->callback = (PyMethodDef){
 		.ml_name = "gorgon",
 		.ml_meth = (PyCFunction)(uintptr_t)(lines->code + GORGON_LINES_TRACER),

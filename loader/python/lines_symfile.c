@@ -238,7 +238,7 @@ static void put_frame_rules(struct gorgon_lines_bytes *to, uint64_t code,
 {
 	// up to the end of each push
 	static const uint8_t prologue[] = {1, 1, 2, 2, 2, 2, 11, 1, 2, 2, 1};
-	static const uint8_t epilogue[] = {27, 2, 2, 2, 2, 1, 1}; // of the add, and of each pop
+	static const uint8_t epilogue[] = {39, 2, 2, 2, 2, 1, 1}; // of the add, and of each pop
 	size_t start = begin_function(to, code + GORGON_LINES_FRAME, GORGON_LINES_FRAME_END);
 	unsigned depth = 8, at = 0;
 

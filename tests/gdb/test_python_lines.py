@@ -271,6 +271,43 @@ class Auto(unittest.TestCase):
         self.assertIn("<module>", frames(output)[-1])
 
 
+CALLED = """import time
+
+def work(n):
+    return n + 1
+
+for i in range(1000000):
+    time.sleep(0)
+    work(i)
+"""
+
+
+@known
+@harness.needs_gdb
+class AtOnce(unittest.TestCase):
+    """A breakpoint that is set at a stop in C code counts in the function that is called next."""
+
+    def test_while_there_is_no_other_breakpoint(self):
+        turns = [command for _ in range(8) for command in ("tbreak called.work", "continue", 'printf "called %g\\n", number.n',
+                                                           "tbreak time_sleep", "continue")]
+        for python in PYTHONS:
+            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "called.py")
+                with open(path, "w") as file:
+                    file.write(CALLED)
+                output = harness.gdb(["tbreak time_sleep", "run", *turns], *run(1, python=python)[:-1], path)
+                self.assertEqual(re.findall(r"^called (\d+)$", output, re.M), [str(i) for i in range(8)], output)
+
+    def test_in_a_program_that_was_attached_to(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "called.py")
+            with open(path, "w") as file:
+                file.write(CALLED.replace("sleep(0)", "sleep(2); print(i, flush=True)"))
+            with harness.Background(*run(1)[:-1], path, until="0\n", asleep=1) as program:
+                output = harness.gdb(["tbreak called.work", "continue", "printf \"called %g\\n\", number.n"], options=["-p", str(program.pid)])
+            self.assertIn("called 1\n", output)
+
+
 RECURSIVE = """def down(n):
     if n:
         value = down(n - 1)

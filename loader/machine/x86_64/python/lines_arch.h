@@ -30,14 +30,14 @@ struct gorgon_lines_record {
 /* What the code below reads and calls; it lies behind the code. */
 struct gorgon_lines_links {
 	uint64_t evaluator; /* _PyEval_EvalFrameDefault */
-	uint64_t
-		/* void (*)(void *ctx, struct gorgon_lines_record *): called when @active is not 0
-		 */
-		before;
+	/* void (*)(void *ctx, struct gorgon_lines_record *): called when @active is not 0, or a
+	 * breakpoint is at @watched */
+	uint64_t before;
 	uint64_t after; /* the same, called after the evaluator */
 	uint64_t tracer; /* as Py_tracefunc, with @ctx as a fifth argument */
 	uint64_t ctx;
 	uint64_t active;
+	uint64_t watched; /* where debuggers have a breakpoint whenever the process runs */
 };
 
 /* A stub: the code of a line, for debuggers. */
@@ -68,17 +68,17 @@ static inline void gorgon_lines_write_stub(uint8_t *stub, const void *leave_link
 }
 
 /* Code of an interpreter, one page. */
-#define GORGON_LINES_CODE_SIZE 224
+#define GORGON_LINES_CODE_SIZE 256
 #define GORGON_LINES_FRAME     0  /* what CPython calls for each frame, in place of the evaluator */
-#define GORGON_LINES_CALL      48 /* calls the evaluator, */
-#define GORGON_LINES_CALLED    54 /* which returns to here */
-#define GORGON_LINES_SLOW      93 /* from here on: @before and @after are called */
-#define GORGON_LINES_FRAME_END 153
-#define GORGON_LINES_TRACER    160 /* a function with four arguments; calls @tracer */
-#define GORGON_LINES_LEAVE     176
-#define GORGON_LINES_GENERIC   192 /* stands for a frame whose line is not known; not run */
+#define GORGON_LINES_CALL      60 /* calls the evaluator, */
+#define GORGON_LINES_CALLED    66 /* which returns to here */
+#define GORGON_LINES_SLOW      117 /* from here on: @before and @after are called */
+#define GORGON_LINES_FRAME_END 177
+#define GORGON_LINES_TRACER    192 /* a function with four arguments; calls @tracer */
+#define GORGON_LINES_LEAVE     208
+#define GORGON_LINES_GENERIC   224 /* stands for a frame whose line is not known; not run */
 /* run when an exception is raised by the frame in rbx, r13 leads to a text; returns */
-#define GORGON_LINES_RAISED    208
+#define GORGON_LINES_RAISED    240
 
 /* Write that code for @code, with @links at a distance of less than 2 GiB. @newest: offset from
  * the thread pointer of the address of the thread's newest record. */

@@ -33,37 +33,43 @@ void gorgon_lines_write_code(uint8_t *code, const struct gorgon_lines_links *lin
 		0x48, 0x89, 0xe3,                            //  27: mov %rsp,%rbx
 		0x64, 0x48, 0x89, 0x1c, 0x25, 0, 0,    0, 0, // 30: mov %rbx,%fs:newest
 		0x83, 0x3d, 0,    0,    0,    0, 0x00,       //  39: cmpl $0,active(%rip)
-		0x75, 0x2d,                                  //  46: jne 93
-		0xff, 0x15, 0,    0,    0,    0,             //  48: call *evaluator(%rip)
-		0x48, 0x8b, 0x4c, 0x24, 0x18,                //  54: mov 24(%rsp),%rcx
-		0x64, 0x48, 0x89, 0x0c, 0x25, 0, 0,    0, 0, // 59: mov %rcx,%fs:newest
-		0x83, 0x3d, 0,    0,    0,    0, 0x00,       //  68: cmpl $0,active(%rip)
-		0x75, 0x34,                                  //  75: jne 129
-		0x48, 0x83, 0xc4, 0x28,                      //  77: add $40,%rsp
-		0x41, 0x5f,                                  //  81: pop %r15
-		0x41, 0x5e,                                  //  83: pop %r14
-		0x41, 0x5d,                                  //  85: pop %r13
-		0x41, 0x5c,                                  //  87: pop %r12
-		0x5d,                                        //  89: pop %rbp
-		0x5b,                                        //  90: pop %rbx
-		0xc3,                                        //  91: ret
-		0x90,                                        //  92: nop
-		0x49, 0x89, 0xfc,                            //  93: mov %rdi,%r12
-		0x49, 0x89, 0xf5,                            //  96: mov %rsi,%r13
-		0x41, 0x89, 0xd6,                            //  99: mov %edx,%r14d
-		0x48, 0x8b, 0x3d, 0,    0,    0, 0,          // 102: mov ctx(%rip),%rdi
-		0x48, 0x89, 0xde,                            // 109: mov %rbx,%rsi
-		0xff, 0x15, 0,    0,    0,    0,             // 112: call *before(%rip)
-		0x4c, 0x89, 0xe7,                            // 118: mov %r12,%rdi
-		0x4c, 0x89, 0xee,                            // 121: mov %r13,%rsi
-		0x44, 0x89, 0xf2,                            // 124: mov %r14d,%edx
-		0xeb, 0xaf,                                  // 127: jmp 48
-		0x49, 0x89, 0xc4,                            // 129: mov %rax,%r12
-		0x48, 0x8b, 0x3d, 0,    0,    0, 0,          // 132: mov ctx(%rip),%rdi
-		0x48, 0x89, 0xde,                            // 139: mov %rbx,%rsi
-		0xff, 0x15, 0,    0,    0,    0,             // 142: call *after(%rip)
-		0x4c, 0x89, 0xe0,                            // 148: mov %r12,%rax
-		0xeb, 0xb4,                                  // 151: jmp 77
+		0x75, 0x45,                                  //  46: jne 117
+		0x48, 0x8b, 0x05, 0,    0,    0, 0,          //  48: mov watched(%rip),%rax
+		0x80, 0x38, 0xcc,                            //  55: cmpb $0xcc,(%rax)
+		0x74, 0x39,                                  //  58: je 117
+		0xff, 0x15, 0,    0,    0,    0,             //  60: call *evaluator(%rip)
+		0x48, 0x8b, 0x4c, 0x24, 0x18,                //  66: mov 24(%rsp),%rcx
+		0x64, 0x48, 0x89, 0x0c, 0x25, 0, 0,    0, 0, //  71: mov %rcx,%fs:newest
+		0x83, 0x3d, 0,    0,    0,    0, 0x00,       //  80: cmpl $0,active(%rip)
+		0x75, 0x40,                                  //  87: jne 153
+		0x48, 0x8b, 0x0d, 0,    0,    0, 0,          //  89: mov watched(%rip),%rcx
+		0x80, 0x39, 0xcc,                            //  96: cmpb $0xcc,(%rcx)
+		0x74, 0x34,                                  //  99: je 153
+		0x48, 0x83, 0xc4, 0x28,                      // 101: add $40,%rsp
+		0x41, 0x5f,                                  // 105: pop %r15
+		0x41, 0x5e,                                  // 107: pop %r14
+		0x41, 0x5d,                                  // 109: pop %r13
+		0x41, 0x5c,                                  // 111: pop %r12
+		0x5d,                                        // 113: pop %rbp
+		0x5b,                                        // 114: pop %rbx
+		0xc3,                                        // 115: ret
+		0x90,                                        // 116: nop
+		0x49, 0x89, 0xfc,                            // 117: mov %rdi,%r12
+		0x49, 0x89, 0xf5,                            // 120: mov %rsi,%r13
+		0x41, 0x89, 0xd6,                            // 123: mov %edx,%r14d
+		0x48, 0x8b, 0x3d, 0,    0,    0, 0,          // 126: mov ctx(%rip),%rdi
+		0x48, 0x89, 0xde,                            // 133: mov %rbx,%rsi
+		0xff, 0x15, 0,    0,    0,    0,             // 136: call *before(%rip)
+		0x4c, 0x89, 0xe7,                            // 142: mov %r12,%rdi
+		0x4c, 0x89, 0xee,                            // 145: mov %r13,%rsi
+		0x44, 0x89, 0xf2,                            // 148: mov %r14d,%edx
+		0xeb, 0xa3,                                  // 151: jmp 60
+		0x49, 0x89, 0xc4,                            // 153: mov %rax,%r12
+		0x48, 0x8b, 0x3d, 0,    0,    0, 0,          // 156: mov ctx(%rip),%rdi
+		0x48, 0x89, 0xde,                            // 163: mov %rbx,%rsi
+		0xff, 0x15, 0,    0,    0,    0,             // 166: call *after(%rip)
+		0x4c, 0x89, 0xe0,                            // 172: mov %r12,%rax
+		0xeb, 0xb4,                                  // 175: jmp 101
 	};
 	static const uint8_t tracer[] = {
 		0x4c, 0x8b, 0x05, 0, 0, 0, 0, // mov ctx(%rip),%r8
@@ -82,14 +88,16 @@ void gorgon_lines_write_code(uint8_t *code, const struct gorgon_lines_links *lin
 	code[GORGON_LINES_RAISED + 1] = 0xc3; // ret
 	memcpy(code + 15, &newest, sizeof(newest));
 	memcpy(code + 35, &newest, sizeof(newest));
-	memcpy(code + 64, &newest, sizeof(newest));
+	memcpy(code + 76, &newest, sizeof(newest));
 	put_link(code, 45, (const uint8_t *)&links->active - 1); // a byte follows the distance
-	put_link(code, 54, &links->evaluator);
-	put_link(code, 74, (const uint8_t *)&links->active - 1);
-	put_link(code, 109, &links->ctx);
-	put_link(code, 118, &links->before);
-	put_link(code, 139, &links->ctx);
-	put_link(code, 148, &links->after);
+	put_link(code, 55, &links->watched);
+	put_link(code, 66, &links->evaluator);
+	put_link(code, 86, (const uint8_t *)&links->active - 1);
+	put_link(code, 96, &links->watched);
+	put_link(code, 133, &links->ctx);
+	put_link(code, 142, &links->before);
+	put_link(code, 163, &links->ctx);
+	put_link(code, 172, &links->after);
 	put_link(code, GORGON_LINES_TRACER + 7, &links->ctx);
 	put_link(code, GORGON_LINES_TRACER + 13, &links->tracer);
 }
