@@ -14,10 +14,11 @@
 // same frame. That place is run at the frame's next line, or at its end, and jumps to the line from
 // where the debugger is to go on.
 //
-// Stubs and symfiles are made when a module's code is about to run, which an audit hook (PEP 578)
-// is told. A debugger that is attached binds its pending breakpoints then, before the module's
-// first line. Breakpoints that come later are seen by a thread of ours that compares stubs with
-// their contents while the process is traced, and by whoever leaves a stub.
+// Stubs and symfiles are made when a module's code is about to run, or a function is made of code
+// that comes by value, as from an executor's host; an audit hook (PEP 578) is told. A debugger that
+// is attached binds its pending breakpoints then, before the module's first line. Breakpoints that
+// come later are seen where functions are called (lines_events.c), by a thread of ours that
+// compares stubs with their contents while the process is traced, and by whoever leaves a stub.
 //
 // In CPython 3.11, while a program, or a debugger like pdb, has a trace function itself, the
 // thread's breakpoints are not hit. All that a program can see of this is the C stack, and that a
@@ -219,24 +220,60 @@ static void register_file(struct gorgon_lines_file *file)
 	free(symfile.data);
 }
 
+// The code objects of @file belong to the functions of @to.
+static void tie_codes(struct gorgon_lines *lines, const struct gorgon_lines_file *file,
+		      struct gorgon_lines_file *to)
+{
+	for (size_t i = 0; i < file->function_count; i++) {
+		PyObject *code = file->codes[i];
+		struct gorgon_lines_function *before =
+			gorgon_lines_function_of_code(lines, (uintptr_t)code);
+
+		if (before) // another code object has it among its constants, too
+			before->code = NULL;
+		if (lines->api.set_extra(code, lines->extra_index, &to->functions[i])) {
+			lines->interp->api->PyErr_Clear();
+			continue;
+		}
+		to->functions[i].code = code;
+		gorgon_lines_renew(lines, &to->functions[i]);
+	}
+}
+
+// A function that comes from elsewhere by value, again and again, has a new code object each time,
+// and its old one is gone.
+static bool take_old_file(struct gorgon_lines *lines, struct gorgon_lines_file *file)
+{
+	struct gorgon_lines_file *old = lines->files;
+
+	while (old && !gorgon_lines_file_replaces(file, old))
+		old = old->next;
+	if (!old)
+		return false;
+	tie_codes(lines, file, old);
+	for (size_t i = 0; i < file->function_count; i++) {
+		lines->budget.units -= file->functions[i].unit_count;
+		lines->budget.stubs -= file->functions[i].line_count;
+	}
+	gorgon_lines_file_free(file);
+	return true;
+}
+
 static void add_code(struct gorgon_lines *lines, PyObject *code)
 {
-	char *path = find_file(lines, code);
 	struct gorgon_lines_file *file = NULL;
+	char *path = NULL;
 
+	if (!gorgon_lines_function_of_code(lines, (uintptr_t)code))
+		path = find_file(lines, code);
 	if (path)
 		file = gorgon_lines_file_create(lines->interp, code, path,
 						(uintptr_t)lines->code + GORGON_LINES_LEAVE,
 						&lines->budget);
 	free(path);
-	if (!file)
+	if (!file || take_old_file(lines, file))
 		return;
-	for (size_t i = 0; i < file->function_count; i++) {
-		if (lines->api.set_extra(file->codes[i], lines->extra_index, &file->functions[i]))
-			lines->interp->api->PyErr_Clear();
-		else
-			file->functions[i].code = file->codes[i];
-	}
+	tie_codes(lines, file, file);
 	file->next = lines->files;
 	__atomic_store_n(&lines->files, file, __ATOMIC_RELEASE);
 	register_file(file);
@@ -370,7 +407,7 @@ static int note_event(const char *event, void *args, void *ctx)
 		gorgon_unlock();
 		return 0;
 	}
-	if (*event != 'e' || strcmp(event, "exec") || gorgon_lines_busy() ||
+	if ((strcmp(event, "exec") && strcmp(event, "function.__new__")) || gorgon_lines_busy() ||
 	    lines->state == GORGON_LINES_OFF)
 		return 0;
 	gorgon_lines_set_busy(true);

@@ -398,4 +398,29 @@ struct gorgon_lines_file *gorgon_lines_file_create(struct gorgon_interp *interp,
 	return file;
 }
 
+static bool is_same(const struct gorgon_lines_function *a, const struct gorgon_lines_function *b)
+{
+	bool same = a->line_count == b->line_count && a->unit_count == b->unit_count &&
+		    a->value_count == b->value_count && a->argument_count == b->argument_count &&
+		    !strcmp(a->name, b->name) &&
+		    !memcmp(a->lines, b->lines, a->line_count * sizeof(*a->lines)) &&
+		    !memcmp(a->units_start, b->units_start,
+			    ((size_t)a->unit_count + 1) * sizeof(*a->units_start));
+
+	for (unsigned i = 0; same && i < a->value_count; i++)
+		same = !strcmp(a->values[i], b->values[i]);
+	return same;
+}
+
+bool gorgon_lines_file_replaces(const struct gorgon_lines_file *file,
+				const struct gorgon_lines_file *old)
+{
+	bool same = file->function_count == old->function_count && !strcmp(file->path, old->path);
+
+	for (size_t i = 0; same && i < file->function_count; i++)
+		same = !old->functions[i].code &&
+		       is_same(&file->functions[i], &old->functions[i]);
+	return same;
+}
+
 #endif

@@ -75,6 +75,11 @@ struct gorgon_lines_file *gorgon_lines_file_create(struct gorgon_interp *interp,
 
 void gorgon_lines_file_free(struct gorgon_lines_file *file);
 
+/* Whether debuggers would be told the same of the two, and none of the code objects of @old is
+ * left. */
+bool gorgon_lines_file_replaces(const struct gorgon_lines_file *file,
+				const struct gorgon_lines_file *old);
+
 /* The stub of a line; NULL: it has none. */
 uint8_t *gorgon_lines_stub(const struct gorgon_lines_function *function, int line);
 

@@ -267,6 +267,13 @@ static void update_function(struct gorgon_lines *lines, const struct gorgon_line
 		monitor(lines, function);
 }
 
+void gorgon_lines_renew(struct gorgon_lines *lines, struct gorgon_lines_function *function)
+{
+	function->quiet = false;
+	if (has_monitoring(lines) && function->wanted)
+		monitor(lines, function);
+}
+
 void gorgon_lines_update(struct gorgon_lines *lines)
 {
 	PyObject *type, *value, *traceback;

@@ -86,6 +86,9 @@ void gorgon_lines_update(struct gorgon_lines *lines);
 /* The same, and for the function that this thread is in. Not while a stub is run. */
 void gorgon_lines_update_thread(struct gorgon_lines *lines);
 
+/* @function has a code object of which no events are asked for yet. */
+void gorgon_lines_renew(struct gorgon_lines *lines, struct gorgon_lines_function *function);
+
 /* --- stops: lines_stops.c
  * --------------------------------------------------------------------------- */
 
@@ -97,7 +100,9 @@ void gorgon_lines_set_busy(bool busy);
 int32_t gorgon_lines_newest_offset(void);
 struct gorgon_lines_record *gorgon_lines_newest(void);
 
-/* The function of a frame of CPython; NULL: its lines are not known. */
+/* The function of a code object of CPython, or of a frame; NULL: its lines are not known. */
+struct gorgon_lines_function *gorgon_lines_function_of_code(const struct gorgon_lines *lines,
+							    uint64_t code);
 struct gorgon_lines_function *gorgon_lines_function_of(const struct gorgon_lines *lines,
 						       uint64_t frame);
 

@@ -37,16 +37,22 @@ int32_t gorgon_lines_newest_offset(void)
 	return (int32_t)(address - (uintptr_t)__builtin_thread_pointer());
 }
 
-struct gorgon_lines_function *gorgon_lines_function_of(const struct gorgon_lines *lines,
-						       uint64_t frame)
+struct gorgon_lines_function *gorgon_lines_function_of_code(const struct gorgon_lines *lines,
+							    uint64_t code)
 {
-	uint64_t code = gorgon_lines_word(frame + lines->layout.frame_code),
-		 extra = gorgon_lines_word(code + lines->layout.code_extra);
+	uint64_t extra = gorgon_lines_word(code + lines->layout.code_extra);
 
 	if (!extra || gorgon_lines_word(extra) <= (uint64_t)lines->extra_index)
 		return NULL;
 	return (struct gorgon_lines_function *)(uintptr_t)gorgon_lines_word(extra +
 									    lines->layout.extra);
+}
+
+struct gorgon_lines_function *gorgon_lines_function_of(const struct gorgon_lines *lines,
+						       uint64_t frame)
+{
+	return gorgon_lines_function_of_code(
+		lines, gorgon_lines_word(frame + lines->layout.frame_code));
 }
 
 // Whether the function that made the record is in its call of the evaluator, so that the frame

@@ -678,8 +678,8 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
     memory_limit         bytes that an interpreter may hold: what Python and extensions allocate in it, results and arguments that
                          were copied; not the memory of arguments that are the caller's. Beyond it garbage is collected; if that
                          does not help, the call has a MemoryError, and another interpreter takes the place of its own
-    python_lines         "on": gdb and lldb show Python frames of modules that calls import, and stop at their lines; calls of Python
-                         functions take longer. "auto": while a debugger is attached
+    python_lines         "on": gdb and lldb show Python frames of modules that calls import, and of functions of __main__, and stop
+                         at their lines; calls of Python functions take longer. "auto": while a debugger is attached
 
     Functions, arguments and results are pickled; functions of __main__, lambdas and functions within others go as their
     code, with the globals that they use; what a call adds to lists and sets of an outer function is added to the program's.

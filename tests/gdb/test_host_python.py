@@ -79,6 +79,26 @@ class HostPython(unittest.TestCase):
         refused = harness.run(harness.PYTHON3, program, "maybe", env=dict(os.environ, PYTHONPATH=self.site))
         self.assertIn("ValueError: python_lines must be one of off, on, auto, found 'maybe'\n", refused.stderr)
 
+    @unittest.skipUnless(harness.VERSION in ("3.11", "3.12", "3.13") and os.uname().machine == "x86_64",
+                         "Python lines are for CPython 3.11 to 3.13 on x86-64")
+    def test_lines_of_functions_that_cross_by_value(self):
+        """gdb stops in functions of the program itself. What comes again and again is one file for debuggers."""
+        told = {"executor": "with InterpreterPoolExecutor(1, python_lines='on') as pool:\n    print([pool.submit(call, n).result() for n in range(9)])",
+                "joblib": "import joblib, gorgon.joblib\nwith joblib.parallel_config(backend='gorgon', python_lines='on'):\n"
+                          "    print(joblib.Parallel(n_jobs=2)(joblib.delayed(call)(n) for n in range(9)))"}
+        for name, call in told.items():
+            python = harness.PYTHON3 if name == "executor" else harness.VENV_PYTHON  # the distribution's joblib may be too old
+            program = os.path.join(self.site, "crossing.py")
+            with open(program, "w") as file:
+                file.write(f"from gorgon import InterpreterPoolExecutor\ndef call(n):\n    twice = lambda: n * 2\n    return twice()\n{call}\n")
+            with self.subTest(name):
+                output = harness.gdb([f"set environment PYTHONPATH {self.site}", "break crossing.py:4", "commands", "silent",
+                                      'printf "called %g\\n", number.n', "info breakpoints", "continue", "end", "run"], python, program)
+                self.assertEqual(sorted(re.findall(r"^called (\d+)$", output, re.M)), [str(n) for n in range(9)], output)
+                self.assertIn(f"\n{[2 * n for n in range(9)]}\n", output)
+                self.assertIn("in crossing.call at ", output)
+                self.assertNotIn(f"\n1.{2 if name == 'executor' else 3} ", output)  # a further place
+
     @session.needs_frames_of_helper
     def test_python_frames_of_both_are_in_one_backtrace(self):
         for part in self.output.split("first\n")[1].split("second\n"):

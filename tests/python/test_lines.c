@@ -65,6 +65,34 @@ static void lines_come_and_go_with_the_interpreter(void **state)
 				 without + 3);
 }
 
+// The same code object again, and code that comes by value and is gone before it comes again.
+static void what_is_run_again_is_registered_once(void **state)
+{
+	const struct gorgon_interp_opts opts = {.size = sizeof(opts),
+						.python_lines = GORGON_PYTHON_LINES_ON};
+	const char *path = test_temp("lines_module.py");
+	struct gorgon_interp *interp;
+	size_t before;
+
+	(void)state;
+	if (!supported(default_minor()))
+		skip();
+	test_write(path, MODULE, strlen(MODULE));
+	interp = test_interp_create(&opts);
+	assert_ok(gorgon_interp_start(interp, NULL));
+	assert_ok(gorgon_interp_run_file(interp, path));
+	before = jitreg_count();
+	run(interp, "import marshal, types\n"
+		    "source = 'def price(n):\\n    return sum(n for _ in [1, 2])\\n'\n"
+		    "code = compile(source, price.__code__.co_filename, 'exec')\n"
+		    "data = marshal.dumps(code.co_consts[0])\n"
+		    "for i in range(50): exec(code)\n"
+		    "for i in range(50):\n"
+		    "    assert types.FunctionType(marshal.loads(data), {})(i) == 2 * i\n");
+	assert_int_equal(jitreg_count(), before + 2);
+	destroy(interp);
+}
+
 static void lines_are_refused_where_they_are_not_known(void **state)
 {
 	struct gorgon_interp_opts opts = {
@@ -86,6 +114,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_come_and_go_with_the_interpreter),
+		cmocka_unit_test(what_is_run_again_is_registered_once),
 		cmocka_unit_test(lines_are_refused_where_they_are_not_known),
 	};
 
