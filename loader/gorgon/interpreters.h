@@ -161,10 +161,8 @@ struct gorgon_interp_opts {
 	/**
 	 * Milliseconds beyond which the interpreter is stopped, as by gorgon_interp_stop_within()
 	 * with a second: what runs is interrupted, calls after its end return GORGON_ERROR_BUSY
-	 * with the reason, and what does not end is abandoned. A program of gorgon_interp_main() is
-	 * interrupted every 50 ms for a second, and then abandoned: the call returns
-	 * GORGON_ERROR_ABANDONED, unless the program's main thread is in C code that does not come
-	 * back to Python. 0 for a quarter more than the limit. Less than the limit, or without one,
+	 * with the reason, and what does not end is abandoned, a program of gorgon_interp_main(),
+	 * too. 0 for a quarter more than the limit. Less than the limit, or without one,
 	 * is GORGON_ERROR_ARGUMENT. With another isolation than GORGON_ISOLATE_LOADER what runs is
 	 * interrupted every 50 ms, and nothing else happens.
 	 */
@@ -321,8 +319,13 @@ gorgon_interp_try_stop(struct gorgon_interp *interp);
  *   of the host and fork() work as without; a process that ends by pthread_exit() of its main
  *   thread waits for parked threads.
  *
+ * A program of gorgon_interp_main() is stopped, too: it has half of the time to end, is interrupted
+ * then, again and again, and is abandoned when the time is up. gorgon_interp_main() returns
+ * GORGON_ERROR_ABANDONED then, unless the program's main thread is in C code that does not come
+ * back to Python.
+ *
  * @param limit_ms  In milliseconds. With another isolation than GORGON_ISOLATE_LOADER it is how
- *                  long to wait for calls, and nothing is abandoned.
+ *                  long to wait for calls, and nothing is abandoned; a program is not stopped.
  * @return GORGON_ERROR_BUSY: it is not started, or this was called from inside it; nothing has
  *         changed. GORGON_ERROR_ABANDONED: it was abandoned, now or before. GORGON_ERROR_OS: no
  *         thread could be made; nothing has changed. GORGON_ERROR_PYTHON: its code called exit() at

@@ -157,7 +157,8 @@ void gorgon_call_abandon_lost(struct gorgon_interp *interp)
 void gorgon_call_explain(struct gorgon_interp *interp, const char *why)
 {
 	lock_calls(interp);
-	if (interp->calls.state == GORGON_INTERP_STARTED)
+	if (interp->calls.state == GORGON_INTERP_STARTED ||
+	    interp->calls.state == GORGON_INTERP_RUNNING)
 		snprintf(interp->calls.why, sizeof(interp->calls.why), "%s", why);
 	unlock_calls(interp);
 }

@@ -13,7 +13,6 @@
 
 #define _GNU_SOURCE
 #include "cpu_limit.h"
-#include "abandon.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "ns/ns.h"
@@ -29,7 +28,6 @@
 #define LONGEST_MS  100
 #define AGAIN_MS    50 // between two interrupts beyond the hard limit
 #define STOP_MS	    1000 // that are left to end then
-#define NAMING_MS   60 // in which threads say where they are
 #define NS_PER_MS   1000000u
 
 struct gorgon_error *gorgon_cpu_limit_check(const struct gorgon_interp *interp)
@@ -76,28 +74,6 @@ static bool wait_ms(struct gorgon_interp *interp, int ms)
 	return !sem_clockwait(&interp->cpu_limit.end, CLOCK_MONOTONIC, &until);
 }
 
-// A program has nobody who could stop it: gorgon_interp_main() returns when it has ended, or was
-// abandoned.
-static void stop_program(struct gorgon_interp *interp, const char *reason)
-{
-	uint64_t end = gorgon_now() + STOP_MS * NS_PER_MS;
-	struct gorgon_patience patience;
-	char why[1024], names[800];
-
-	gorgon_abandon_patiently(&patience, interp, 0, STOP_MS * NS_PER_MS);
-	while (gorgon_now() < end) {
-		interrupt(interp);
-		if (wait_ms(interp, AGAIN_MS) || gorgon_call_state(interp) != GORGON_INTERP_RUNNING)
-			return;
-		end += gorgon_abandon_later(&patience, interp, 0);
-	}
-	gorgon_abandon_name_threads(interp, 0, gorgon_now() + NAMING_MS * NS_PER_MS, names,
-				    sizeof(names));
-	snprintf(why, sizeof(why), "%s, and it did not end within %d ms: %s", reason, STOP_MS,
-		 names);
-	gorgon_abandon(interp, why);
-}
-
 // Beyond the hard limit. What is not started yet, or has ended, is not stopped. Other isolations
 // cannot stop what does not end.
 static void stop(struct gorgon_interp *interp, uint64_t used_ms)
@@ -113,8 +89,6 @@ static void stop(struct gorgon_interp *interp, uint64_t used_ms)
 		 (double)used_ms / 1000, (double)hard_limit_ms(&interp->cpu_limit) / 1000);
 	switch (gorgon_call_state(interp)) {
 	case GORGON_INTERP_RUNNING:
-		stop_program(interp, reason);
-		break;
 	case GORGON_INTERP_STARTED:
 		interrupt(interp);
 		gorgon_call_explain(interp, reason);

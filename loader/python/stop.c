@@ -481,6 +481,18 @@ static struct gorgon_error *stop_within(struct gorgon_interp *interp, int timeou
 	return err;
 }
 
+// A program ends by itself, or by an interrupt: nobody else may finalise its Python.
+static struct gorgon_error *stop_program_within(struct gorgon_interp *interp, int timeout_ms)
+{
+	struct stop_limit limit;
+
+	begin_limit(&limit, interp, timeout_ms);
+	if (!end_calls_to_stop(interp, &limit))
+		give_up_stop(interp, timeout_ms, limit.end, 0);
+	return gorgon_call_state(interp) == GORGON_INTERP_ABANDONED ? gorgon_call_refuse(interp)
+								     : NULL;
+}
+
 // As for gorgon_call_shut(): -1, 0, or how long to wait for calls.
 static struct gorgon_error *stop_without_limit(struct gorgon_interp *interp, int timeout_ms)
 {
@@ -513,5 +525,7 @@ struct gorgon_error *gorgon_interp_stop_within(struct gorgon_interp *interp, uns
 	if ((err = refuse_from_inside(interp)))
 		return err;
 	gorgon_call_abandon_lost(interp);
-	return stop_within(interp, timeout_ms);
+	return gorgon_call_state(interp) == GORGON_INTERP_RUNNING
+		       ? stop_program_within(interp, timeout_ms)
+		       : stop_within(interp, timeout_ms);
 }

@@ -100,6 +100,49 @@ static const struct program programs[] = {
 	{"C code in atexit", "import atexit, ctypes; atexit.register(ctypes.PyDLL(None).test_stop_spin)\n", "test_stop_spin"},
 };
 
+// Programs of gorgon_interp_main(), which say when they are where they are to be stopped.
+#define SAY_BEGUN "import ctypes; begun = ctypes.CDLL(None).test_stop_begun\n"
+
+static const struct {
+	const char *name, *source;
+	bool abandoned;
+} mains[] = {
+	{"ends by itself", SAY_BEGUN "begun()\n", false},
+	{"a loop", SAY_BEGUN "begun()\n"
+			     "while True: pass\n", false},
+	{"a lock", SAY_BEGUN "import threading\n"
+			     "lock = threading.Lock(); lock.acquire(); begun(); lock.acquire()\n", false},
+	{"a loop that catches all", SAY_BEGUN "def forever(to_do=[begun]):\n" STUBBORN("sum(range(1000))") "forever()\n", true},
+	{"atexit that catches all", SAY_BEGUN "import atexit, time\n"
+					      "def forever(to_do=[begun]):\n" STUBBORN("time.sleep(1000)") "atexit.register(forever)\n", true},
+	// The thread has the lock of the module, and runs no more.
+	{"an import that a thread has begun", SAY_BEGUN "import gc, importlib.machinery, sys, threading, time\n"
+							"class Slow:\n"
+							"  find_spec = lambda self, name, *_: importlib.machinery.ModuleSpec(name, self) if name == 'slow' else None\n"
+							"  create_module = lambda self, spec: None\n"
+							"  def exec_module(self, module):\n"
+							"    imports.set()\n"
+							"    while True: time.sleep(0.0005)\n"
+							"class Late:\n"
+							"  def __del__(self):\n"
+							"    begun()\n"
+							"    import slow\n"
+							"gc.disable()\n"
+							"late = Late(); late.me = late; del late\n"
+							"imports = threading.Event()\n"
+							"sys.meta_path.insert(0, Slow())\n"
+							"threading.Thread(target=__import__, args=('slow',), daemon=True).start()\n"
+							"imports.wait()\n", true},
+};
+
+static sem_t main_has_begun;
+
+TEST_EXPORT void test_stop_begun(void);
+TEST_EXPORT void test_stop_begun(void)
+{
+	sem_post(&main_has_begun);
+}
+
 static unsigned long now_ms(void)
 {
 	struct timespec ts;
@@ -599,6 +642,52 @@ static void daemon_threads_in_blocking_calls_end_with_the_program(void **state)
 	destroy(interp);
 }
 
+struct run_of_main {
+	struct gorgon_interp *interp;
+	const char *source;
+	struct gorgon_error *err;
+};
+
+static void *run_main(void *arg)
+{
+	struct run_of_main *main = arg;
+	int status;
+
+	main->err = gorgon_interp_main(main->interp, 2, (const char *const[]){"-c", main->source}, &status);
+	return NULL;
+}
+
+static void stop_within_a_limit_ends_or_abandons_programs(void **state)
+{
+	struct gorgon_interp *bystander = start();
+
+	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, elsewhere");
+	(void)state;
+	alarm(300);
+	sem_init(&main_has_begun, 0, 0);
+	for (size_t i = 0; i < sizeof(mains) / sizeof(*mains); i++) {
+		struct run_of_main main = {.source = mains[i].source};
+		enum gorgon_error_code expected = mains[i].abandoned ? GORGON_ERROR_ABANDONED : GORGON_OK;
+		struct gorgon_error *err;
+		pthread_t thread;
+
+		assert_ok(gorgon_interp_create(NULL, &main.interp));
+		assert_int_equal(pthread_create(&thread, NULL, run_main, &main), 0);
+		sem_wait(&main_has_begun);
+		err = gorgon_interp_stop_within(main.interp, mains[i].abandoned ? LIMIT_MS : ENDS_MS);
+		pthread_join(thread, NULL);
+		if (gorgon_error_code(err) != expected || gorgon_error_code(main.err) != expected)
+			fail_msg("%s: %s, and the program: %s", mains[i].name, err ? gorgon_error_message(err) : "ended",
+				 main.err ? gorgon_error_message(main.err) : "ended");
+		gorgon_error_destroy(err);
+		gorgon_error_destroy(main.err);
+		gorgon_error_destroy(gorgon_interp_destroy(main.interp));
+		still_computes(bystander);
+	}
+	destroy(bystander);
+	alarm(0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -612,6 +701,7 @@ int main(void)
 		cmocka_unit_test(calls_into_an_abandoned_interpreter_come_back),
 		cmocka_unit_test(functions_of_the_host_between_two_calls_go_on),
 		cmocka_unit_test(stop_within_a_limit_ends_or_abandons),
+		cmocka_unit_test(stop_within_a_limit_ends_or_abandons_programs),
 		cmocka_unit_test(end_of_the_process_calls_nothing_of_an_abandoned_interpreter),
 		cmocka_unit_test(abandoned_memory_is_what_is_resident),
 		cmocka_unit_test(fork_and_exit_with_parked_threads),
