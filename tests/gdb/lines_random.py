@@ -1,0 +1,87 @@
+"""A program for random sessions: calls of all kinds. It tells where PyRun_SimpleString() of its
+interpreter is."""
+import asyncio
+import ctypes
+import functools
+import sys
+import traceback  # debuggers' questions use it
+
+with open(sys.argv[1], "w") as told:
+    print("ask", ctypes.cast(ctypes.pythonapi.PyRun_SimpleString, ctypes.c_void_p).value, file=told)
+
+
+def add(a, b):
+    c = a + b
+    return c
+
+
+def key(v):
+    k = -v
+    return k
+
+
+def reduced(v):
+    r = functools.reduce(add, v)
+    w = sorted(v, key=key)
+    return r + w[0]
+
+
+def recursive(n):
+    if n == 0:
+        return reduced([1, 2, 3])
+    x = recursive(n - 1)
+    return x + abs(-n)
+
+
+def generator(n):
+    for i in range(n):
+        yield recursive(i)
+
+
+async def child(k):
+    await asyncio.sleep(0)
+    return k + recursive(1)
+
+
+async def parent():
+    a = await child(1)
+    b = await child(a)
+    return a + b
+
+
+class Kind:
+    def __init__(self, v):
+        self.v = v  # in __init__
+
+    def __add__(self, other):
+        z = self.v + other
+        return Kind(z)
+
+    @property
+    def smallest(self):
+        return max([self.v, 1], key=lambda q: -q)
+
+
+def fails(n):
+    try:
+        return recursive(1) / n
+    except ZeroDivisionError:
+        return sum(generator(2))
+
+
+def main():
+    t = 0
+    for v in generator(3):
+        t += v
+    u = list(map(lambda q: q + recursive(0), [1, 2]))
+    t += sum(u)
+    k = Kind(t) + 3
+    t += k.smallest
+    t += fails(0)
+    t += asyncio.run(parent())
+    return t
+
+
+for _ in range(40):
+    total = main()
+print("answer", total, flush=True)
