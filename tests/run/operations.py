@@ -69,7 +69,8 @@ def opened(path, flags=os.O_RDWR | os.O_CREAT):
 
 # --- descriptors --------------------------------------------------------------------------------
 
-@operation()
+# A number that is closed may be another's by now, where descriptors are shared, and the read would wait for its bytes.
+@operation("descriptors")
 def pipe(rng, own):
     data = rng.randbytes(rng.randrange(1, 2000))
     reader, writer = os.pipe()
@@ -113,7 +114,7 @@ def inherited(rng, own):
                               stderr=subprocess.DEVNULL).returncode
 
 
-@operation()
+@operation("descriptors")
 def closed_range(rng, own):
     ends = [n for _ in range(rng.randrange(1, 5)) for n in os.pipe()]
     copies = [fcntl.fcntl(n, fcntl.F_DUPFD, 300) for n in ends]
