@@ -103,6 +103,13 @@ def remove_gone(covered, chosen=lambda lines: True):
     _gone[:] = [lines for lines in _gone if not (chosen(lines) and remove(lines, covered))]
 
 
+def leave(is_going, covered):
+    """Remove lines of code that goes now; what remains of a pack has lines again with its next one. @is_going tells of a (start, end)."""
+    for symfile in [symfile for symfile, lines in _added.items() if any(map(is_going, lines.runs))]:
+        remove_pack(symfile, covered)
+    remove_gone(covered, lambda lines: any(map(is_going, lines.runs)))
+
+
 def has_only_lines(symbol):
     """Whether the symbol of a function comes from lines that were added here, so that gdb does not know its type."""
     return symbol is not None and symbol.symtab is not None and symbol.symtab.objfile.filename in _paths

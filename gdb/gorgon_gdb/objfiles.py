@@ -19,6 +19,11 @@ def sections_in_memory(objfile):
         return None  # libjitreg announces objects without content, too, after one has gone
 
 
+def is_empty(objfile):
+    """Whether it is the object without content, which libjitreg announces when an object has gone whose memory is still there."""
+    return bool(SYMFILE.match(objfile.filename or "")) and not sections_in_memory(objfile)
+
+
 def covered(objfile):
     """(start, end) of the private code that an in-memory objfile of gdb describes, or None: it is none."""
     like = sections_in_memory(objfile)

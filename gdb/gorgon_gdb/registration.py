@@ -94,6 +94,7 @@ def register(objfile=None):
         connect("clear_objfiles", missing_files.forget)
         connect("free_objfile", breakpoints.on_free_objfile)
         connect("new_objfile", lines.on_new_objfile)
+        connect("new_objfile", symbols.on_settled)
         connect("new_objfile", symbols.on_new_objfile)
         connect("new_objfile", extensions.on_new_objfile)
         connect("new_objfile", reruns.on_new_objfile)  # when lines are there, too

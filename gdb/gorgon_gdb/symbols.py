@@ -190,6 +190,22 @@ def on_free_objfile(event):
         _added[key].stale |= not is_listed(snapshot, key)
 
 
+def on_settled(event):
+    """An object has gone, and its memory is still there. Breakpoints must have no place in it any more: gdb would believe for ever that
+    they are inserted there, also when other code has come to this address. Their places are those of the files that were added."""
+    snapshot = process.try_snapshot() if objfiles.is_empty(event.new_objfile) else None
+    places = {place.address for breakpoint in gdb.breakpoints() for place in breakpoint.locations} if snapshot else ()
+
+    def is_going(run):
+        obj = snapshot.find_object(run[0])
+        return not (obj and obj.symfile) and any(run[0] <= place < run[1] for place in places)
+
+    if places:
+        for key in [key for key, addition in _added.items() if addition.stale and is_going((addition.start, addition.end))]:
+            remove(key)
+        lines.leave(is_going, covered())
+
+
 def on_new_objfile(event):
     """A new object may have the place and the file of an object that is gone. The file that was added for the old object
     is then right for the new object, but gdb believes that its breakpoints there are still inserted: have gdb insert them."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""gdb attaches again and again: breakpoints stay, and stop. Other processes use the files that copies have in common meanwhile,
-which must not make gdb read them anew: gdb 13 then loses what it knows of the copies, or ends in an internal error."""
+"""gdb attaches again and again, or interpreters come and go while it looks: breakpoints stay, and stop.
+Other processes use the files that copies have in common meanwhile, which must not make gdb read them anew: gdb 13 then loses
+what it knows of the copies, or ends in an internal error."""
 
 import os
 import re
@@ -71,6 +72,19 @@ class Scripts(Attaches, unittest.TestCase):
     @staticmethod
     def begin(attach):
         return [f"source {harness.GDB_SCRIPT}", attach, "break time_sleep"]
+
+
+@harness.needs_gdb
+class Rounds(unittest.TestCase):
+    """Interpreters come where others have been, and gdb has not stopped meanwhile: it must not believe that the breakpoint of the
+    others is still there."""
+
+    def test_a_breakpoint_stops_in_the_third_round(self):
+        count = 9  # more than get all of their debug information at once
+        output = harness.gdb(["break time_sleep", "run"], harness.GORGON, "run", "-n", count, "--repeat", 3, "-c",
+                             f"import gorgon, time; time.sleep(0.01) if gorgon.interpreter == {2 * count} else 0", script=True)
+        self.assertRegex(output, rf'"interp {2 * count}" hit Breakpoint 1\.?\d*, time_sleep ')
+        self.assertNotRegex(output, WRONG)
 
 
 if __name__ == "__main__":
