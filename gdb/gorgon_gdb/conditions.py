@@ -10,24 +10,30 @@ the scripts change a condition into $gorgon_eval("CONDITION"), which is evaluate
 
 They do so when gdb says that a breakpoint is new or has changed, and when gdb hears of private code. But "break" and
 "condition" refuse a condition that gdb can read at no place at all. So hooks.py changes a condition that somebody types before
-gdb sees it; for a command of a script gdb gets the variables of one copy of each library first."""
+gdb sees it; for a command of a script gdb gets the variables of one copy of each library first.
+
+What names nothing, in gdb's symbols or in the files of the copies, stays as it is, so that gdb marks it as invalid. A condition that
+was changed before its places were known is given back to gdb when they have debug information, and gdb refuses it at each."""
 
 import functools
 import re
 
 import gdb
 
-from . import breakpoints, execute, languages, objfiles, process, root, symbols, values
+from . import breakpoints, execute, languages, objfiles, ours, process, root, symbols, values
 
 FEW = 8  # interpreters with debug information of their own
 PREFIX = "$gorgon_eval("
 # LOCATION if CONDITION, NUMBER CONDITION
 PARTS = {"condition": re.compile(r"((?:-force\s+)?(?:\d+|\$\w+)\s+)(\S.*)", re.S)}
 LOCATION = re.compile(r"(.*?(?:^|\s)if\b\s*)(\S.*)", re.S)
+OWN = re.compile(r"\$gorgon_eval\((?:\"((?:\\.|[^\"\\])*)\"|\$(\w+))\)")
+NO_SYMBOL = re.compile(r'No symbol "(.*?)"')
 PENDING = re.compile(r"^\d+ .*<PENDING> +(.*)$", re.M)
 COMMANDS = ("break", "tbreak", "hbreak", "thbreak", "condition")
 
 _changing = False
+_judged = {}  # (number, condition) of which gdb was asked whether it refuses it -> its answer
 
 
 def names_in(condition):
@@ -123,18 +129,75 @@ def own(condition, addresses=(), location=""):
     return f"{PREFIX}{languages.argument(condition, location, *files)})"
 
 
+def as_typed(condition):
+    """The condition that own() was made from, or None."""
+    found = OWN.fullmatch(condition)
+    if not found:
+        return None
+    if found[2]:
+        text = gdb.convenience_variable(found[2])
+        return text and languages.text(text)
+    return re.sub(r"\\(.)", r"\1", found[1])
+
+
+def is_refused(breakpoint, condition, addresses, snapshot):
+    """Whether gdb refuses the condition at every place because of a name that nothing has there, nor any library of these copies."""
+    global _changing
+    _changing, before = True, breakpoint.condition
+    try:
+        breakpoint.condition = condition
+        breakpoint.condition = before
+        return False
+    except gdb.error as error:
+        missing = NO_SYMBOL.match(str(error))
+    finally:
+        _changing = False
+    copies = {obj.namespace.label: values.Copy(snapshot, obj.namespace, obj) for obj in map(snapshot.find_object, addresses) if obj}
+    return bool(missing) and not any(values.is_in_files(missing[1], copy) for copy in copies.values())
+
+
+def judge(_event=None):
+    """Have gdb mark the places of conditions that were changed before the places were known, if gdb would have refused them."""
+    global _changing
+    snapshot = process.try_snapshot() if not _changing and process.known() and gdb.breakpoints() else None
+    for breakpoint in gdb.breakpoints() if snapshot else ():
+        condition = as_typed(breakpoint.condition or "")
+        known = (breakpoint.number, condition)
+        if condition is None or known in _judged or breakpoint.pending or ours.is_ours(breakpoint):
+            continue
+        addresses = [place.address for place in breakpoint.locations]
+        if not are_described(addresses[:1], snapshot) or not are_described(addresses, snapshot):
+            continue
+        _judged[known] = is_refused(breakpoint, condition, addresses, snapshot)
+        if _judged[known]:
+            _changing = True
+            try:
+                gdb.write(execute.run(f"condition -force {breakpoint.number} {condition}") or "")
+            finally:
+                _changing = False
+
+
+def forget(_event):
+    """Another process may have another library there."""
+    _judged.clear()
+
+
 def adapt(breakpoint):
     global _changing
     # gdb also sends this event while it starts a program. It fails to start the program if a script reads memory then.
     can_need = breakpoint.condition and PREFIX not in breakpoint.condition and not _changing and process.known()
+    if _judged.get((breakpoint.number, breakpoint.condition)):
+        return  # in a copy that has come only now, too, which has no debug information yet
     snapshot = process.try_snapshot() if can_need else None
     if not snapshot or not breakpoint.visible or breakpoint.type not in (gdb.BP_BREAKPOINT, gdb.BP_HARDWARE_BREAKPOINT):
         return
-    if (needs(breakpoint.condition, snapshot, [place.address for place in breakpoint.locations])
-            and is_in_copies(breakpoint, snapshot)):
+    addresses = [place.address for place in breakpoint.locations]
+    if needs(breakpoint.condition, snapshot, addresses) and is_in_copies(breakpoint, snapshot):
+        if are_described(addresses, snapshot) and is_refused(breakpoint, breakpoint.condition, addresses, snapshot):
+            return
         _changing = True
         try:
-            breakpoint.condition = own(breakpoint.condition, [place.address for place in breakpoint.locations])
+            breakpoint.condition = own(breakpoint.condition, addresses)
         except gdb.error:
             pass  # of a place that is gone
         finally:

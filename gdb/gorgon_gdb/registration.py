@@ -80,6 +80,7 @@ def register(objfile=None):
         connect("breakpoint_created", conditions.adapt)
         connect("breakpoint_modified", symbols.on_hit)
         connect("exited", hits.forget)
+        connect("exited", conditions.forget)
         connect("new_objfile", companions.on_new_objfile)
         connect("new_objfile", conditions.on_new_objfile)
         connect("exited", helper_types.forget)
@@ -97,6 +98,7 @@ def register(objfile=None):
         connect("new_objfile", symbols.on_settled)
         connect("new_objfile", symbols.on_new_objfile)
         connect("new_objfile", extensions.on_new_objfile)
+        connect("new_objfile", conditions.judge)
         connect("new_objfile", reruns.on_new_objfile)  # when lines are there, too
         connect("new_objfile", cores.on_new_objfile)
         connect("exited", lines.on_exited)
@@ -125,6 +127,7 @@ def register(objfile=None):
         connect("before_prompt", execute.settle)
         connect("before_prompt", before_prompt)
         connect("before_prompt", symbols.on_prompt)
+        connect("before_prompt", conditions.judge)
         connect("before_prompt", displays.restore)
         connect("before_prompt", install)
         connect("before_prompt", ended.before_prompt)

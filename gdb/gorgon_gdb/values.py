@@ -194,6 +194,12 @@ def named_by_file(name, copy):
     return None
 
 
+def is_in_files(name, copy):
+    """Whether a library of the copy has this name, although no debug information may describe it."""
+    plain = languages.folded(name).removeprefix("::")
+    return named_by_file(plain, copy) is not None or find_thread_local(plain, None, copy) is not None
+
+
 def text_type(name):
     """gdb's type of functions that nothing describes."""
     try:
