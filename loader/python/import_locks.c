@@ -17,6 +17,7 @@
 #include "limits.h"
 #include "thunks.h"
 #include "base/thunk.h"
+#include "base/usage.h"
 #include "ns/ns.h"
 #include "process/interpose.h"
 #include "process/interruption.h"
@@ -63,13 +64,18 @@ static PyObject *call_original(struct shielded *shielded, PyObject *self, PyObje
 			       PyObject *kwargs)
 {
 	const struct gorgon_api *api = shielded->interp->api;
+	// A limit of memory must not keep them from giving a lock back.
+	bool exempt = gorgon_usage_exempt(true);
 	PyObject *method, *ret;
 
-	if (!self)
-		return api->PyObject_Call(shielded->original, args, kwargs);
-	method = api->PyObject_CallMethod(shielded->original, "__get__", "O", self);
-	ret = method ? api->PyObject_Call(method, args, kwargs) : NULL;
-	api->Py_DecRef(method);
+	if (self) {
+		method = api->PyObject_CallMethod(shielded->original, "__get__", "O", self);
+		ret = method ? api->PyObject_Call(method, args, kwargs) : NULL;
+		api->Py_DecRef(method);
+	} else {
+		ret = api->PyObject_Call(shielded->original, args, kwargs);
+	}
+	gorgon_usage_exempt(exempt);
 	return ret;
 }
 
