@@ -191,6 +191,35 @@ static void end_of_python_ends_threads_that_wait_for_the_import_lock(void **stat
 			 10);
 }
 
+// What gives a module's lock back has memory for it, whatever the interpreter's limit.
+static void locks_are_given_back_at_the_limit_of_memory(void **state)
+{
+	const struct gorgon_interp_opts opts = {
+		.size = sizeof(opts), .memory_limit = 64 << 20, .memory_hard_limit = 64 << 20};
+	struct gorgon_interp *interp = test_interp_start(&opts, NULL);
+
+	(void)state;
+	run(interp, "import _frozen_importlib as b\n"
+		    "try: bytearray(128 << 20)\n"
+		    "except MemoryError: pass\n"
+		    "else: raise AssertionError('there is no limit')\n"
+		    "class Lock:\n"
+		    "  def __init__(self, lock): self.lock = lock\n"
+		    "  def release(self):\n"
+		    "    bytearray(128 << 20)\n"
+		    "    self.lock.release()\n"
+		    "manager = b._ModuleLockManager('nothing')\n"
+		    "manager.__enter__()\n"
+		    "lock = manager._lock\n"
+		    "manager._lock = Lock(lock)\n"
+		    "manager.__exit__(None, None, None)\n"
+		    "assert not lock.count\n"
+		    "try: bytearray(128 << 20)\n"
+		    "except MemoryError: pass\n"
+		    "else: raise AssertionError('the limit is gone')\n");
+	destroy(interp);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -199,6 +228,7 @@ int main(void)
 		cmocka_unit_test(stop_frees_a_call_that_waits_for_the_import_lock),
 		cmocka_unit_test(end_of_python_waits_for_threads_that_start),
 		cmocka_unit_test(end_of_python_ends_threads_that_wait_for_the_import_lock),
+		cmocka_unit_test(locks_are_given_back_at_the_limit_of_memory),
 	};
 
 	alarm(200);
