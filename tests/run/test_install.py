@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import BUILD, GDB, ROOT, SANITIZED, run
+from harness import BUILD, GDB, ROOT, SANITIZED, run, thorough
 
 # With PYTHONUNBUFFERED a line is written in two parts, as in a python3, and lines of several interpreters mix.
 WHOLE_LINES = {"PYTHONUNBUFFERED": None}
@@ -313,6 +313,7 @@ class Installed(unittest.TestCase):
             self.assertEqual([name for _, _, names in os.walk(root) for name in names], [])
 
     @unittest.skipUnless(os.path.exists(f"{ROOT}/.git"), "a tree without git has no commit to pack")
+    @thorough
     def test_two_tarballs_of_a_commit_have_the_same_bytes_and_the_trees_files(self):
         env = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "BUILD", "SAN")}
         with tempfile.TemporaryDirectory() as folder:

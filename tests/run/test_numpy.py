@@ -6,7 +6,7 @@ All of numpy's tests are a long test, which does the comparing here, too."""
 import os
 import unittest
 
-from harness import NUMPY_CORE, PYTHON3, ROOT, run
+from harness import NUMPY_CORE, PYTHON3, ROOT, run, thorough
 
 MODULES = [
     "numpy.tests.test_ctypeslib",
@@ -23,6 +23,7 @@ MODULES = [
 
 
 class Numpy(unittest.TestCase):
+    @thorough
     def test_numpy_s_own_ctypes_and_dlopen_tests_end_as_in_python3(self):
         result = run(PYTHON3, os.path.join(ROOT, "tests", "long", "numpy_suite.py"), *MODULES,
                      env={"ASAN_OPTIONS": "detect_leaks=0"})  # with SAN: types and caches are never freed
