@@ -116,7 +116,7 @@ const char exec_pdb[] =
 	"        super().set_continue()\n"
 	"        if not inside:\n"
 	"            done.set()\n"
-	// What nothing can stop any more has no session.
+	// Without breakpoints nothing would stop the program again, so "continue" ends the session.
 	"    def set_continue(self):\n"
 	"        super().set_continue()\n"
 	"        if not self.breaks:\n"

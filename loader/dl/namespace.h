@@ -23,8 +23,9 @@ struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
  * some live on. The lock is held, and released while this waits. */
 struct gorgon_error *gorgon_ns_wait_for_threads(struct gorgon_ns *ns);
 
-/* The end of a program with descriptors of its own, which @status is of: calls what was registered
- * for the end, and waits as above for its threads. Nothing for other programs. */
+/* A program has ended with @status. If it has descriptors of its own, this function calls what was
+ * registered for the end, and waits for the program's threads as gorgon_ns_wait_for_threads() does.
+ * For other programs it does nothing. */
 void gorgon_ns_end_program(struct gorgon_ns *ns, int status);
 
 #endif

@@ -13,8 +13,8 @@
 //
 // A process that was killed leaves its folder behind, without the lock. The next process that makes
 // a folder beside it removes it: debugged programs are killed often. Only folders that belong to
-// the user, that nobody else can write to, and that hold nothing but locks and numbers are such
-// folders: what somebody else has put there, or called so, stays. A folder without a lock file is
+// the user, that nobody else can write to, and that hold nothing but locks and numbers are
+// removed: another folder of such a name stays, with what is in it. A folder without a lock file is
 // just being made. If it is old, a process has left it that ended while its threads still wrote.
 
 #define _GNU_SOURCE
@@ -74,7 +74,8 @@ static bool is_ours(const char *name)
 	       !strcmp(name, EARLY) || !name[strspn(name, "0123456789")];
 }
 
-// A folder that cannot be read is somebody else's.
+// Whether a folder has only what this file makes. False if it cannot be read: then it is taken for
+// somebody else's, and stays.
 static bool holds_ours_only(const char *path)
 {
 	const struct dirent *entry;

@@ -544,11 +544,12 @@ static bool is_call_interrupted(struct gorgon_interp *interp, const struct gorgo
 
 // The GIL is held, which orders this with throw_into_threads(). The first entry of a thread takes
 // back interrupts that it has not noticed; an entry within another entry leaves them to that.
-static void take_back(struct gorgon_interp *interp, const struct gorgon_call *call)
+void gorgon_call_close(struct gorgon_interp *interp)
 {
 	const struct gorgon_api *api = interp->api;
+	struct gorgon_call *call = newest;
 
-	if (!call->first)
+	if (!close_call(call) || !call->first)
 		return;
 	gorgon_interrupt_take_back(interp);
 	if (!call->on_main_thread)
@@ -559,16 +560,6 @@ static void take_back(struct gorgon_interp *interp, const struct gorgon_call *ca
 		api->PyErr_Clear();
 }
 
-void gorgon_call_close(struct gorgon_interp *interp)
-{
-	struct gorgon_call *call = newest;
-
-	if (close_call(call))
-		take_back(interp, call);
-}
-
-// Interrupts that came before the error do not take the place of its text. The text is made by code
-// of the program, too, which may never end: so later interrupts end the making of the text.
 struct gorgon_error *gorgon_call_fail(struct gorgon_interp *interp)
 {
 	PyObject *type, *value, *traceback;
@@ -577,8 +568,7 @@ struct gorgon_error *gorgon_call_fail(struct gorgon_interp *interp)
 	struct gorgon_error *err;
 
 	interp->api->PyErr_Fetch(&type, &value, &traceback);
-	if (is_call_interrupted(interp, newest))
-		take_back(interp, newest);
+	gorgon_call_close(interp);
 	err = gorgon_exception_text(interp, type, value, traceback);
 	gorgon_usage_exempt(exempt);
 	return err;

@@ -4,10 +4,8 @@
 // The exception object stays in its interpreter. Where there is no text (__str__ raises, no memory)
 // a remark in parentheses takes its place.
 //
-// Making the text runs Python code, with imports, and code of the program (__str__), which may wait
-// or never end. An interrupt ends that. Remarks take the place of this text and of all that is
-// still to be made; the traceback has its places, but no lines of the sources: that takes no Python
-// code.
+// Making the text runs Python code, with imports. The caller ends the time for interrupts before
+// (gorgon_call_fail()), so that none takes the place of the text.
 
 #define _GNU_SOURCE
 #include "exception.h"
@@ -19,36 +17,30 @@
 #include <string.h>
 
 // The text of a Python string in UTF-8, or @instead if there is none. Releases @string. NULL: no
-// memory, or neither.
+// memory.
 static char *take_exception_text(struct gorgon_interp *interp, PyObject *string,
-				 const char *instead, bool *interrupted)
+				 const char *instead)
 {
 	const struct gorgon_api *api = interp->api;
 	const char *text = string ? api->PyUnicode_AsUTF8AndSize(string, NULL) : NULL;
-	char *ret;
+	char *ret = strdup(text ?: instead);
 
-	if (!text)
-		text = instead;
-	ret = text ? strdup(text) : NULL;
-
-	*interrupted |= !string && api->PyErr_Occurred() == *api->PyExc_KeyboardInterrupt;
 	api->PyErr_Clear();
 	api->Py_DecRef(string);
 	return ret;
 }
 
 // "ValueError", "json.decoder.JSONDecodeError".
-static char *exception_type_name(struct gorgon_interp *interp, PyObject *type, bool *interrupted)
+static char *exception_type_name(struct gorgon_interp *interp, PyObject *type)
 {
 	const struct gorgon_api *api = interp->api;
 	char *module, *name, *ret = NULL;
 	bool plain;
 
 	module = take_exception_text(interp, api->PyObject_GetAttrString(type, "__module__"),
-				     "builtins", interrupted);
-	name = take_exception_text(
-		interp, *interrupted ? NULL : api->PyObject_GetAttrString(type, "__qualname__"),
-		"(no name)", interrupted);
+				     "builtins");
+	name = take_exception_text(interp, api->PyObject_GetAttrString(type, "__qualname__"),
+				   "(no name)");
 	plain = module && (!strcmp(module, "builtins") || !strcmp(module, "__main__"));
 	if (module && name &&
 	    asprintf(&ret, "%s%s%s", plain ? "" : module, plain ? "" : ".", name) < 0)
@@ -58,81 +50,21 @@ static char *exception_type_name(struct gorgon_interp *interp, PyObject *type, b
 	return ret;
 }
 
-// The text that python3 would print; NULL: it cannot be made.
-static PyObject *format_exception(struct gorgon_interp *interp, PyObject *value)
+// The text that python3 would print.
+static char *exception_traceback_text(struct gorgon_interp *interp, PyObject *value)
 {
 	const struct gorgon_api *api = interp->api;
 	PyObject *module = api->PyImport_ImportModule("traceback"), *lines = NULL, *joined = NULL;
-	PyObject *empty = module ? api->PyUnicode_FromStringAndSize("", 0) : NULL;
+	PyObject *empty = api->PyUnicode_FromStringAndSize("", 0);
 
-	if (empty)
+	if (module && empty)
 		lines = api->PyObject_CallMethod(module, "format_exception", "(O)", value);
 	if (lines)
 		joined = api->PyObject_CallMethod(empty, "join", "(O)", lines);
 	api->Py_DecRef(lines);
 	api->Py_DecRef(empty);
 	api->Py_DecRef(module);
-	return joined;
-}
-
-// The attribute @name of @object, which CPython makes in C.
-static char *attribute_text(struct gorgon_interp *interp, PyObject *object, const char *name)
-{
-	bool interrupted;
-
-	return take_exception_text(interp, interp->api->PyObject_GetAttrString(object, name), "?",
-				   &interrupted);
-}
-
-static void write_place(struct gorgon_interp *interp, PyObject *traceback, FILE *file)
-{
-	const struct gorgon_api *api = interp->api;
-	PyObject *line = api->PyObject_GetAttrString(traceback, "tb_lineno"),
-		 *frame = api->PyObject_GetAttrString(traceback, "tb_frame"),
-		 *code = frame ? api->PyObject_GetAttrString(frame, "f_code") : NULL;
-	char *path = code ? attribute_text(interp, code, "co_filename") : NULL,
-	     *name = code ? attribute_text(interp, code, "co_name") : NULL;
-	int overflow;
-
-	if (line && path && name)
-		fprintf(file, "  File \"%s\", line %lld, in %s\n", path,
-			api->PyLong_AsLongLongAndOverflow(line, &overflow), name);
-	api->PyErr_Clear();
-	free(name);
-	free(path);
-	api->Py_DecRef(code);
-	api->Py_DecRef(frame);
-	api->Py_DecRef(line);
-}
-
-// NULL: no memory.
-static char *plain_traceback(struct gorgon_interp *interp, PyObject *traceback, const char *type,
-			     const char *message)
-{
-	const struct gorgon_api *api = interp->api;
-	char *ret = NULL;
-	size_t size;
-	FILE *file = open_memstream(&ret, &size);
-	PyObject *next;
-
-	if (!file)
-		return NULL;
-	if (traceback)
-		fprintf(file, "Traceback (most recent call last):\n");
-	api->Py_IncRef(traceback);
-	for (; traceback && traceback != (PyObject *)api->_Py_NoneStruct; traceback = next) {
-		write_place(interp, traceback, file);
-		next = api->PyObject_GetAttrString(traceback, "tb_next");
-		api->Py_DecRef(traceback);
-	}
-	api->PyErr_Clear();
-	api->Py_DecRef(traceback);
-	fprintf(file, "%s%s%s\n", type, *message ? ": " : "", message);
-	if (fclose(file)) {
-		free(ret);
-		ret = NULL;
-	}
-	return ret;
+	return take_exception_text(interp, joined, "(the traceback cannot be shown)\n");
 }
 
 struct gorgon_error *gorgon_exception_text(struct gorgon_interp *interp, PyObject *type,
@@ -140,21 +72,17 @@ struct gorgon_error *gorgon_exception_text(struct gorgon_interp *interp, PyObjec
 {
 	const struct gorgon_api *api = interp->api;
 	struct gorgon_exception texts;
-	bool interrupted = false;
 	char prefix[32];
 
 	api->PyErr_NormalizeException(&type, &value, &traceback);
 	if (traceback)
 		api->PyException_SetTraceback(value, traceback);
-	texts.type = exception_type_name(interp, type, &interrupted);
-	texts.message =
-		take_exception_text(interp, interrupted ? NULL : api->PyObject_Str(value),
-				    "(the message cannot be shown)", &interrupted);
-	texts.traceback =
-		take_exception_text(interp, interrupted ? NULL : format_exception(interp, value),
-				    NULL, &interrupted);
-	if (!texts.traceback && texts.type && texts.message)
-		texts.traceback = plain_traceback(interp, traceback, texts.type, texts.message);
+	texts = (struct gorgon_exception){
+		.type = exception_type_name(interp, type),
+		.message = take_exception_text(interp, api->PyObject_Str(value),
+					       "(the message cannot be shown)"),
+		.traceback = exception_traceback_text(interp, value),
+	};
 	api->Py_DecRef(type);
 	api->Py_DecRef(value);
 	api->Py_DecRef(traceback);

@@ -255,8 +255,8 @@ struct gorgon_error *gorgon_call_check_idle(struct gorgon_interp *interp, bool *
  * interrupts that were sent to it and have not arrived. With the GIL; a Python error must not be
  * set. */
 void gorgon_call_close(struct gorgon_interp *interp);
-/* Take the Python error that is set as a struct gorgon_error, and the interrupts back that have not
- * arrived. With the GIL. */
+/* Take the Python error that is set as a struct gorgon_error, after gorgon_call_close(). With the
+ * GIL. */
 struct gorgon_error *gorgon_call_fail(struct gorgon_interp *interp);
 /* Put what a function of Python has returned into @ret; gorgon_call_fail() if it has returned NULL.
  */

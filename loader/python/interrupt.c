@@ -132,7 +132,8 @@ static bool is_put_off(const struct gorgon_interp *interp)
 	return gorgon_shield_is_whole();
 }
 
-// Its frame is below the program's. It tells who has given it what becomes of it.
+// The function's frame is below the program's. The function itself reports how it went: an
+// exception that leaves it is dropped.
 static void call_on_main(struct gorgon_interp *interp)
 {
 	const struct gorgon_api *api = interp->api;

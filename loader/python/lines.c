@@ -15,10 +15,11 @@
 // where the debugger is to go on.
 //
 // Stubs and symfiles are made when a module's code is about to run, or a function is made of code
-// that comes by value, as from an executor's host; an audit hook (PEP 578) is told. A debugger that
-// is attached binds its pending breakpoints then, before the module's first line. Breakpoints that
-// come later are seen where functions are called (lines_events.c), by a thread of ours that
-// compares stubs with their contents while the process is traced, and by whoever leaves a stub.
+// that comes by value, as from an executor's host. CPython tells an audit hook (PEP 578) of both. A
+// debugger that is attached binds its pending breakpoints then, before the first line runs.
+// Breakpoints that come later are seen where functions are called (lines_events.c), by a thread of
+// ours that compares stubs with their contents while the process is traced, and by whoever leaves a
+// stub.
 //
 // In CPython 3.11, while a program, or a debugger like pdb, has a trace function itself, the
 // thread's breakpoints are not hit. All that a program can see of this is the C stack, and that a

@@ -5,8 +5,8 @@
 // (tests/long/programs/torture.py) has what they do, which often does not end by itself: after a
 // while another thread interrupts it again and again. In the end the interpreter is stopped
 // within 1 to 500 ms, and destroyed or abandoned. Every second seed has few descriptors. When
-// Python is ending, an import may wait for a thread that has been in the same import and runs no
-// more; as in a python3, no interrupt ends that, and only the stop does.
+// Python is ending, an import may wait for another thread's import of the same module, while that
+// thread does not run any more. No interrupt ends this wait, as in a python3; the stop does.
 //
 // The same seed makes the same choices; what happens at the same time differs. Nothing may crash,
 // hang or be wrong: each call of the host returns, and what Python finds wrong itself is an

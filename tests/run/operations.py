@@ -69,7 +69,8 @@ def opened(path, flags=os.O_RDWR | os.O_CREAT):
 
 # --- descriptors --------------------------------------------------------------------------------
 
-# A number that is closed may be another's by now, where descriptors are shared, and the read would wait for its bytes.
+# Where programs share descriptors, another program may have got the number that this one has closed. A read of it would
+# wait for the other's bytes.
 @operation("descriptors")
 def pipe(rng, own):
     data = rng.randbytes(rng.randrange(1, 2000))

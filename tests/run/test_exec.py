@@ -36,6 +36,18 @@ def program(code, before="", *options):
     return process([GORGON, "run", *options, "-c", f"import os, time\n{before}\nmine = 5\nprint(os.getpid(), flush=True)\n{code}"])
 
 
+@contextlib.contextmanager
+def looping_program(*options):
+    """A program that calls work() of a file again and again: the file's path, and the program's PID."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "worker.py")
+        with open(path, "w") as file:
+            file.write("def work(count):\n    total = 0\n    for i in range(count):\n        total += i\n    return total\n")
+        before = f"import sys; sys.path.insert(0, {folder!r})\nimport worker"
+        with program("round = 0\nwhile True:\n    worker.work(4)\n    round += 1\n    time.sleep(0.02)", before, *options) as (_, pid):
+            yield path, pid
+
+
 def asked(mode, **kwargs):
     return process([ASKED, mode], **kwargs)
 
@@ -286,31 +298,25 @@ class Exec(unittest.TestCase):
 
     def test_pdb(self):
         """The program stops where it is, at breakpoints and steps, and goes on at the end of the session, however it ends."""
-        source = "def work(count):\n    total = 0\n    for i in range(count):\n        total += i\n    return total\n"
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "worker.py")
-            with open(path, "w") as file:
-                file.write(source)
-            before = f"import sys; sys.path.insert(0, {folder!r})\nimport worker"
-            with program("round = 0\nwhile True:\n    worker.work(4)\n    round += 1\n    time.sleep(0.02)", before) as (_, pid):
-                moves = "import __main__, time; round = __main__.round; time.sleep(0.5); print(__main__.round > round)"
-                told = f"b {path}:4, i == 2\nc\np (total, i)\nn\nn\np (total, i)\nu\np mine\ncl 1\n"
-                for end in ("c\n", "q\n", ""):  # nothing can stop it any more; quit; the end of the input
-                    answer = ask(pid, "--pdb", input=told + end)
-                    self.assertEqual((answer.returncode, answer.stderr), (0, ""))
-                    self.assertIn("> <string>(", answer.stdout.splitlines()[0])
-                    for line in ("(Pdb) (1, 2)", "(Pdb) (3, 3)", "(Pdb) 5"):
-                        self.assertIn(line, answer.stdout.splitlines())
-                    self.assertEqual(ask(pid, "-c", moves).stdout, "True\n")
-                for told in ("", "b worker.work\nc\n"):  # at its prompt the command is killed
-                    with subprocess.Popen([GORGON, "exec", str(pid), "--pdb"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as popen:
-                        popen.stdin.write(told.encode())
-                        popen.stdin.flush()
-                        out = b""
-                        while not out.endswith(b"(Pdb) ") or out.count(b"(Pdb) ") < 1 + told.count("\n"):
-                            out += popen.stdout.read1(4096)
-                        popen.kill()
-                    self.assertEqual(ask(pid, "-c", moves).stdout, "True\n")
+        with looping_program() as (path, pid):
+            moves = "import __main__, time; round = __main__.round; time.sleep(0.5); print(__main__.round > round)"
+            told = f"b {path}:4, i == 2\nc\np (total, i)\nn\nn\np (total, i)\nu\np mine\ncl 1\n"
+            for end in ("c\n", "q\n", ""):  # nothing can stop it any more; quit; the end of the input
+                answer = ask(pid, "--pdb", input=told + end)
+                self.assertEqual((answer.returncode, answer.stderr), (0, ""))
+                self.assertIn("> <string>(", answer.stdout.splitlines()[0])
+                for line in ("(Pdb) (1, 2)", "(Pdb) (3, 3)", "(Pdb) 5"):
+                    self.assertIn(line, answer.stdout.splitlines())
+                self.assertEqual(ask(pid, "-c", moves).stdout, "True\n")
+            for told in ("", "b worker.work\nc\n"):  # at its prompt the command is killed
+                with subprocess.Popen([GORGON, "exec", str(pid), "--pdb"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as popen:
+                    popen.stdin.write(told.encode())
+                    popen.stdin.flush()
+                    out = b""
+                    while not out.endswith(b"(Pdb) ") or out.count(b"(Pdb) ") < 1 + told.count("\n"):
+                        out += popen.stdout.read1(4096)
+                    popen.kill()
+                self.assertEqual(ask(pid, "-c", moves).stdout, "True\n")
 
     def test_pdb_in_a_blocking_call(self):
         with program("time.sleep(1000)") as (_, pid):
@@ -321,29 +327,23 @@ class Exec(unittest.TestCase):
 
     @unittest.skipIf(SANITIZED, "debugpy starts other programs, which a sanitizer's environment would reach")
     def test_debugpy(self):
-        source = "def work(count):\n    total = 0\n    for i in range(count):\n        total += i\n    return total\n"
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "worker.py")
-            with open(path, "w") as file:
-                file.write(source)
-            before = f"import sys; sys.path.insert(0, {folder!r})\nimport worker"
-            with program("round = 0\nwhile True:\n    worker.work(4)\n    round += 1\n    time.sleep(0.02)", before, "--python", VENV_PYTHON) as (_, pid):
-                answer = ask(pid, "--debugpy", "0")
-                if "No module named 'debugpy'" in answer.stderr:
-                    self.skipTest(f"{VENV_PYTHON} has no debugpy")
-                self.assertEqual((answer.returncode, answer.stderr), (0, ""))
-                port = answer.stdout.removeprefix("debugpy listens on 127.0.0.1:").strip()
-                with dap_client.Client([PYTHON3, "-c", dap_client.RELAY, port], "debugpy") as client:
-                    client.attach(dap_client.launch_json("Python: interpreter 0"), lines={path: [{"line": 4, "condition": "i == 2"}]})
-                    for _ in range(2):
-                        stop = client.stopped()
-                        frame = client.frames(stop)[0]
-                        self.assertEqual((frame["name"], frame["line"]), ("work", 4))
-                        self.assertEqual({n: v for n, v in client.variables(frame, "Locals").items() if n in ("i", "total")}, {"i": "2", "total": "1"})
-                        client.resume(stop)
-                    client.request("disconnect")
-                self.assertEqual(ask(pid, "-c", "import __main__, time; round = __main__.round; time.sleep(0.5); print(__main__.round > round)").stdout, "True\n")
-                self.assertRegex(ask(pid, "--debugpy", "0").stderr, "^gorgon: exec: debugpy: .*\n$")
+        with looping_program("--python", VENV_PYTHON) as (path, pid):
+            answer = ask(pid, "--debugpy", "0")
+            if "No module named 'debugpy'" in answer.stderr:
+                self.skipTest(f"{VENV_PYTHON} has no debugpy")
+            self.assertEqual((answer.returncode, answer.stderr), (0, ""))
+            port = answer.stdout.removeprefix("debugpy listens on 127.0.0.1:").strip()
+            with dap_client.Client([PYTHON3, "-c", dap_client.RELAY, port], "debugpy") as client:
+                client.attach(dap_client.launch_json("Python: interpreter 0"), lines={path: [{"line": 4, "condition": "i == 2"}]})
+                for _ in range(2):
+                    stop = client.stopped()
+                    frame = client.frames(stop)[0]
+                    self.assertEqual((frame["name"], frame["line"]), ("work", 4))
+                    self.assertEqual({n: v for n, v in client.variables(frame, "Locals").items() if n in ("i", "total")}, {"i": "2", "total": "1"})
+                    client.resume(stop)
+                client.request("disconnect")
+            self.assertEqual(ask(pid, "-c", "import __main__, time; round = __main__.round; time.sleep(0.5); print(__main__.round > round)").stdout, "True\n")
+            self.assertRegex(ask(pid, "--debugpy", "0").stderr, "^gorgon: exec: debugpy: .*\n$")
 
     @unittest.skipIf(os.geteuid() == 0, "root may trace every process")
     def test_no_permission(self):
