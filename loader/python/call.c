@@ -17,7 +17,9 @@
 // makes a KeyboardInterrupt of it. The host may block that signal: it does not while a thread is in
 // an entry. Entries on other threads, and threads that Python has started, are reached as
 // interrupt.c says. An interrupt is meant for an entry and not for its thread: an interrupt that
-// would arrive after the end of the entry is taken back, see gorgon_call_close().
+// would arrive after the end of the entry is taken back, see gorgon_call_close(). While the text of
+// an entry's exception is made, interrupts wait, so that they do not take its place. The program's
+// code takes part in that (__str__), and may not end: after TEXT_MS interrupts are let through.
 //
 // Each interpreter has a lock for its calls. A thread that holds it may take the lock of the list
 // of threads (../ns/thread.c), and never takes a lock of CPython's.
@@ -46,6 +48,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#define TEXT_MS 1000
 
 static void lock_calls(struct gorgon_interp *interp)
 {
@@ -437,10 +441,20 @@ static void enter_call(struct gorgon_call *call, struct gorgon_signals **outer)
 	unlock_calls(call->interp);
 }
 
-// No interrupt comes to the entry after this. Signals are sent without the lock: otherwise a thread
-// that interrupts without pause would keep the entry from taking it. So the last entry of the main
-// thread waits for signals that are being sent; no thread begins to send another. A forked child
-// has only this thread. Returns whether the entry was interrupted.
+// Signals are sent without the lock: otherwise a thread that interrupts without pause would keep an
+// entry from taking it. So the last entry of the main thread waits for signals that are being sent.
+// A forked child has only this thread. The lock is held.
+static void wait_for_senders(const struct gorgon_call *call)
+{
+	struct gorgon_interp *interp = call->interp;
+
+	while (call->on_main_thread && call->first && interp->calls.senders &&
+	       !gorgon_call_is_forked(interp))
+		pthread_cond_wait(&interp->calls.ended, &interp->calls.lock);
+}
+
+// No interrupt comes to the entry after this: no thread begins to send another. Returns whether the
+// entry was interrupted.
 static bool close_call(struct gorgon_call *call)
 {
 	struct gorgon_interp *interp = call->interp;
@@ -448,9 +462,7 @@ static bool close_call(struct gorgon_call *call)
 
 	lock_calls(interp);
 	call->closed = true;
-	while (call->on_main_thread && call->first && interp->calls.senders &&
-	       !gorgon_call_is_forked(interp))
-		pthread_cond_wait(&interp->calls.ended, &interp->calls.lock);
+	wait_for_senders(call);
 	ret = call->interrupted;
 	unlock_calls(interp);
 	return ret;
@@ -544,20 +556,78 @@ static bool is_call_interrupted(struct gorgon_interp *interp, const struct gorgo
 
 // The GIL is held, which orders this with throw_into_threads(). The first entry of a thread takes
 // back interrupts that it has not noticed; an entry within another entry leaves them to that.
-void gorgon_call_close(struct gorgon_interp *interp)
+static void take_back(struct gorgon_interp *interp, const struct gorgon_call *call)
 {
 	const struct gorgon_api *api = interp->api;
-	struct gorgon_call *call = newest;
 
-	if (!close_call(call) || !call->first)
+	if (!call->first)
 		return;
 	gorgon_interrupt_take_back(interp);
 	if (!call->on_main_thread)
 		return;
-	// The signals were queued before close_call() returned: any system call delivers them.
+	// The signals were queued before wait_for_senders() returned: any system call delivers them.
 	sched_yield();
 	if (api->PyErr_CheckSignals())
 		api->PyErr_Clear();
+}
+
+void gorgon_call_close(struct gorgon_interp *interp)
+{
+	struct gorgon_call *call = newest;
+
+	if (close_call(call))
+		take_back(interp, call);
+}
+
+// The entry whose code runs on this thread. NULL: Python has started the thread, or the interpreter
+// is the host's own.
+static struct gorgon_call *find_running_call(const struct gorgon_interp *interp)
+{
+	return newest && newest->interp == interp ? newest : NULL;
+}
+
+void gorgon_call_begin_inner(const struct gorgon_interp *interp)
+{
+	struct gorgon_call *call = find_running_call(interp);
+
+	if (call)
+		call->goes_on++;
+}
+
+void gorgon_call_end_inner(const struct gorgon_interp *interp)
+{
+	struct gorgon_call *call = find_running_call(interp);
+
+	if (call)
+		call->goes_on--;
+}
+
+// Interrupts that came before do not take the place of the text, unless the entry goes on.
+static void begin_text(struct gorgon_interp *interp, struct gorgon_call *call)
+{
+	bool interrupted;
+
+	lock_calls(interp);
+	call->text_until = gorgon_now() + TEXT_MS * UINT64_C(1000000);
+	wait_for_senders(call);
+	interrupted = call->interrupted && !call->goes_on;
+	if (interrupted)
+		call->interrupted = false;
+	unlock_calls(interp);
+	if (interrupted)
+		take_back(interp, call);
+}
+
+static void end_text(struct gorgon_interp *interp, struct gorgon_call *call)
+{
+	lock_calls(interp);
+	call->text_until = 0;
+	call->closed |= !call->goes_on;
+	if (call->put_off)
+		pthread_cond_broadcast(&interp->calls.ended);
+	unlock_calls(interp);
+	if (!call->goes_on)
+		gorgon_call_close(interp);
 }
 
 struct gorgon_error *gorgon_call_fail(struct gorgon_interp *interp)
@@ -565,11 +635,15 @@ struct gorgon_error *gorgon_call_fail(struct gorgon_interp *interp)
 	PyObject *type, *value, *traceback;
 	// Making the text of a MemoryError needs memory.
 	bool exempt = gorgon_usage_exempt(true);
+	struct gorgon_call *call = find_running_call(interp);
 	struct gorgon_error *err;
 
 	interp->api->PyErr_Fetch(&type, &value, &traceback);
-	gorgon_call_close(interp);
+	if (call)
+		begin_text(interp, call);
 	err = gorgon_exception_text(interp, type, value, traceback);
+	if (call)
+		end_text(interp, call);
 	gorgon_usage_exempt(exempt);
 	return err;
 }
@@ -848,38 +922,103 @@ static struct gorgon_error *throw_into_all(struct gorgon_interp *interp, void *c
 	return throw_into_threads(interp, ctx) ?: gorgon_interrupt_own_threads(interp);
 }
 
-// Interrupt the entries. @others: an entry on another thread waits for that.
-static struct gorgon_error *interrupt_call_entries(struct gorgon_interp *interp, bool or_next,
-						   bool *others)
+// Until when an entry of the thread makes the text of its exception, or 0. This thread interrupts
+// itself in any case. Under the lock.
+static uint64_t find_text(const struct gorgon_interp *interp, pthread_t thread)
 {
-	struct gorgon_error *err = NULL;
-	bool on_main = false, none = true;
+	const struct gorgon_call *call = interp->calls.newest;
 
-	lock_calls(interp);
-	if (interp->calls.state == GORGON_INTERP_STARTING) { // Python has no handlers yet
-		unlock_calls(interp);
-		*others = false;
-		return refuse_call(interp, GORGON_INTERP_STARTING);
+	while (call && !(call->text_until && pthread_equal(call->thread, thread)))
+		call = call->next;
+	return call && !pthread_equal(thread, pthread_self()) ? call->text_until : 0;
+}
+
+// Wait for the texts for which interrupts were put off, at most until @until. Under the lock.
+static void wait_for_texts(struct gorgon_interp *interp, uint64_t until)
+{
+	struct gorgon_call *call = interp->calls.newest;
+
+	while (call) {
+		uint64_t text = call->put_off ? find_text(interp, call->thread) : 0, now = gorgon_now(),
+			 end = text < until ? text : until;
+		const struct timespec deadline = {(time_t)(end / 1000000000),
+						  (long)(end % 1000000000)};
+
+		if (end <= now) {
+			call = call->next;
+			continue;
+		}
+		pthread_cond_timedwait(&interp->calls.ended, &interp->calls.lock, &deadline);
+		call = interp->calls.newest; // the list may have changed
 	}
+}
+
+// Returns whether signals reach an entry that is interrupted now. @late: the entries for which
+// interrupts were put off. Under the lock.
+static bool mark_call_entries(struct gorgon_interp *interp, bool late)
+{
+	bool ret = false;
+
 	for (struct gorgon_call *call = interp->calls.newest; call; call = call->next) {
+		if (late ? !call->put_off : find_text(interp, call->thread) > 0) {
+			call->put_off = !late;
+			continue;
+		}
+		call->put_off = false;
 		call->interrupted |= !call->closed;
 		call->thrown = false; // its code may have caught the last exception
 		// An entry that signals do not reach yet looks whether it was interrupted before it
 		// runs Python.
-		on_main |= call->on_main_thread && call->entered && !call->closed;
-		none &= !call->on_main_thread;
+		ret |= call->on_main_thread && call->entered && !call->closed;
 	}
-	interp->calls.interrupt_next |= or_next && none;
-	*others = find_unthrown_call(interp) != NULL;
-	interp->calls.senders += on_main;
+	return ret;
+}
+
+// Interrupt the main thread, if an entry of it is marked.
+static struct gorgon_error *send_interrupt(struct gorgon_interp *interp, bool late)
+{
+	struct gorgon_error *err;
+
+	if (!mark_call_entries(interp, late))
+		return NULL;
+	interp->calls.senders++;
 	unlock_calls(interp);
-	if (on_main) {
-		err = gorgon_interrupt_main(interp);
-		lock_calls(interp);
-		interp->calls.senders--;
-		pthread_cond_broadcast(&interp->calls.ended);
+	err = gorgon_interrupt_main(interp);
+	lock_calls(interp);
+	interp->calls.senders--;
+	pthread_cond_broadcast(&interp->calls.ended);
+	return err;
+}
+
+static bool has_main_entry(const struct gorgon_interp *interp)
+{
+	const struct gorgon_call *call = interp->calls.newest;
+
+	while (call && !call->on_main_thread)
+		call = call->next;
+	return call;
+}
+
+// Interrupt the entries. @until: how long this may wait for texts. @others: an entry on another
+// thread waits for its interrupt.
+static struct gorgon_error *interrupt_call_entries(struct gorgon_interp *interp, bool or_next,
+						   uint64_t until, bool *others)
+{
+	struct gorgon_error *err;
+
+	*others = false;
+	lock_calls(interp);
+	if (interp->calls.state == GORGON_INTERP_STARTING) { // Python has no handlers yet
 		unlock_calls(interp);
+		return refuse_call(interp, GORGON_INTERP_STARTING);
 	}
+	interp->calls.interrupt_next |= or_next && !has_main_entry(interp);
+	err = send_interrupt(interp, false);
+	wait_for_texts(interp, until);
+	if (!err)
+		err = send_interrupt(interp, true);
+	*others = find_unthrown_call(interp) != NULL;
+	unlock_calls(interp);
 	return err;
 }
 
@@ -896,7 +1035,7 @@ static bool is_started(struct gorgon_interp *interp)
 struct gorgon_error *gorgon_interp_interrupt(struct gorgon_interp *interp)
 {
 	bool others;
-	struct gorgon_error *err = interrupt_call_entries(interp, false, &others);
+	struct gorgon_error *err = interrupt_call_entries(interp, false, UINT64_MAX, &others);
 
 	if (err || (!others && !(is_started(interp) && gorgon_interrupt_has_own_threads(interp))))
 		return err;
@@ -906,7 +1045,7 @@ struct gorgon_error *gorgon_interp_interrupt(struct gorgon_interp *interp)
 struct gorgon_error *gorgon_call_interrupt_job(struct gorgon_interp *interp)
 {
 	bool others;
-	struct gorgon_error *err = interrupt_call_entries(interp, true, &others);
+	struct gorgon_error *err = interrupt_call_entries(interp, true, UINT64_MAX, &others);
 
 	return err || !others ? err : gorgon_call_python(interp, throw_into_threads, NULL);
 }
@@ -916,7 +1055,7 @@ void gorgon_call_interrupt_until(struct gorgon_interp *interp, uint64_t until)
 	bool others;
 
 	// A program without a handler for SIGINT may end by itself.
-	gorgon_error_destroy(interrupt_call_entries(interp, false, &others));
+	gorgon_error_destroy(interrupt_call_entries(interp, false, until, &others));
 	if (others || gorgon_interrupt_has_own_threads(interp))
 		gorgon_error_destroy(gorgon_call_python_until(interp, until, throw_into_all, NULL));
 }

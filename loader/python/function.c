@@ -76,6 +76,19 @@ static PyObject *find_class(struct gorgon_interp *interp, const char *name)
 	return NULL;
 }
 
+// Returns whether an exception of the class is raised: some classes want more than a message.
+static bool raise_message(struct gorgon_interp *interp, PyObject *type, const char *message)
+{
+	PyObject *value = API(interp, PyObject_CallFunction)(type, "s", message);
+	bool ret = value && API(interp, PyObject_IsInstance)(value, type) == 1;
+
+	API(interp, PyErr_Clear)();
+	if (ret)
+		API(interp, PyErr_SetObject)(type, value);
+	API(interp, Py_DecRef)(value);
+	return ret;
+}
+
 // Raise what the host's function has returned, and release it; returns NULL.
 static PyObject *raise_answer(struct gorgon_interp *interp, struct gorgon_error *err)
 {
@@ -83,8 +96,8 @@ static PyObject *raise_answer(struct gorgon_interp *interp, struct gorgon_error 
 	PyObject *type = exception ? find_class(interp, exception->type) : NULL;
 	int errnum = gorgon_error_errno(err);
 
-	if (type)
-		API(interp, PyErr_SetString)(type, exception->message);
+	if (type && raise_message(interp, type, exception->message))
+		; // done
 	else if (gorgon_error_code(err) == GORGON_ERROR_NOMEM)
 		API(interp, PyErr_NoMemory)();
 	else if (errnum)
@@ -117,7 +130,7 @@ static PyObject *call_of_values(struct gorgon_interp *interp, const struct funct
 	return err ? NULL : ret;
 }
 
-PyObject *gorgon_function_call(PyObject *self, PyObject *args, PyObject *kwargs,
+static PyObject *call_function(PyObject *self, PyObject *args, PyObject *kwargs,
 			       struct gorgon_interp *interp)
 {
 	const struct function *function = API(interp, PyCapsule_GetPointer)(self, CAPSULE);
@@ -145,6 +158,17 @@ PyObject *gorgon_function_call(PyObject *self, PyObject *args, PyObject *kwargs,
 		gorgon_value_deinit(&c_kwargs);
 	}
 	gorgon_value_deinit(&c_args);
+	return ret;
+}
+
+PyObject *gorgon_function_call(PyObject *self, PyObject *args, PyObject *kwargs,
+			       struct gorgon_interp *interp)
+{
+	PyObject *ret;
+
+	gorgon_call_begin_inner(interp);
+	ret = call_function(self, args, kwargs, interp);
+	gorgon_call_end_inner(interp);
 	return ret;
 }
 

@@ -57,10 +57,13 @@ struct gorgon_call {
 	bool closed;	  /* it cannot be interrupted any more */
 	bool interrupted;
 	bool thrown;	  /* it was interrupted by an asynchronous exception */
+	bool put_off;	  /* an interrupt waits for the end of its text */
+	uint64_t text_until; /* until then interrupts wait: its exception's text is made; or 0 */
 	/* Its own thread alone has these. */
 	jmp_buf exit_env; /* where exit() on this thread goes */
 	int exit_status;
 	bool left; /* its code has come back */
+	unsigned goes_on; /* what fails is handed to the entry's code, which goes on */
 };
 
 /* The entries into an interpreter, and its state; see call.c. */
@@ -255,9 +258,13 @@ struct gorgon_error *gorgon_call_check_idle(struct gorgon_interp *interp, bool *
  * interrupts that were sent to it and have not arrived. With the GIL; a Python error must not be
  * set. */
 void gorgon_call_close(struct gorgon_interp *interp);
-/* Take the Python error that is set as a struct gorgon_error, after gorgon_call_close(). With the
- * GIL. */
+/* Take the Python error that is set as a struct gorgon_error. The newest entry ends with it, and is
+ * closed like by gorgon_call_close(), unless its code goes on. With the GIL. */
 struct gorgon_error *gorgon_call_fail(struct gorgon_interp *interp);
+/* Python code of the interpreter has called the library, which gives it errors as exceptions: begin
+ * and end this. An entry of this thread goes on after gorgon_call_fail() then. */
+void gorgon_call_begin_inner(const struct gorgon_interp *interp);
+void gorgon_call_end_inner(const struct gorgon_interp *interp);
 /* Put what a function of Python has returned into @ret; gorgon_call_fail() if it has returned NULL.
  */
 struct gorgon_error *gorgon_call_result(struct gorgon_interp *interp, struct _object *object,

@@ -161,13 +161,12 @@ static bool report_from_module(struct gorgon_interp *interp, const struct gorgon
 	return ret;
 }
 
-static PyObject *module_progress(PyObject *self, PyObject *object, struct gorgon_interp *interp)
+static PyObject *report_progress(PyObject *object, struct gorgon_interp *interp)
 {
 	struct gorgon_value value;
 	struct gorgon_error *err;
 	bool go_on;
 
-	(void)self;
 	if (!interp->progress)
 		return API(interp, PyBool_FromLong)(false);
 	err = gorgon_value_from_python(interp, object, "progress", &value);
@@ -194,7 +193,7 @@ static PyObject *take_items(struct gorgon_interp *interp, PyObject *list)
 }
 
 // The host may answer on this thread, as long as it likes.
-static PyObject *module_ask(PyObject *self, PyObject *object, struct gorgon_interp *interp)
+static PyObject *ask_host(PyObject *object, struct gorgon_interp *interp)
 {
 	struct gorgon_value question, answer;
 	struct gorgon_error *err;
@@ -202,7 +201,6 @@ static PyObject *module_ask(PyObject *self, PyObject *object, struct gorgon_inte
 	void *thread;
 	bool known;
 
-	(void)self;
 	if (!interp->ask)
 		return gorgon_raise(interp,
 				    gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
@@ -222,6 +220,28 @@ static PyObject *module_ask(PyObject *self, PyObject *object, struct gorgon_inte
 	err = gorgon_value_to_python(interp, &answer, "answer", &ret);
 	gorgon_value_deinit(&answer);
 	return err ? gorgon_raise(interp, err) : ret;
+}
+
+static PyObject *module_progress(PyObject *self, PyObject *object, struct gorgon_interp *interp)
+{
+	PyObject *ret;
+
+	(void)self;
+	gorgon_call_begin_inner(interp);
+	ret = report_progress(object, interp);
+	gorgon_call_end_inner(interp);
+	return ret;
+}
+
+static PyObject *module_ask(PyObject *self, PyObject *object, struct gorgon_interp *interp)
+{
+	PyObject *ret;
+
+	(void)self;
+	gorgon_call_begin_inner(interp);
+	ret = ask_host(object, interp);
+	gorgon_call_end_inner(interp);
+	return ret;
 }
 
 static PyObject *module_executor(PyObject *self, PyObject *args, PyObject *kwargs,

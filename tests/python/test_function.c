@@ -133,8 +133,44 @@ static void errors_are_raised_as_what_they_are(void **state)
 		    "'division' in str(error)\n"
 		    "else:\n    assert False\n"
 		    "in_this('name = in_this.__name__')\nassert name == 'in_this'\n");
+	// A class that wants more than a message.
+	assert_raised(gorgon_interp_run_string(interp, "fail('UnicodeDecodeError', 'text')", NULL),
+		      "RuntimeError", "UnicodeDecodeError: text");
 	destroy(interp);
 	destroy(other);
+}
+
+static struct gorgon_error *answer_bytes(void *ctx, const struct gorgon_value *args,
+					 const struct gorgon_value *kwargs,
+					 struct gorgon_answer *answer)
+{
+	const struct gorgon_value text = gorgon_value_of_text("\xff");
+
+	(void)ctx;
+	(void)args;
+	(void)kwargs;
+	return gorgon_answer_set(answer, &text);
+}
+
+// Also on threads that Python has started, which are in no call of the host.
+static void what_does_not_cross_is_an_exception_on_every_thread(void **state)
+{
+	struct gorgon_interp *interp = start();
+
+	(void)state;
+	define(interp, "echo", echo, NULL);
+	define(interp, "answer", answer_bytes, NULL);
+	run(interp, "import threading\n"
+		    "def check():\n"
+		    "    for function, args in (echo, ['\\udcff']), (answer, []):\n"
+		    "        try:\n            function(*args)\n"
+		    "        except (TypeError, RuntimeError) as error:\n            seen.append(str(error))\n"
+		    "seen = []\n"
+		    "check()\n"
+		    "thread = threading.Thread(target=check)\nthread.start()\nthread.join()\n"
+		    "assert 'surrogates not allowed' in seen[0] and 'invalid start byte' in seen[1], seen\n"
+		    "assert seen[2:] == seen[:2], seen\n");
+	destroy(interp);
 }
 
 static void bad_options_are_refused(void **state)
@@ -208,6 +244,13 @@ static void an_interrupt_comes_when_the_function_has_returned(void **state)
 	(void)state;
 	define(life.interp, "wait", wait_for_interrupt, &life);
 	assert_raised(gorgon_interp_run_string(life.interp, "wait()\nfor _ in range(10**9): pass\n",
+					       NULL),
+		      "KeyboardInterrupt", "");
+	// The call goes on after an argument that does not cross, and can be interrupted.
+	assert_raised(gorgon_interp_run_string(life.interp,
+					       "try:\n    wait('\\udcff')\n"
+					       "except TypeError:\n    pass\n"
+					       "wait()\nfor _ in range(10**9): pass\n",
 					       NULL),
 		      "KeyboardInterrupt", "");
 	destroy(life.interp);
@@ -296,6 +339,7 @@ int main(void)
 		cmocka_unit_test(arguments_and_answers_cross),
 		cmocka_unit_test(arguments_beyond_the_limits_are_a_type_error),
 		cmocka_unit_test(errors_are_raised_as_what_they_are),
+		cmocka_unit_test(what_does_not_cross_is_an_exception_on_every_thread),
 		cmocka_unit_test(bad_options_are_refused),
 		cmocka_unit_test(functions_live_as_long_as_somebody_refers_to_them),
 		cmocka_unit_test(an_interrupt_comes_when_the_function_has_returned),

@@ -226,6 +226,48 @@ static void interrupt_while_an_error_is_made_comes_too_late(void **state)
 	alarm(0);
 }
 
+// Code of the program takes part in making the text, and may never end.
+static void interrupt_ends_the_making_of_an_error(void **state)
+{
+	static const char *const sources[] = {
+		"class E(Exception):\n    def __str__(self):\n        " REACHED "        while True: pass\nraise E\n",
+		"class E(Exception):\n    def __str__(self):\n        " REACHED
+		"        import time; time.sleep(1000)\nraise E\n",
+		"class M(type):\n    def __getattribute__(self, name):\n        if name == '__qualname__':\n            " REACHED
+		"        while name == '__qualname__': pass\n        return type.__getattribute__(self, name)\n"
+		"class E(Exception, metaclass=M): pass\nraise E\n",
+	};
+	struct gorgon_interp *interp = start();
+
+	(void)state;
+	alarm(120);
+	for (size_t i = 0; i < 4; i++) {
+		struct interrupter interrupter = {.interp = interp};
+		const struct gorgon_exception *exception;
+		struct gorgon_error *err;
+		struct thread other;
+		pthread_t thread;
+
+		init_waiting();
+		pthread_create(&thread, NULL, interrupt_when_reached, &interrupter);
+		if (i < 3) {
+			err = gorgon_interp_run_string(interp, sources[i], NULL);
+		} else {
+			spawn(&other, interp, sources[0]);
+			err = join(&other);
+		}
+		pthread_join(thread, NULL);
+		assert_ok(interrupter.err);
+		exception = gorgon_error_exception(err);
+		assert_non_null(exception);
+		assert_string_equal(exception->message, "(the message cannot be shown)");
+		gorgon_error_destroy(err);
+		run(interp, "for i in range(1000): pass\nimport traceback, time; time.sleep(0.001)");
+	}
+	destroy(interp);
+	alarm(0);
+}
+
 static struct interrupter nested;
 
 TEST_EXPORT void test_call_nested(void);
@@ -411,6 +453,7 @@ int main(void)
 		cmocka_unit_test(interrupt_of_nothing_is_nothing),
 		cmocka_unit_test(interrupt_at_any_time_stays_with_its_call),
 		cmocka_unit_test(interrupt_while_an_error_is_made_comes_too_late),
+		cmocka_unit_test(interrupt_ends_the_making_of_an_error),
 		cmocka_unit_test(interrupt_while_in_another_interpreter_comes_afterwards),
 		cmocka_unit_test(signals_kept_from_interpreters_are_the_hosts),
 		cmocka_unit_test(interrupt_of_a_program_that_does_not_handle_it),

@@ -372,6 +372,11 @@ def forever():
 def refused():
     import gorgon
     gorgon.progress({1})
+def in_thread():
+    from concurrent.futures import ThreadPoolExecutor
+    import gorgon
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(gorgon.progress, "\\udcff").result()
 seen = []
 def listen(future, value):
     if value == "again":
@@ -382,11 +387,14 @@ with Pool(1, progress=listen) as pool:
     print(future.result(), [(f is future, value) for f, value in seen])
     print(fails(pool.submit(forever).result), pool.submit(len, "ab").result())
     print(fails(pool.submit(refused).result))
+    print(fails(pool.submit(in_thread).result))
 with Pool(1) as pool:
     print(pool.submit(work, 2).result(), work(2))
 """, "[True, True, True] [(True, [0, 3]), (True, [1, 3]), (True, [2, 3])]", "LookupError: enough 2",
                    "ValueError: interpreter 0: progress: a value of type set, expected None, bool, int, float, str, "
-                   "bytes, bytearray, list, tuple, dict or an array", "[True, True] [False, False]")
+                   "bytes, bytearray, list, tuple, dict or an array",
+                   "ValueError: interpreter 0: UnicodeEncodeError: 'utf-8' codec can't encode character '\\udcff' in "
+                   "position 0: surrogates not allowed", "[True, True] [False, False]")
 
 
 class Arrays(Package):
