@@ -20,7 +20,7 @@ CALLS = {
     "work for both workers, in small steps that hold the GIL": "work in small steps of numpy, two workers",
     "bytes, 1 MB, as an argument": "a call with 1 MB of bytes",
     "bytes, 100 MB, as an argument": "a call with 100 MB of bytes",
-    "an array, 1 MB, as a result": "an array of 1 MB as the result",
+    "an array, 1 MB, made and a result": "an array of 1 MB, which the worker makes, as the result",
     "an array, 100 MB, as an argument": "a call with an array of 100 MB",
     "a list of numbers, 1 MB, as an argument": "a call with a list of 350,000 numbers",
 }

@@ -565,7 +565,7 @@ static void take_back(struct gorgon_interp *interp, const struct gorgon_call *ca
 	gorgon_interrupt_take_back(interp);
 	if (!call->on_main_thread)
 		return;
-	// The signals were queued before wait_for_senders() returned: any system call delivers them.
+	// The signals are queued after wait_for_senders(): any system call delivers them.
 	sched_yield();
 	if (api->PyErr_CheckSignals())
 		api->PyErr_Clear();
@@ -939,8 +939,8 @@ static void wait_for_texts(struct gorgon_interp *interp, uint64_t until)
 	struct gorgon_call *call = interp->calls.newest;
 
 	while (call) {
-		uint64_t text = call->put_off ? find_text(interp, call->thread) : 0, now = gorgon_now(),
-			 end = text < until ? text : until;
+		uint64_t text = call->put_off ? find_text(interp, call->thread) : 0,
+			 now = gorgon_now(), end = text < until ? text : until;
 		const struct timespec deadline = {(time_t)(end / 1000000000),
 						  (long)(end % 1000000000)};
 
