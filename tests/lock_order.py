@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The order in which threads have taken locks, beside the table of docs/architecture.md.
 
-Usage: lock_order.py FILE..., with what hosts/lock_order.preload.c has written. Prints each pair of locks that the table does not
+Usage: lock_order.py FOLDER, with what hosts/lock_order.preload.c has written. Prints each pair of locks that the table does not
 allow, with the stacks of both, and exits with 1 when there is one."""
 
 import functools
@@ -49,6 +49,9 @@ class Places:
             module, _, offset = place.rpartition("+")
             by_module.setdefault(module, []).append(offset)
         for module, offsets in by_module.items():
+            if not os.path.exists(module):
+                self.known.update((f"{module}+{offset}", [("?", module)]) for offset in offsets)
+                continue
             found = subprocess.run(["addr2line", "-f", "-i", "-a", "-e", module],
                                    input="".join(f"{int(offset, 16) - 1:#x}\n" for offset in offsets),
                                    capture_output=True, text=True, check=True).stdout
@@ -67,6 +70,8 @@ class Places:
     def variable(self, place):
         """File and name of a static variable."""
         module, _, offset = place.rpartition("+")
+        if not os.path.exists(module):
+            return "", ""
         if module not in self.variables:
             file, table = "", []
             for line in subprocess.run(["readelf", "-sW", module], capture_output=True, text=True, check=True).stdout.splitlines():
@@ -84,8 +89,8 @@ class Places:
 
 
 class Pair:
-    def __init__(self, line, main):
-        fields = [field.split() for field in line.replace("main+", f"{main}+").split("|")]
+    def __init__(self, line):
+        fields = [field.split() for field in line.split("|")]
         (self.held,), self.held_stack, (self.taken,), self.taken_stack = fields
 
     def places(self):
@@ -155,9 +160,25 @@ def check(pairs, table, places):
     return [problems[key] for key in sorted(problems)], len(seen)
 
 
-def read(path, main):
-    with open(path) as file:
-        return [Pair(line, main) for line in file if line.count("|") == 3]
+def build_preload(path):
+    subprocess.run(["gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-fno-omit-frame-pointer", "-shared", "-fPIC",
+                    f"{ROOT}/tests/hosts/lock_order.preload.c", "-o", path], check=True)
+
+
+def environment(preload, folder):
+    """For programs that write into the folder."""
+    os.makedirs(os.path.join(folder, "modules"), exist_ok=True)
+    return {"LD_PRELOAD": preload, "LOCK_ORDER_FOLDER": folder}
+
+
+def read(folder):
+    """What was written; a process that is ended may leave a file without its line."""
+    texts = []
+    for entry in os.scandir(folder):
+        if entry.is_file():
+            with open(entry.path) as file:
+                texts.append(file.read())
+    return [Pair(text) for text in texts if text.count("|") == 3 and text.endswith("\n")]
 
 
 def read_table():
@@ -166,6 +187,6 @@ def read_table():
 
 
 if __name__ == "__main__":
-    found, number = check([pair for path in sys.argv[2:] for pair in read(path, sys.argv[1])], read_table(), Places())
+    found, number = check(read(sys.argv[1]), read_table(), Places())
     print("\n".join(found) or f"{number} pairs of locks, as the table has them")
     sys.exit(bool(found))

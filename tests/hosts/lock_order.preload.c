@@ -5,10 +5,12 @@
 //
 // A stack is made of the words of the thread's stack that are return addresses of the libraries: an unwinder could take locks.
 // Each line is "module+offset" of the held mutex and of the wanted one, or of the call that has initialised it, with "@" in
-// front; then a "|" and the places for each. LOCK_ORDER_FILE is where they go.
+// front; then a "|" and the places for each. Each line is a file in the folder LOCK_ORDER_FOLDER, so that many processes
+// write each pair down once; its folder modules/ has the programs and libraries.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
@@ -17,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define WORDS  400
@@ -63,6 +66,30 @@ static void leave(void)
 	__atomic_store_n(&spin, 0, __ATOMIC_RELEASE);
 }
 
+static const char *program_path(void)
+{
+	static char path[4096];
+	ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	path[size > 0 ? size : 0] = 0;
+	return path;
+}
+
+// Tests remove what they have built: a second name stays, if the folder is on the same file system.
+static char *keep_name(const char *path)
+{
+	const char *folder = getenv("LOCK_ORDER_FOLDER");
+	struct stat info;
+	char *name;
+
+	if (!folder || stat(path, &info) || asprintf(&name, "%s/modules/%lu", folder, info.st_ino) < 0)
+		return strdup(path);
+	if (!link(path, name) || errno == EEXIST)
+		return name;
+	free(name);
+	return strdup(path);
+}
+
 static int see_module(struct dl_phdr_info *info, size_t size, void *ctx)
 {
 	static bool first = true;
@@ -77,7 +104,7 @@ static int see_module(struct dl_phdr_info *info, size_t size, void *ctx)
 			wanted = false;
 	if (!wanted || module_count == sizeof(modules) / sizeof(*modules))
 		return 0;
-	module->name = strdup(*info->dlpi_name ? info->dlpi_name : "main");
+	module->name = keep_name(*info->dlpi_name ? info->dlpi_name : program_path());
 	module->base = info->dlpi_addr;
 	module->start = UINTPTR_MAX;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -192,12 +219,21 @@ static bool is_new(const struct held *a, const struct held *b)
 	return false;
 }
 
+static uint64_t hash(const char *text)
+{
+	uint64_t ret = UINT64_C(14695981039346656037);
+
+	while (*text)
+		ret = (ret ^ (unsigned char)*text++) * UINT64_C(1099511628211);
+	return ret;
+}
+
 static void note_pair(const struct held *a, const struct held *b)
 {
-	char line[4096];
+	char line[4096], path[4096];
 	size_t used = 0;
 	const struct held *both[] = {a, b};
-	const char *path = getenv("LOCK_ORDER_FILE");
+	const char *folder = getenv("LOCK_ORDER_FOLDER");
 	int fd;
 
 	for (int i = 0; i < 2; i++) {
@@ -207,7 +243,8 @@ static void note_pair(const struct held *a, const struct held *b)
 			used += print_addr(line + used, sizeof(line) - used, "", both[i]->places[k]);
 		used += (size_t)snprintf(line + used, sizeof(line) - used, i ? "\n" : "| ");
 	}
-	fd = path ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
+	snprintf(path, sizeof(path), "%s/%016llx", folder ?: "", (unsigned long long)hash(line));
+	fd = folder ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
 	if (fd >= 0 && write(fd, line, used) < 0)
 		abort();
 	if (fd >= 0)

@@ -42,8 +42,7 @@ class Order(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.mkdtemp(prefix="gorgon-locks-")
         cls.preload = os.path.join(cls.folder, "lock_order.so")
-        subprocess.run(["gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-fno-omit-frame-pointer", "-shared", "-fPIC",
-                        f"{ROOT}/tests/hosts/lock_order.preload.c", "-o", cls.preload], check=True)
+        lock_order.build_preload(cls.preload)
         cls.places = lock_order.Places()
 
     @classmethod
@@ -52,10 +51,10 @@ class Order(unittest.TestCase):
 
     def pairs_of(self, *command, env=None):
         """What a program writes, which has to end well."""
-        with tempfile.NamedTemporaryFile(dir=self.folder) as file:  # programs append to it
-            result = run(*command, env={"LD_PRELOAD": self.preload, "LOCK_ORDER_FILE": file.name, **(env or {})})
-            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-            return lock_order.read(file.name, command[0])
+        folder = tempfile.mkdtemp(dir=self.folder)
+        result = run(*command, env={**lock_order.environment(self.preload, folder), **(env or {})})
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        return lock_order.read(folder)
 
     def check(self, *command, env=None):
         problems, count = lock_order.check(self.pairs_of(*command, env=env), lock_order.read_table(), self.places)
