@@ -179,6 +179,153 @@ class ThreadSanitizer(Hosts):
         self.assertEqual((result.stderr, result.stdout.splitlines(), result.returncode), ("", expected, 0))
 
 
+class Forks(Hosts):
+    """What a C++ host does when it forks, by what the child does first, and how the child ends: nothing hangs, the child gets an
+    answer or is told why not, and the parent's interpreters are as they were."""
+
+    GONE = "interpreter 0: was abandoned: this process was forked, and other threads were in the interpreter that are not here"
+    NO_THREADS = "pool: this process was forked: it has none of the pool's threads"
+    ANSWERS = {  # what the child's call into the interpreter is told
+        "idle": "ok", "asleep": "ok", "pool": "ok", "busy": GONE, "busy pool": "ok",
+    }
+    DEEDS = ("nothing", "call", "interrupt", "create", "submit")
+    ENDS = ("exit", "_exit", "return", "scope")
+
+    def test_children_do_not_hang_and_are_told(self):
+        host = self.compile("forks.cc", """
+            #include <cstdlib>
+            #include <gorgon.hpp>
+            #include <iostream>
+            #include <memory>
+            #include <string>
+            #include <sys/wait.h>
+            #include <thread>
+            #include <unistd.h>
+
+            // Their destructors run in exit().
+            static std::unique_ptr<gorgon::interpreter> in;
+            static std::unique_ptr<gorgon::pool> pool;
+            static std::unique_ptr<gorgon::job> job;
+
+            static std::string begin(const std::string &folder, const char *what)
+            {
+                return "import os, time\\nopen('" + folder + "/begun', 'w').close()\\n" + what;
+            }
+
+            static void wait_for_begin(const std::string &folder)
+            {
+                while (access((folder + "/begun").c_str(), F_OK))
+                    usleep(1000);
+                usleep(50000);
+            }
+
+            static void act(const std::string &deed)
+            {
+                try {
+                    if (deed == "call")
+                        in->run_string("import os; assert os.getpid() > 1");
+                    else if (deed == "interrupt")
+                        in->interrupt();
+                    else if (deed == "create")
+                        gorgon::interpreter().run_string("import threading; threading.Thread(target=int).start()");
+                    else if (deed == "submit" && pool)
+                        pool->submit_in("os", "getpid").finish();
+                    std::cout << deed << ": ok" << std::endl;
+                } catch (const gorgon::error &err) {
+                    std::cout << deed << ": " << err.what() << std::endl;
+                }
+            }
+
+            // Returns whether main() returns.
+            static bool end(const std::string &how)
+            {
+                if (how == "exit")
+                    std::exit(3);
+                if (how == "_exit")
+                    _exit(3);
+                return true;
+            }
+
+            int main(int argc, char **argv)
+            {
+                const std::string state = argv[1], folder = argv[2];
+                std::thread thread;
+                int failed = 0;
+
+                in = std::make_unique<gorgon::interpreter>();
+                in->run_string("import os, subprocess");
+                if (state == "busy" || state == "asleep") {
+                    const char *what = state == "busy" ? "while True: pass" : "time.sleep(1000)";
+
+                    thread = std::thread([&] {
+                        try {
+                            in->run_string(begin(folder, what));
+                        } catch (const gorgon::error &err) {
+                            failed += std::string(err.what()).find("KeyboardInterrupt") == std::string::npos;
+                        }
+                    });
+                    wait_for_begin(folder);
+                }
+                if (state == "pool" || state == "busy pool") {
+                    const std::string warm_up = "def spin():\\n    exec('''" + begin(folder, "while True: pass") + "''', {})\\n";
+                    gorgon_pool_opts opts{};
+
+                    opts.size = sizeof(opts);
+                    opts.count = 1;
+                    opts.warm_up = warm_up.c_str();
+                    pool = std::make_unique<gorgon::pool>(&opts);
+                    if (state == "busy pool") {
+                        job = std::make_unique<gorgon::job>(pool->submit("spin"));
+                        wait_for_begin(folder);
+                    }
+                }
+                for (int i = 3; i < argc; i++)
+                    for (const char *how : {"exit", "_exit", "return", "scope"}) {
+                        int status;
+
+                        if (!fork()) {
+                            alarm(60);
+                            if (thread.joinable())
+                                thread.detach(); // it is not here
+                            act(argv[i]);
+                            if (end(how) && std::string(how) == "scope") {
+                                auto here = std::move(in);
+                                auto jobs = std::move(pool);
+                                auto mine = std::move(job);
+                                return 3;
+                            }
+                            return 3;
+                        }
+                        wait(&status);
+                        if (!WIFEXITED(status) || WEXITSTATUS(status) != 3) {
+                            std::cout << argv[i] << ", " << how << ": the child's status is " << status << std::endl;
+                            failed++;
+                        }
+                    }
+                if (thread.joinable()) {
+                    in->interrupt();
+                    thread.join();
+                }
+                if (job) {
+                    job->cancel();
+                    job.reset();
+                }
+                in->run_string("import os; assert os.getpid() > 1");
+                pool.reset();
+                in->close();
+                in.reset();
+                return failed;
+            }
+            """)
+        for state, answer in self.ANSWERS.items():
+            with self.subTest(state), tempfile.TemporaryDirectory() as folder:
+                result = run(host, state, folder, *self.DEEDS)
+                expected = {"nothing": "ok", "call": answer, "interrupt": "ok", "create": "ok",
+                            "submit": self.NO_THREADS if "pool" in state else "ok"}
+                self.assertEqual((result.stdout.splitlines(), result.stderr, result.returncode),
+                                 ([f"{deed}: {expected[deed]}" for deed in self.DEEDS for _ in self.ENDS], "", 0))
+
+
 class Values(Hosts):
     def test_numbers_of_every_type_arrive_or_are_refused(self):
         """A value of C++ has the number that it was given, whatever its type."""
