@@ -67,27 +67,48 @@ char *cache_folder(void)
 	return ret;
 }
 
-// The folder is made with the first file in it, and so is the folder above it.
-static const char *find_problem(char *folder)
+static const char missing[] = "there is no such folder, and it cannot be made";
+
+// As jitreg/cache.c judges the folder (@own) and the one above it. NULL: it is good. @is_full: of
+// its disk; or NULL, where nothing is to be made in it.
+static const char *judge(const char *folder, bool own, bool *is_full)
 {
+	mode_t others = S_IWOTH | S_IWGRP;
 	struct statvfs fs;
 	struct stat st;
 
-	for (unsigned level = 0; stat(folder, &st); level++) {
+	if (own ? lstat(folder, &st) : stat(folder, &st))
+		return missing;
+	if (!S_ISDIR(st.st_mode) || (is_full && access(folder, W_OK | X_OK)))
+		return "you cannot write there";
+	if (st.st_uid != geteuid() && (own || st.st_uid))
+		return "it is another user's";
+	if (!own)
+		others = st.st_mode & S_ISVTX ? 0 : st.st_gid == getegid() ? S_IWOTH : others;
+	if (st.st_mode & others)
+		return "others can write there";
+	if (is_full)
+		*is_full = !statvfs(folder, &fs) && !fs.f_bavail;
+	return NULL;
+}
+
+// The folder is made with the first file in it, and so is the folder above it.
+static const char *find_problem(char *folder)
+{
+	bool is_full = false;
+	const char *why = judge(folder, true, &is_full);
+	bool is_there = why != missing;
+
+	for (unsigned above = 0; above < 2 && (above ? why == missing : !why || !is_there);
+	     above++) {
 		char *slash = strrchr(folder, '/');
 
-		if (errno != ENOENT || level == 2 || slash == folder)
-			return "there is no such folder, and it cannot be made";
+		if (slash == folder)
+			return missing;
 		*slash = 0;
+		why = judge(folder, false, is_there ? NULL : &is_full);
 	}
-	if (!S_ISDIR(st.st_mode) || access(folder, W_OK | X_OK))
-		return "you cannot write there";
-	if (st.st_uid != geteuid() && st.st_uid)
-		return "it is another user's";
-	if (st.st_mode & (st.st_gid == getegid() ? S_IWOTH : S_IWOTH | S_IWGRP) &&
-	    !(st.st_mode & S_ISVTX))
-		return "others can write there";
-	return statvfs(folder, &fs) || fs.f_bavail ? NULL : "the disk is full";
+	return why ?: is_full ? "the disk is full" : NULL;
 }
 
 char *cache_problem(void)

@@ -139,6 +139,19 @@ static void check_environment(struct json_object *list, const struct gorgon_pyth
 		    python->executable);
 }
 
+static void check_lines(struct json_object *list, const struct chosen *chosen)
+{
+	char *problem = python_lines_problem(chosen);
+
+	if (problem)
+		say(list, STATE_NOTE, "Python lines", NULL,
+		    "%s: debuggers show no Python frames (--python-lines)", problem);
+	else
+		say(list, STATE_OK, "Python lines", NULL,
+		    "debuggers show Python frames with --python-lines=on");
+	free(problem);
+}
+
 static void check_python(struct json_object *list, const char *name)
 {
 	struct chosen chosen;
@@ -150,6 +163,7 @@ static void check_python(struct json_object *list, const char *name)
 		    chosen.why);
 		check_environment(list, &chosen.python);
 		check_debug(list, &chosen.python);
+		check_lines(list, &chosen);
 	} else {
 		say(list, STATE_BAD, "CPython", "name one with --python, or install libpython",
 		    "%s", chosen.problem);

@@ -69,6 +69,14 @@ static void add_cache(struct json_object *to)
 	free(folder);
 }
 
+static void add_lines(struct json_object *to, const struct chosen *chosen)
+{
+	char *problem = python_lines_problem(chosen);
+
+	tool_add_text(to, "python_lines_problem", problem);
+	free(problem);
+}
+
 static void add_pattern(void *ctx, const char *pattern, const char *reason)
 {
 	struct json_object *row = json_object_new_object();
@@ -105,6 +113,7 @@ static struct json_object *info_collect(const struct chosen *chosen)
 	tool_add_text(ret, "why", chosen->why);
 	tool_add_text(ret, "version", version);
 	add_debug(ret, python->libpython);
+	add_lines(ret, chosen);
 	add_scripts(ret);
 	add_cache(ret);
 	add_mappings(ret);
@@ -131,6 +140,9 @@ static void info_print(struct json_object *info)
 	printf("build-id     %s\n", info_get(info, "build_id"));
 	printf("debug info   %s\n", info_get(info, "debug"));
 	printf("debug file   %s\n", info_get(info, "debug_file"));
+	printf("Python lines %s\n", json_object_object_get(info, "python_lines_problem")
+					    ? info_get(info, "python_lines_problem")
+					    : "with --python-lines=on");
 	printf("scripts      %s\n", info_get(info, "scripts"));
 	printf("  in ~/.gdbinit, or at the prompt:   %s\n", info_get(info, "gdb"));
 	printf("  in ~/.lldbinit, or at the prompt:  %s\n", info_get(info, "lldb"));

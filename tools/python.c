@@ -195,6 +195,28 @@ int python_take(const char *name, bool verbose, struct chosen *ret)
 	return TOOL_FAILED;
 }
 
+char *python_lines_problem(const struct chosen *chosen)
+{
+	static const char option[] = "python_lines: ";
+	const struct gorgon_interp_opts opts = {.size = sizeof(opts),
+						.python = chosen->path,
+						.python_lines = GORGON_PYTHON_LINES_ON};
+	struct gorgon_interp *interp;
+	struct gorgon_error *err = gorgon_interp_create(&opts, &interp);
+	const char *message, *why;
+	char *ret;
+
+	if (!err) {
+		gorgon_error_destroy(gorgon_interp_destroy(interp));
+		return NULL;
+	}
+	message = gorgon_error_message(err);
+	why = strstr(message, option);
+	ret = text("%s", why ? why + strlen(option) : message);
+	gorgon_error_destroy(err);
+	return ret;
+}
+
 void python_deinit(struct chosen *chosen)
 {
 	if (!chosen->problem)

@@ -32,14 +32,36 @@ int tool_usage(const char *format, ...)
 	return TOOL_USAGE;
 }
 
-// Where the command line was left.
-static int failed_at;
+// Where the command line was left, and where the last option that is known has left it.
+static int failed_at, known_at;
+static argp_parser_t parse_own;
+
+static error_t parse_and_note(int key, char *arg, struct argp_state *state)
+{
+	error_t ret = parse_own(key, arg, state);
+
+	if (key == ARGP_KEY_INIT)
+		known_at = 1;
+	else if (key == ARGP_KEY_ERROR)
+		failed_at = state->next;
+	else if (!ret)
+		known_at = state->next;
+	return ret;
+}
+
+// argp leaves a word with several letters, such as -VV, behind its last letter. If the letter that
+// is not known is not the last, nothing of the command line was left since the last known option.
+// (A word that is no option was set aside, and is in front of the options that follow.)
+static const char *failed_word(char **argv)
+{
+	bool has_more = failed_at == known_at || *argv[failed_at - 1] != '-';
+
+	return argv[has_more ? failed_at : failed_at - 1];
+}
 
 static error_t parse_help(int key, char *arg, struct argp_state *state)
 {
 	(void)arg;
-	if (key == ARGP_KEY_ERROR)
-		failed_at = state->next;
 	if (key != 'h')
 		return ARGP_ERR_UNKNOWN;
 	argp_help(state->root_argp, stdout,
@@ -62,6 +84,8 @@ int tool_parse(const struct argp *argp, unsigned flags, int argc, char **argv, v
 	int status;
 
 	all.children = children;
+	all.parser = parse_and_note;
+	parse_own = argp->parser;
 	snprintf(name, sizeof(name), "gorgon %s", command);
 	argv[0] = name;
 	// argp's own error messages take two lines. Without them its own --help prints nothing,
@@ -70,7 +94,7 @@ int tool_parse(const struct argp *argp, unsigned flags, int argc, char **argv, v
 	argv[0] = (char *)command;
 	if (status && status != TOOL_USAGE)
 		tool_usage("%s: %s: no such option, or its value is missing", command,
-			   argv[failed_at - 1]);
+			   failed_word(argv));
 	return status ? TOOL_USAGE : 0;
 }
 

@@ -69,6 +69,8 @@ void python_deinit(struct chosen *chosen);
  * @verbose, or that there is none: then nothing is to be released, and the status is TOOL_FAILED.
  */
 int python_take(const char *name, bool verbose, struct chosen *ret);
+/* Why an interpreter of it cannot have Python lines (docs/mixed.md), malloc()ed; NULL: it can. */
+char *python_lines_problem(const struct chosen *chosen);
 
 /* deps.c: a question what loading a file would bring. */
 struct deps {

@@ -8,7 +8,7 @@ import re
 
 import gdb
 
-from . import gil, process, root, tables
+from . import gil, missing_files, process, root, tables
 
 
 def plain_errors(invoke):
@@ -82,7 +82,8 @@ class List(Subcommand):
     Num is the interpreter's number, Thread the thread that runs its program, libpython the
     address range of its own copy of libpython, State "live", "unloading" or "abandoned", GIL the
     thread that holds it ("-": no thread; "?": the file of libpython is missing, or its version is
-    not known here). A private namespace without an interpreter shows as "ns ID".
+    not known here). A private namespace without an interpreter shows as "ns ID". Lines below the table
+    say where source lines or Python lines are missing.
 
     Example:
       (gdb) gorgon list
@@ -97,7 +98,8 @@ class List(Subcommand):
         if argv and argv != ["-v"]:
             raise gdb.GdbError(f'gorgon list: {argv[0]}: -v expected; see "help gorgon list"')
         snapshot = process.snapshot()
-        gdb.write(tables.figures(snapshot) if argv else tables.interpreters(snapshot, process.thread_name, gil.text))
+        gdb.write(tables.figures(snapshot) if argv else
+                  tables.interpreters(snapshot, process.thread_name, gil.text, missing_files.without_lines(snapshot)))
 
 
 class Modules(Subcommand):

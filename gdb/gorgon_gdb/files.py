@@ -10,6 +10,8 @@ import gdb
 
 from . import elf, place_names
 
+REGISTRAR = "__jit_debug_register_code"
+
 
 def sysroot():
     """A folder, or "": the files are where the process ran."""
@@ -30,6 +32,12 @@ def read(obj):
     an object is being loaded the process does not say its build-id yet.)"""
     found = (elf.read(c) for c in candidates(obj.path))
     return next((f for f in found if f.symbols and obj.build_id in (b"", f.build_id)), elf.File(b""))
+
+
+def registers_itself(obj):
+    """Whether gdb was told no debug file of a libpython because the file has the names of GDB's JIT interface, which CPython itself
+    defines since 3.15: gdb would take their addresses from the file as they are."""
+    return bool(obj.symfile) and not obj.debug_kind and obj.name.startswith("libpython") and REGISTRAR in read(obj).symbols
 
 
 def add_command(path, bias):

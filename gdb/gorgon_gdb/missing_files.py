@@ -38,6 +38,22 @@ def link_of(address):
     return None
 
 
+def is_bare(symfile):
+    """Whether a pack refers to no companion file: the process could keep none."""
+    try:
+        return not link_of(symfile)
+    except root.MemoryProblem:
+        return False
+
+
+def without_lines(snapshot):
+    """The namespaces with objects of which gdb lacks lines because the process could keep no files."""
+    packs = {obj.symfile for obj in snapshot.objects if obj.symfile_kind == root.PACK and obj.lacks_dwarf}
+    bare = set(filter(is_bare, packs))
+    return [ns for ns in snapshot.namespaces
+            if any(obj.symfile in bare and obj.lacks_dwarf or files.registers_itself(obj) for obj in ns.objects)]
+
+
 def by_build_id(objfile):
     """The files that gdb looks for by the build-id, before it follows the link (companions.py)."""
     name = objfile.build_id or ""

@@ -31,8 +31,11 @@ FULL, NAMES_ONLY, PACK = range(3)
 ROOT = struct.Struct("<8sIIQQIIQQIIQIIQ")
 NS = struct.Struct("<QQQIIQQIIQQQQQ")
 NS_TEXTS = struct.Struct("<QQQQ")  # behind that, in processes that are new enough: of struct gorgon_debug_ns, usage to job
+NS_LINES = struct.Struct("<QI")  # behind that: to python_lines
 USAGE = struct.Struct("<QQQQQ")
 ACTIVITY = struct.Struct("<IIQQQQQ")
+# Why Python lines are missing that the host has asked for, by the number in struct gorgon_debug_ns.
+LINES_MISSING = {2: "{} or its isolation is not among those that have them", 3: "{} is built in another way than expected"}
 ACTIVITIES = ("created", "running", "starting", "started", "stopping", "ending", "ended", "abandoned")
 TEXT_SIZE = 64
 OBJECT = struct.Struct("<QQQQIIQQQQQQQIIQqIIQ")
@@ -170,6 +173,7 @@ class Snapshot:
         self.starts = []
         self.read_threads = lambda: read_threads(read, header, self.problems)
         self.read_figures = lambda ns: Figures(read, ns, header.ns_size)
+        self.read_lines = lambda ns: read_lines(read, ns, header.ns_size)
 
     @property
     def changing(self):
@@ -262,6 +266,14 @@ class Figures:
             state, _, self.calls, self.calls_ns, *_ = ACTIVITY.unpack(bytes(read(activity, ACTIVITY.size)))
             self.activity = ACTIVITIES[state] if state < len(ACTIVITIES) else f"state {state}"
         self.label, self.job = (text_of(bytes(read(at, TEXT_SIZE))) if at else "" for at in (label, job))
+
+
+def read_lines(read, ns, ns_size):
+    """Why an interpreter has no Python lines although the host has asked for them, for people; None: they are there, or nobody has."""
+    if ns_size < NS.size + NS_TEXTS.size + NS_LINES.size:
+        return None
+    _, state = NS_LINES.unpack(bytes(read(ns.address + NS.size + NS_TEXTS.size, NS_LINES.size)))
+    return state in LINES_MISSING and LINES_MISSING[state].format(f"CPython {ns.python_version}") or None
 
 
 def text_of(data):

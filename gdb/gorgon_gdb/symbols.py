@@ -25,7 +25,6 @@ from . import commands, displays, execute, files, hits, index_cache, lines, objf
 AUTO_MAX = 8
 FRAMES_MAX = 64
 PLACES_MAX = 200
-REGISTRAR = "__jit_debug_register_code"
 
 _added = {}  # (path, bias) -> Addition, the latest last
 _last_stack = None, (), []  # the Snapshot and the added files (which let gdb follow a stack further) at the last stack(), and its result
@@ -84,11 +83,9 @@ def is_known(obj):
 
 
 def lacks_dwarf(obj):
-    """Whether gdb lacks the debug information of an object. Since 3.15 CPython itself defines the names of GDB's JIT interface,
-    and libjitreg does not refer gdb to debug information with these names, because gdb would take their addresses from the file
-    as they are. Such a file can be added all the same, because "add-symbol-file" moves addresses by the bias."""
-    return obj.lacks_dwarf or (bool(obj.symfile) and not obj.debug_kind and obj.name.startswith("libpython")
-                               and REGISTRAR in files.read(obj).symbols)
+    """Whether gdb lacks the debug information of an object. A file that gdb was not told of, because it has the names of the JIT
+    interface, can be added all the same: "add-symbol-file" moves addresses by the bias."""
+    return obj.lacks_dwarf or files.registers_itself(obj)
 
 
 def add(obj, by_itself=False):

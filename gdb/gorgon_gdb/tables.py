@@ -25,9 +25,32 @@ def number(ns):
     return f"ns {ns.id}" if ns.interp is None else str(ns.interp)
 
 
-def interpreters(snapshot, thread_name, gil):
+def numbers(namespaces):
+    """The numbers of some namespaces, for a sentence: interpreters 0 to 2, 5."""
+    runs = []
+    for text in map(number, namespaces):
+        follows = runs and text.isdigit() and runs[-1][1] == str(int(text) - 1)
+        runs[-1 if follows else len(runs):] = [(runs[-1][0] if follows else text, text)]
+    text = ", ".join(first if first == last else f"{first} to {last}" for first, last in runs)
+    return f"interpreters {text}" if len(namespaces) > 1 else f"interpreter {text}"
+
+
+def lines_missing(snapshot, without_lines):
+    """Sentences about lines that the user may look for in vain. @without_lines: namespaces of which the debugger lacks source lines."""
+    text = ""
+    if without_lines:
+        text += (f"Lines may be missing in {numbers(without_lines)}: the process keeps no files for debuggers "
+                 "(`gorgon doctor`, in its environment, says why).\n")
+    reasons = {}
+    for ns in snapshot.namespaces:
+        reasons.setdefault(snapshot.read_lines(ns), []).append(ns)
+    return text + "".join(f"Python lines are missing in {numbers(having)}: {reason}.\n"
+                          for reason, having in reasons.items() if reason)
+
+
+def interpreters(snapshot, thread_name, gil, without_lines=()):
     """gorgon list. thread_name(LWP) is how the debugger calls that thread, gil(Namespace, thread_name) the thread that
-    holds the GIL."""
+    holds the GIL. @without_lines: see lines_missing()."""
     if not snapshot.namespaces:
         return remarks(snapshot) + "No interpreters.\n"
     rows = []
@@ -36,7 +59,8 @@ def interpreters(snapshot, thread_name, gil):
         rows.append([number(ns), ns.python_version, len(ns.objects),
                      thread_name(ns.thread) if ns.thread else "-",
                      f"{python.start:#x}-{python.end:#x}" if python else "-", ns.state_name, gil(ns, thread_name)])
-    return remarks(snapshot) + table(["Num", "Python", "Objects", "Thread", "libpython", "State", "GIL"], rows)
+    return (remarks(snapshot) + table(["Num", "Python", "Objects", "Thread", "libpython", "State", "GIL"], rows)
+            + lines_missing(snapshot, without_lines))
 
 
 def size(count):

@@ -54,6 +54,14 @@ enum {
 	GORGON_DEBUG_NS_ABANDONED = 2,
 };
 
+/* Values of gorgon_debug_ns.python_lines. */
+enum {
+	GORGON_DEBUG_LINES_OFF = 0, /* nobody has asked for them */
+	GORGON_DEBUG_LINES_ON = 1,
+	GORGON_DEBUG_LINES_UNKNOWN = 2, /* not to be had: its CPython, isolation or machine */
+	GORGON_DEBUG_LINES_FAILED = 3,  /* its libpython is not as expected */
+};
+
 /* Bytes of the texts of a namespace, which end with a NUL. */
 #define GORGON_DEBUG_TEXT_SIZE 64
 
@@ -99,6 +107,8 @@ struct gorgon_debug_ns {
 	uint64_t
 		/* what requests to its interpreter name as their target, or 0: it takes none */
 		requests;
+	uint32_t python_lines; /* GORGON_DEBUG_LINES_OFF, ... Changes without the sequence */
+	uint32_t reserved;     /* 0 */
 };
 
 /*
@@ -207,8 +217,9 @@ struct gorgon_debug_slot {
 static_assert(sizeof(struct gorgon_debug_root) == 96, "format");
 static_assert(offsetof(struct gorgon_debug_root, sequence) == 16, "format");
 static_assert(offsetof(struct gorgon_debug_root, ns_head) == 40, "format");
-static_assert(sizeof(struct gorgon_debug_ns) == 136, "format");
+static_assert(sizeof(struct gorgon_debug_ns) == 144, "format");
 static_assert(offsetof(struct gorgon_debug_ns, usage) == 96, "format");
+static_assert(offsetof(struct gorgon_debug_ns, python_lines) == 136, "format");
 static_assert(sizeof(struct gorgon_debug_usage) == 40, "format");
 static_assert(sizeof(struct gorgon_debug_activity) == 48, "format");
 static_assert(sizeof(struct gorgon_debug_request) == 56, "format");

@@ -82,6 +82,9 @@ static void describe_interp(struct gorgon_interp *interp)
 	debug->activity = (uintptr_t)&interp->calls.state;
 	debug->label = (uintptr_t)interp->label;
 	debug->job = (uintptr_t)interp->calls.job;
+	debug->python_lines = interp->lacks_lines    ? GORGON_DEBUG_LINES_UNKNOWN
+			      : interp->python_lines ? GORGON_DEBUG_LINES_ON
+						     : GORGON_DEBUG_LINES_OFF;
 	gorgon_debug_touch(debug);
 	gorgon_debug_end();
 }

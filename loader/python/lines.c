@@ -369,6 +369,7 @@ static void set_up(struct gorgon_lines *lines)
 	struct gorgon_lines_bytes symfile = {0};
 
 	lines->state = GORGON_LINES_OFF; // whatever happens, once
+	lines->interp->ns->debug.python_lines = GORGON_DEBUG_LINES_FAILED;
 	if (!make_code(lines)) {
 		gorgon_lines_complain(
 			lines, "no Python lines: its libpython lacks a function that is needed");
@@ -390,6 +391,7 @@ static void set_up(struct gorgon_lines *lines)
 		lines->jit = NULL;
 	free(symfile.data);
 	choose_evaluator(lines, is_traced());
+	lines->interp->ns->debug.python_lines = GORGON_DEBUG_LINES_ON;
 	__atomic_store_n(&lines->state, GORGON_LINES_READY, __ATOMIC_RELEASE);
 	gorgon_lock();
 	start_watching();
@@ -543,5 +545,6 @@ struct gorgon_error *gorgon_lines_check(struct gorgon_interp *interp)
 		return interp->python_lines ? err : NULL;
 	gorgon_error_destroy(err);
 	interp->python_lines = GORGON_PYTHON_LINES_OFF;
+	interp->lacks_lines = true;
 	return NULL;
 }

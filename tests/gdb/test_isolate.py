@@ -23,7 +23,8 @@ class Strategy:
     isolate = None
 
     def session(self, commands):
-        return harness.gdb(commands, harness.GORGON, "run", "--isolate", self.isolate, "-n", "2", "-c", SLEEP, script=True)
+        return harness.gdb(commands, harness.GORGON, "run", "--isolate", self.isolate, "--python-lines=auto", "-n", "2", "-c", SLEEP,
+                           script=True)
 
     def test_a_breakpoint_stops_in_each_with_line_arguments_and_number(self):
         output = self.session(["break time_sleep", session.LOOP, "run", f"python drive({{'time_sleep': {STOP!r}}})"])
@@ -38,6 +39,7 @@ class Strategy:
         output = self.session(["break time_sleep", "run", "gorgon list", "gorgon list -v", "gorgon modules 1", "gorgon symbols 1 libpython",
                                "gorgon check", "kill"])
         self.assertEqual(re.findall(rf"^(\d)    {harness.VERSION} ", output, re.M), ["0", "1"], output)
+        self.assertIn(f"Python lines are missing in interpreters 0 to 1: CPython {harness.VERSION} or its isolation is not among", output)
         self.assertEqual(re.findall(r"^(\d)    running +0 +0\.0s +0 +\S+ +- +- +-$", output, re.M), ["0", "1"], output)
         self.assertRegex(output, rf"(?m)^1 +{harness.SONAME_RE} .* as any library of the system's linker$")
         self.assertRegex(output, r"gdb has it: as any library of the system's linker")

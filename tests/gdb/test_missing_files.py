@@ -49,5 +49,24 @@ class Gone(unittest.TestCase):
         self.assertEqual(len(re.findall(r"^#\d+ .*\btime_sleep from ", self.added, re.M)), COUNT, self.added[-3000:])
 
 
+@harness.needs_gdb
+class NoFolder(unittest.TestCase):
+    """Where the process can keep no files, `gorgon list` says of which interpreters lines are missing, and they are."""
+
+    def session(self, count, cache):
+        with harness.environment({"XDG_CACHE_HOME": cache}), \
+             harness.Background(harness.HOST, "-n", count, CODE, until=rf"(?s)(ready.*){{{count}}}") as host:
+            return harness.gdb([f"source {harness.GDB_SCRIPT}", f"attach {host.pid}", "gorgon list", "info line time_sleep"])
+
+    def test_list(self):
+        with tempfile.TemporaryDirectory() as cache:
+            for count, where, missing in ((COUNT, "/proc", True), (COUNT, cache, False), (3, "/proc", False)):
+                with self.subTest(count=count, where=where):
+                    output = self.session(count, where)
+                    said = f"Lines may be missing in interpreters 0 to {count - 1}: the process keeps no files for debuggers"
+                    self.assertEqual(said in output, missing, output)
+                    self.assertEqual("timemodule.c" not in output, missing, output)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -13,7 +13,7 @@ class Strategy(Case):
     isolate = None
 
     def command(self, program):
-        return [harness.GORGON, "run", "--isolate", self.isolate, "-n", "2", "-c", program]
+        return [harness.GORGON, "run", "--isolate", self.isolate, "--python-lines=auto", "-n", "2", "-c", program]
 
     def session(self, commands):
         with harness.Background(*self.command(SLEEP), until="(ready\\s+){2}") as program:
@@ -23,6 +23,7 @@ class Strategy(Case):
         output = self.session(["gorgon list", "gorgon list -v", "gorgon modules 1"])
         self.assert_clean(output)
         self.assertEqual(re.findall(rf"^(\d) +{harness.VERSION} ", output, re.M), ["0", "1"], output)
+        self.assertIn(f"Python lines are missing in interpreters 0 to 1: CPython {harness.VERSION} or its isolation is not among", output)
         self.assertEqual(re.findall(r"^(\d) +running +0 +0\.0s +0 +\S+ +- +- +-$", output, re.M), ["0", "1"], output)
         self.assertRegex(output, rf"(?m)^1 +{harness.SONAME_RE} .* as any library of the system's linker$")
 

@@ -204,6 +204,16 @@ class Run(unittest.TestCase):
             with self.subTest(args=args):
                 self.fails(gorgon(*args), 2, "gorgon --help")
 
+    def test_the_option_that_is_wrong_is_named(self):
+        for words, wrong in (("run -VV", "-VV"), ("run -V -B", "-V"), ("run -BVV", "-BVV"), ("run -B -VV", "-VV"), ("run -B -V", "-V"),
+                             ("run -BV -B", "-BV"), ("run --what -B", "--what"), ("run -B --what", "--what"), ("run -B -n", "-n"),
+                             ("run -Bn", "-Bn"), ("run -W", "-W"), ("run --python", "--python"), ("run -n 2 -VV", "-VV"),
+                             ("info -VV", "-VV"), ("info --json -VV", "-VV"), ("doctor --json -VVV", "-VVV"), ("cache -V", "-V"),
+                             ("exec 1 -VV", "-VV"), ("exec 1 2 -VV", "-VV"), ("exec 1 -i 1 -VV", "-VV"), ("exec -i", "-i")):
+            with self.subTest(words):
+                said = gorgon(*words.split()).stderr
+                self.assertEqual(said, f"gorgon: {words.split()[0]}: {wrong}: no such option, or its value is missing (gorgon --help)\n")
+
     @unittest.skipIf(SANITIZED, "the sanitizer's allocator does not survive a fork among threads")
     def test_fork_in_an_interpreter_leaves_a_usable_child(self):
         code = ("import os, sys\n"

@@ -2,6 +2,7 @@
 """The gorgon command's options: help, manual and completion agree; python3's options; doctor and cache."""
 
 import fcntl
+import glob
 import json
 import os
 import pty
@@ -13,6 +14,7 @@ import tempfile
 import termios
 import unittest
 
+import harness
 import pythons
 from harness import BUILD, GDB, GORGON, LIBPYTHON, PYTHON3, ROOT, SANITIZED, SANITIZER_ENV, TIMEOUT, VENV_PYTHON, run
 
@@ -203,6 +205,10 @@ class Options(unittest.TestCase):
         self.assertEqual(gorgon("run", "--label", "-c", "print('hello')").stdout, "[0] hello\n")
 
 
+KNOWN = (("ok", "with --python-lines=on") if os.uname().machine == "x86_64" and harness.VERSION in ("3.11", "3.12", "3.13") else
+         ("note", "expected 3.11 to 3." if os.uname().machine == "x86_64" else "only on x86-64"))
+
+
 class Doctor(unittest.TestCase):
     def rows(self, *args, status=0, **env):
         result = gorgon("doctor", "--json", *args, env=env)
@@ -265,15 +271,29 @@ class Doctor(unittest.TestCase):
             self.assertRegex(row["found"], f"^{re.escape(folder)} is active .*not used: programs run with .*python3")
 
     def test_no_place_for_files(self):
-        """What debuggers lack then is said by `info`, too."""
+        """What debuggers lack then is said by `info`, too, and it is said where the library keeps no files."""
         lost = "above eight interpreters gdb shows names and no lines"
         with tempfile.TemporaryDirectory() as folder:
-            os.mkdir(f"{folder}/open")
-            os.chmod(f"{folder}/open", 0o777)
-            cases = [({"XDG_CACHE_HOME": folder}, "ok", f"{folder}/gorgon"),
+            def make(path, mode, *, to=None):
+                os.makedirs(os.path.dirname(f"{folder}/{path}"), exist_ok=True)
+                os.symlink(f"{folder}/{to}", f"{folder}/{path}") if to else os.mkdir(f"{folder}/{path}")
+                os.chmod(f"{folder}/{path}", mode)
+
+            make("open", 0o777)
+            make("everybody/gorgon", 0o755)
+            make("everybody/../sticky", 0o1777)
+            make("group/gorgon", 0o775)
+            make("linked/gorgon", 0o700, to="group")
+            make("mine/gorgon", 0o755)
+            os.chmod(f"{folder}/everybody", 0o777)
+            cases = [({"XDG_CACHE_HOME": f"{folder}/mine"}, "ok", f"{folder}/mine/gorgon"),
                      ({"XDG_CACHE_HOME": f"{folder}/missing"}, "ok", f"{folder}/missing/gorgon"),
+                     ({"XDG_CACHE_HOME": f"{folder}/sticky"}, "ok", f"{folder}/sticky/gorgon"),
                      ({"XDG_CACHE_HOME": f"{folder}/far/missing"}, "note", "cannot be made"),
                      ({"XDG_CACHE_HOME": f"{folder}/open"}, "note", "others can write there"),
+                     ({"XDG_CACHE_HOME": f"{folder}/everybody"}, "note", "others can write there"),
+                     ({"XDG_CACHE_HOME": f"{folder}/group"}, "note", "others can write there"),
+                     ({"XDG_CACHE_HOME": f"{folder}/linked"}, "note", "you cannot write there"),
                      ({"XDG_CACHE_HOME": "/proc"}, "note", "/proc/gorgon: "),
                      ({"XDG_CACHE_HOME": None, "HOME": None}, "note", "neither HOME nor XDG_CACHE_HOME")]
             for env, state, words in cases:
@@ -282,6 +302,22 @@ class Doctor(unittest.TestCase):
                     self.assertEqual((row["state"], lost in row["found"]), (state, state == "note"), row)
                     self.assertIn(words, row["found"])
                     self.assertEqual(lost in gorgon("info", env=env).stdout, state == "note")
+                    gorgon("run", "-n", "9", "-c", "1", env=env)
+                    kept = glob.glob(f"{env['XDG_CACHE_HOME']}/gorgon/*.debug") if env["XDG_CACHE_HOME"] else []
+                    self.assertEqual(bool(kept), state == "ok", kept)
+
+    def test_a_python_without_python_lines(self):
+        """Its version is not known, as its name says."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/libpython3.99.so.1.0"
+            os.symlink(LIBPYTHON, path)
+            unknown = KNOWN[1] if "x86-64" in KNOWN[1] else "CPython 3.99 is not known, expected 3.11 to 3."
+            for python, state, words in ((PYTHON3, *KNOWN), (path, "note", unknown)):
+                with self.subTest(python):
+                    row = self.rows("--python", python)["Python lines"]
+                    self.assertEqual((row["state"], words in row["found"]), (state, True), row)
+                    said = gorgon("info", "--python", python).stdout
+                    self.assertRegex(said, rf"(?m)^Python lines {'with --python-lines=on' if state == 'ok' else f'.*{re.escape(words)}'}")
 
     def test_an_old_lldb_does_not_hide_a_newer_one(self):
         with tempfile.TemporaryDirectory() as folder:

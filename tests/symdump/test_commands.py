@@ -404,6 +404,9 @@ class Commands(unittest.TestCase):
             for words, status, message in (
                     ([], 2, "PID or CORE expected (gorgon-symdump --help)"),
                     ([self.pid, "--what"], 2, "--what: no such option, or its value is missing (gorgon-symdump --help)"),
+                    (["-xh", self.pid], 2, "-x: no such option, or its value is missing (gorgon-symdump --help)"),
+                    (["-x", self.pid], 2, "-x: no such option, or its value is missing (gorgon-symdump --help)"),
+                    ([self.pid, "--find"], 2, "--find: no such option, or its value is missing (gorgon-symdump --help)"),
                     ([self.pid, "--stacks", "--gdb"], 2, "--gdb: one of these at a time (gorgon-symdump --help)"),
                     ([self.pid, "--gdb", "--json"], 2, "--json: only alone or with --stacks or --top (gorgon-symdump --help)"),
                     ([self.pid, "--addr"], 2, "--addr: an address expected (gorgon-symdump --help)"),

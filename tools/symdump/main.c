@@ -244,7 +244,9 @@ int main(int argc, char **argv)
 		if (opt == OPT_NATIVE || opt == OPT_RATE || opt == OPT_FORMAT)
 			continue;
 		if (opt < OPT_MODE)
-			return usage(argv[optind - 1], ": no such option, or its value is missing");
+			return usage(optopt && optopt < OPT_SYSROOT ? (char[]){'-', (char)optopt, 0}
+								  : argv[optind - 1],
+				     ": no such option, or its value is missing");
 		if (mode != &table)
 			return usage(argv[optind - 1], ": one of these at a time");
 		mode = &modes[opt - OPT_MODE];
