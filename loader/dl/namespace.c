@@ -119,8 +119,6 @@ struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 		gorgon_signals_deny(ns->signals);
 	ns->environment =
 		gorgon_environment_create(ns->opts.environment, ns->opts.share_environment);
-	if (ns->environment)
-		gorgon_environment_follow(ns->environment, ns->signals);
 	ns->locale = ns->environment ? gorgon_locale_create(ns->environment) : NULL;
 	ns->debug_mode = gorgon_debug_mode_create(ns);
 	ns->parts = gorgon_parts_begin(ns);

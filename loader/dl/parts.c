@@ -5,6 +5,7 @@
 #include "process/children.h"
 #include "process/environment.h"
 #include "process/exchange.h"
+#include "process/exec.h"
 #include "process/files.h"
 #include "process/frames.h"
 #include "process/heap.h"
@@ -34,6 +35,7 @@ const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_locale_part,
 	&gorgon_environment_part,
 	&gorgon_own_environment_part,
+	&gorgon_exec_part,
 	&gorgon_own_file_part,
 	&gorgon_blocks_part,
 	&gorgon_jit_mirror_part,

@@ -10,6 +10,7 @@
 #include "process/fork.h"
 #include "process/tsd.h"
 #include "process/locales.h"
+#include "process/output.h"
 #include "process/process.h"
 #include "process/pthread_create.h"
 #include "process/jit_mirror.h"
@@ -98,7 +99,7 @@ static const struct gorgon_bound always[] = {
 // For namespaces whose host takes the output, and only for them: this function makes each write
 // slower.
 static const struct gorgon_bound with_output[] = {
-	{"write", gorgon_process_write, 3, 0, GORGON_OWN,
+	{"write", gorgon_output_write, 3, 0, GORGON_OWN,
 	 "output of the interpreter goes where the host says"},
 };
 

@@ -21,6 +21,7 @@
 #include "base/lock.h"
 #include "process/locales.h"
 #include "process/interpose.h"
+#include "process/output.h"
 #include "process/process.h"
 #include "process/pthread_create.h"
 #include "process/signals.h"
@@ -106,7 +107,7 @@ static sighandler_t hook_signal(int number, sighandler_t handler, struct gorgon_
 
 static ssize_t hook_write(int fd, const void *data, size_t size, struct gorgon_ns *ns)
 {
-	ssize_t ret = gorgon_process_write(fd, data, size, ns);
+	ssize_t ret = gorgon_output_write(fd, data, size, ns);
 
 	carry_errno(ns);
 	return ret;

@@ -17,11 +17,8 @@
 #include "environment.h"
 #include "part.h"
 #include "process_variables.h"
-#include "signals.h"
-#include "base/arch.h"
 #include "ns/ns.h"
 
-#include <alloca.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -52,7 +49,6 @@ struct variables {
 struct gorgon_environment {
 	struct variables *own; // NULL: the process's
 	const char *hidden;    // which getenv() does not find, or NULL
-	const struct gorgon_signals *signals; // what programs that it starts ignore, or NULL
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // a leaf
@@ -248,12 +244,6 @@ char ***gorgon_environment_list(struct gorgon_environment *environment)
 	return environment->own ? &environment->own->list : NULL;
 }
 
-void gorgon_environment_follow(struct gorgon_environment *environment,
-			       const struct gorgon_signals *signals)
-{
-	environment->signals = signals;
-}
-
 void gorgon_environment_hide(struct gorgon_environment *environment, const char *name)
 {
 	environment->hidden = name;
@@ -435,97 +425,6 @@ const char *gorgon_environment_find_program(struct gorgon_environment *environme
 	return NULL;
 }
 
-struct program {
-	const char *file;
-	char *const *argv;
-	int (*run)(const char *file, char *const *argv, char *const *envp);
-	int fd; // the program, when @file is NULL
-	const struct gorgon_signals *signals;
-};
-
-static int run_program(char *const *envp, void *ctx)
-{
-	const struct program *program = ctx;
-	struct gorgon_exec exec;
-	int ret;
-
-	gorgon_signals_before_exec(program->signals, &exec);
-	ret = program->run ? program->run(program->file, program->argv, envp)
-			   : fexecve(program->fd, program->argv, envp);
-	gorgon_signals_after_exec(&exec);
-	return ret;
-}
-
-static int environment_execve(const char *path, char *const *argv, char *const *envp,
-			      struct gorgon_environment *environment)
-{
-	return gorgon_environment_give(environment, envp, run_program,
-				       &(struct program){path, argv, execve, -1,
-							 environment->signals});
-}
-
-static int environment_execvpe(const char *file, char *const *argv, char *const *envp,
-			       struct gorgon_environment *environment)
-{
-	char room[GORGON_ENVIRONMENT_PROGRAM_SIZE];
-
-	file = gorgon_environment_find_program(environment, file, room);
-	return file ? gorgon_environment_give(environment, envp, run_program,
-					      &(struct program){file, argv, execvpe, -1,
-							       environment->signals})
-		    : -1;
-}
-
-static int environment_fexecve(int fd, char *const *argv, char *const *envp,
-			       struct gorgon_environment *environment)
-{
-	return gorgon_environment_give(environment, envp, run_program,
-				       &(struct program){NULL, argv, NULL, fd,
-							 environment->signals});
-}
-
-static int environment_execv(const char *path, char *const *argv,
-			     struct gorgon_environment *environment)
-{
-	return environment_execve(path, argv, gorgon_process_variables_list(), environment);
-}
-
-static int environment_execvp(const char *file, char *const *argv,
-			      struct gorgon_environment *environment)
-{
-	return environment_execvpe(file, argv, gorgon_process_variables_list(), environment);
-}
-
-typedef int exec_fn(const char *file, char *const *argv, struct gorgon_environment *environment);
-
-// @list has the arguments, and NULL behind the last one.
-static int exec_list(const char *file, va_list list, struct gorgon_environment *environment,
-		     exec_fn *fn)
-{
-	size_t count = 1;
-	va_list copy;
-	char **argv;
-
-	va_copy(copy, list);
-	while (va_arg(copy, char *))
-		count++;
-	va_end(copy);
-	argv = alloca(count * sizeof(*argv));
-	for (size_t i = 0; i < count; i++)
-		argv[i] = va_arg(list, char *);
-	return fn(file, argv, environment);
-}
-
-int gorgon_execl_list(const char *path, va_list list, struct gorgon_environment *environment)
-{
-	return exec_list(path, list, environment, environment_execv);
-}
-
-int gorgon_execlp_list(const char *file, va_list list, struct gorgon_environment *environment)
-{
-	return exec_list(file, list, environment, environment_execvp);
-}
-
 // --- the parts -----------------------------------------------------------------------------------
 
 #define OF_ENVIRONMENT (offsetof(struct gorgon_ns, environment) | GORGON_BOUND_POINTER)
@@ -537,16 +436,6 @@ static const struct gorgon_bound bound[] = {
 	OWN("unsetenv", gorgon_unsetenv, 1, "as setenv"),
 	OWN("putenv", gorgon_putenv, 1, "as setenv"),
 	OWN("clearenv", gorgon_clearenv, 0, "as setenv"),
-	OWN("execv", environment_execv, 2,
-	    "the new program gets the environment of the one that starts it"),
-	OWN("execvp", environment_execvp, 2, "as execv, and is looked for in the program's PATH"),
-	OWN("execl", gorgon_execl, GORGON_ARCH_THUNK_ARGS_MAX, "as execv"),
-	OWN("execlp", gorgon_execlp, GORGON_ARCH_THUNK_ARGS_MAX, "as execvp"),
-	OWN("execve", environment_execve, 3,
-	    "the environment that a caller passes on is whole, whoever changes it meanwhile"),
-	OWN("execvpe", environment_execvpe, 3,
-	    "as execve, and is looked for in the program's PATH"),
-	OWN("fexecve", environment_fexecve, 3, "as execve"),
 };
 
 static const struct gorgon_bound own_bound[] = {

@@ -4,12 +4,10 @@
 #define GORGON_PROCESS_ENVIRONMENT_H
 
 #include <limits.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <time.h>
 
 struct gorgon_environment;
-struct gorgon_signals;
 struct gorgon_part;
 
 /* Create an environment with a copy of @list, which ends with NULL, or of the process's
@@ -19,11 +17,6 @@ void gorgon_environment_destroy(struct gorgon_environment *environment);
 
 /* The namespace's `environ`; NULL: the process's. */
 char ***gorgon_environment_list(struct gorgon_environment *environment);
-
-/* Programs that private code starts with exec() ignore what this view ignores. It must live as
- * long. */
-void gorgon_environment_follow(struct gorgon_environment *environment,
-			       const struct gorgon_signals *signals);
 
 /* From now on private code does not find this variable, until it sets it. @name must live as long.
  */
@@ -65,12 +58,5 @@ int gorgon_setenv(const char *name, const char *value, int overwrite,
 int gorgon_unsetenv(const char *name, struct gorgon_environment *environment);
 int gorgon_putenv(char *text, struct gorgon_environment *environment);
 int gorgon_clearenv(struct gorgon_environment *environment);
-
-/* execl() and execlp(): environment.S of the machine has the variadic functions, which call those
- * with a list. */
-int gorgon_execl(const char *path, ...);
-int gorgon_execlp(const char *file, ...);
-int gorgon_execl_list(const char *path, va_list list, struct gorgon_environment *environment);
-int gorgon_execlp_list(const char *file, va_list list, struct gorgon_environment *environment);
 
 #endif

@@ -12,7 +12,7 @@
 #define _GNU_SOURCE
 #include "hidden_traceback.h"
 #include "part.h"
-#include "process.h"
+#include "output.h"
 #include "image/symbol.h"
 #include "ns/ns.h"
 
@@ -38,7 +38,7 @@ static ssize_t write_of_python(int fd, const void *data, size_t size,
 {
 	if (lines_to)
 		return write(lines_to - 1, data, size);
-	return state->ns->opts.write_output ? gorgon_process_write(fd, data, size, state->ns)
+	return state->ns->opts.write_output ? gorgon_output_write(fd, data, size, state->ns)
 					    : write(fd, data, size);
 }
 

@@ -99,8 +99,14 @@ struct gorgon_part_state {
 	void *state;
 };
 
-/* The state of @part among @states. See part.c. */
-void *gorgon_parts_state(const struct gorgon_part_state *states, const struct gorgon_part *part);
+/* The state of @part among @states, which have it. */
+static inline void *gorgon_parts_state(const struct gorgon_part_state *states,
+				       const struct gorgon_part *part)
+{
+	while (states->part != part)
+		states++;
+	return states->state;
+}
 
 /* --- ../dl/parts.c: all parts ------------------------------------------------------- */
 

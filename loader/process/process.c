@@ -90,13 +90,6 @@ int gorgon_process_kill(pid_t pid, int number, struct gorgon_ns *ns)
 	return 0;
 }
 
-ssize_t gorgon_process_write(int fd, const void *data, size_t size, struct gorgon_ns *ns)
-{
-	if (fd == STDOUT_FILENO || fd == STDERR_FILENO)
-		return ns->opts.write_output(ns->opts.write_ctx, fd, data, size);
-	return write(fd, data, size);
-}
-
 static unsigned cpu_count(void)
 {
 	cpu_set_t set;

@@ -16,7 +16,6 @@ _Noreturn void gorgon_process_leave(struct gorgon_ns *ns, int status);
  * its own: on a thread that has them. Python has ended. Returns whether it has. */
 bool gorgon_process_end(struct gorgon_ns *ns, int status);
 int gorgon_process_kill(pid_t pid, int number, struct gorgon_ns *ns);
-ssize_t gorgon_process_write(int fd, const void *data, size_t size, struct gorgon_ns *ns);
 char *gorgon_process_getenv(const char *name, struct gorgon_ns *ns);
 char *gorgon_process_secure_getenv(const char *name, struct gorgon_ns *ns);
 

@@ -17,7 +17,7 @@
 #include "syslog.h"
 #include "time_zone.h"
 #include "ns/ns.h"
-#include "process.h"
+#include "output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -137,7 +137,7 @@ static void write_all(const struct log *log, int fd, const char *text, size_t si
 	bool to_host = fd == STDERR_FILENO && log->ns->opts.write_output;
 
 	while (size) {
-		ssize_t done = to_host ? gorgon_process_write(fd, text, size, log->ns)
+		ssize_t done = to_host ? gorgon_output_write(fd, text, size, log->ns)
 				       : write(fd, text, size);
 
 		if (done < 0 && errno == EINTR)

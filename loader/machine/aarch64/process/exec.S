@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* execl() and execlp() of private code, see environment.c. */
+/* execl() and execlp() of private code, see exec.c. */
 
 #include "process/variadic.h"
 
