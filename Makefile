@@ -47,7 +47,7 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer $(if $(findstring undefined,$(SAN)),-fno-sanitize-recover=undefined) $(if $(findstring thread,$(SAN)),-Wno-tsan))
 BASE := -std=gnu11 -fPIC -fvisibility=hidden -pthread $(WARN) $(SANFLAGS) -MMD -MP
 # The lowest first; see docs/architecture.md.
-LOADER_FLOORS := base image ns process debug load dl copy isolate python
+LOADER_FLOORS := base image ns $(addprefix process/,memory libc threads faults kernel) process debug load dl copy isolate python
 # The machine that CC compiles for: x86_64, aarch64. What is of one machine is in loader/machine/MACHINE, in a folder for each floor.
 # A new machine has no compiler yet when make reads this: set-up, which make runs first, installs it.
 ifeq ($(ARCH),)
@@ -67,8 +67,8 @@ JSON_LIBS = $(shell pkg-config --libs json-c 2>/dev/null)
 # gorgon.h is all of them.
 PUBLIC_HEADERS := loader/gorgon.h $(wildcard loader/gorgon/*.h)
 JITREG_SRC := $(wildcard jitreg/*.c jitreg/machine/*.c jitreg/file/*.c)
-GORGON_SRC := $(wildcard $(LOADER_FLOORS:%=loader/%/*.c) loader/machine/$(ARCH)/*/*.c)
-GORGON_ASM := $(wildcard loader/machine/$(ARCH)/*/*.S)
+GORGON_SRC := $(wildcard $(LOADER_FLOORS:%=loader/%/*.c) $(addprefix loader/machine/$(ARCH)/,*/*.c */*/*.c))
+GORGON_ASM := $(wildcard $(addprefix loader/machine/$(ARCH)/,*/*.S */*/*.S))
 TOOL_SRC := $(wildcard tools/*.c)
 SYMDUMP_SRC := $(wildcard tools/symdump/*.c) $(wildcard jitreg/machine/*.c)
 UNIT_SRC := $(wildcard tests/*/test_*.c)

@@ -5,8 +5,8 @@ below, and no files use each other in a circle. Whether the walks of the documen
 in them, and each leads to the same floor or down. Usage: architecture.py DOCUMENT OBJECTS [PYTHON-PACKAGE...]
 
 What a file uses is read from the symbol tables of the object files (calls, data and addresses alike), and from the
-imports of the debuggers' scripts. A file and its part for a machine (process/children.c,
-machine/x86_64/process/children.S) count as one file."""
+imports of the debuggers' scripts. A file and its part for a machine (process/kernel/children.c,
+machine/x86_64/process/kernel/children.S) count as one file."""
 
 import ast
 import os

@@ -2,14 +2,14 @@
 // An object becomes known to its namespace, the unwinder and debuggers; and the way back.
 
 #define _GNU_SOURCE
+#include "debug_mode.h"
 #include "publish.h"
 #include "base/error.h"
 #include "base/lock.h"
 #include "ns/ns.h"
 #include "ns/thread.h"
-#include "debug_mode.h"
-#include "process/jit_mirror.h"
 #include "ns/unwind.h"
+#include "process/memory/jit_mirror.h"
 
 #include <errno.h>
 #include <jitreg.h>

@@ -14,18 +14,18 @@
 
 #define _GNU_SOURCE
 #include "atfork.h"
-#include "load/init.h"
-#include "load/unload.h"
 #include "base/lock.h"
 #include "debug/debug_mode.h"
-#include "process/fork.h"
-#include "process/heap.h"
+#include "load/init.h"
+#include "load/unload.h"
 #include "ns/ns.h"
-#include "process/signals.h"
 #include "ns/thread.h"
-#include "process/thread_exit.h"
 #include "ns/unwind.h"
+#include "process/kernel/fork.h"
+#include "process/kernel/signals.h"
+#include "process/memory/heap.h"
 #include "process/part.h"
+#include "process/threads/thread_exit.h"
 
 #include "jitreg.h"
 

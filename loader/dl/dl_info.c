@@ -143,8 +143,8 @@ struct walk {
 
 // Who looks for PT_DYNAMIC wants tables of names and of addresses to be bound: profilers (memray)
 // put addresses of their own functions into them. In an interpreter that must not reach what all
-// share (process/patch.c keeps such code from making memory writable; memray does not stop at
-// that), and the functions that they find first are not the namespace's. Unwinders keep pointers
+// share (process/memory/patch.c keeps such code from making memory writable; memray does not stop
+// at that), and the functions that they find first are not the namespace's. Unwinders keep pointers
 // into what they were shown.
 struct shown {
 	const ElfW(Phdr) * of;

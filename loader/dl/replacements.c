@@ -5,23 +5,23 @@
 // members points to.
 
 #define _GNU_SOURCE
-#include "process/altstack.h"
 #include "dl.h"
-#include "process/fork.h"
-#include "process/tsd.h"
-#include "process/locales.h"
-#include "process/output.h"
-#include "process/process.h"
-#include "process/pthread_create.h"
-#include "process/jit_mirror.h"
-#include "process/signals.h"
 #include "ns/ns.h"
 #include "ns/thread.h"
-#include "process/thread_dtors.h"
 #include "ns/tls.h"
 #include "ns/unwind.h"
+#include "process/kernel/fork.h"
+#include "process/kernel/signals.h"
+#include "process/libc/locales.h"
+#include "process/libc/output.h"
 #include "process/lmdb.h"
+#include "process/memory/jit_mirror.h"
 #include "process/part.h"
+#include "process/process.h"
+#include "process/threads/altstack.h"
+#include "process/threads/pthread_create.h"
+#include "process/threads/thread_dtors.h"
+#include "process/threads/tsd.h"
 
 #define OF(member) (offsetof(struct gorgon_ns, member) | GORGON_BOUND_POINTER)
 

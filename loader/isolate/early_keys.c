@@ -18,9 +18,9 @@
 #define _GNU_SOURCE
 #include "linked.h"
 #include "base/error.h"
-#include "process/tsd.h"
 #include "ns/ns.h"
 #include "ns/thread.h"
+#include "process/threads/tsd.h"
 
 #include <limits.h>
 #include <stdlib.h>

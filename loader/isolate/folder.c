@@ -19,9 +19,9 @@
 
 #define _GNU_SOURCE
 #include "folder.h"
-#include "process/environment.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "process/libc/environment.h"
 
 #include <dirent.h>
 #include <errno.h>

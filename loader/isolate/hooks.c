@@ -12,20 +12,20 @@
 
 #define _GNU_SOURCE
 #include "linked.h"
-#include "image/arch.h"
+#include "base/error.h"
+#include "base/lock.h"
 #include "dl/atfork.h"
 #include "dl/dl.h"
-#include "process/environment.h"
-#include "base/error.h"
-#include "process/tsd.h"
-#include "base/lock.h"
-#include "process/locales.h"
-#include "process/interpose.h"
-#include "process/output.h"
-#include "process/process.h"
-#include "process/pthread_create.h"
-#include "process/signals.h"
+#include "image/arch.h"
 #include "ns/thread.h"
+#include "process/interpose.h"
+#include "process/kernel/signals.h"
+#include "process/libc/environment.h"
+#include "process/libc/locales.h"
+#include "process/libc/output.h"
+#include "process/process.h"
+#include "process/threads/pthread_create.h"
+#include "process/threads/tsd.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -17,18 +17,18 @@
 #define _GNU_SOURCE
 #include "linked.h"
 #include "base/clock.h"
-#include "load/destroy.h"
 #include "base/error.h"
-#include "process/environment.h"
-#include "process/process_variables.h"
-#include "process/tsd.h"
 #include "base/lock.h"
-#include "dl/namespace.h"
-#include "ns/ns.h"
-#include "debug/publish.h"
-#include "process/signals.h"
 #include "base/thunk.h"
+#include "debug/publish.h"
+#include "dl/namespace.h"
+#include "load/destroy.h"
+#include "ns/ns.h"
+#include "process/kernel/signals.h"
+#include "process/libc/environment.h"
+#include "process/libc/process_variables.h"
 #include "process/part.h"
+#include "process/threads/tsd.h"
 
 #include <gelf.h>
 #include <limits.h>

@@ -3,12 +3,12 @@
 // reached. So a load that has failed and an unload both end here.
 
 #include "destroy.h"
-#include "process/fork.h"
 #include "map.h"
-#include "ns/ns.h"
-#include "process/own_file.h"
 #include "debug/publish.h"
+#include "ns/ns.h"
 #include "ns/tls.h"
+#include "process/kernel/fork.h"
+#include "process/memory/own_file.h"
 
 void gorgon_object_destroy(struct gorgon_object *object)
 {

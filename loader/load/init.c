@@ -10,14 +10,14 @@
 // A child of fork() waits for no constructor of another thread: that thread is not there.
 
 #define _GNU_SOURCE
-#include "process/environment.h"
-#include "process/process_variables.h"
 #include "init.h"
 #include "base/lock.h"
 #include "ns/ns.h"
 #include "ns/object.h"
 #include "ns/thread.h"
-#include "process/thread_dtors.h"
+#include "process/libc/environment.h"
+#include "process/libc/process_variables.h"
+#include "process/threads/thread_dtors.h"
 
 #include <errno.h>
 #include <stdlib.h>

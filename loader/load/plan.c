@@ -27,8 +27,8 @@
 #include "base/error.h"
 #include "image/plan.h"
 #include "ns/world.h"
-#include "process/environment.h"
 #include "process/interpose.h"
+#include "process/libc/environment.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,13 +10,13 @@
 // meanwhile. So dlclose() does not wait for a walk, whose callback may close.
 
 #define _GNU_SOURCE
-#include "unload.h"
 #include "destroy.h"
 #include "init.h"
-#include "ns/ns.h"
+#include "unload.h"
 #include "debug/publish.h"
+#include "ns/ns.h"
 #include "ns/thread.h"
-#include "process/thread_dtors.h"
+#include "process/threads/thread_dtors.h"
 
 #include <stdlib.h>
 

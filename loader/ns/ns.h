@@ -88,10 +88,10 @@ struct gorgon_ns {
 	bool waited; /* for its threads, in vain; under the lock */
 	/* Threads that were ended so and that private code may still join, and whether another
 	 * thread has ended since, which may have joined them; under the lock. See
-	 * ../process/pthread_create.c. */
+	 * ../process/threads/pthread_create.c. */
 	struct gorgon_left_thread *left_threads;
 	bool others_ended;
-	/* its code never gets a lock of CPython again; atomic, see ../process/parking.c */
+	/* its code never gets a lock of CPython again; atomic, see ../process/threads/parking.c */
 	bool abandoned;
 
 	char pool_text[12]; /* what thread pools are told; see process.c */

@@ -20,7 +20,7 @@ struct gorgon_tls_slot {
 };
 
 /* How many times a thread has begun to hold a lock under which it is not interrupted; see
- * ../process/shield.c. */
+ * ../process/threads/shield.c. */
 struct gorgon_shields {
 	unsigned all;   /* atomic */
 	unsigned whole; /* of them those in which not even a blocking call is interrupted; atomic */
@@ -56,11 +56,11 @@ struct gorgon_thread {
 	void *stack_bottom; /* of a thread that private code has started, or NULL: unknown */
 	unsigned
 		/* how often it has the lock of a stream (FILE) that it has asked for; see
-		 * ../process/streams.c */
+		 * ../process/libc/streams.c */
 		streams;
 	struct gorgon_shields shields;
 	/* of a thread that private code has started: the jmp_buf by which it can leave; see
-	 * ../process/pthread_create.c */
+	 * ../process/threads/pthread_create.c */
 	void *start_env;
 };
 

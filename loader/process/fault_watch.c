@@ -2,12 +2,12 @@
 // to be ready before a fault comes.
 
 #define _GNU_SOURCE
-#include "altstack.h"
 #include "base/sized.h"
 #include "base/stay.h"
-#include "faults.h"
 #include "ns/unwind.h"
-#include "signals.h"
+#include "process/faults/faults.h"
+#include "process/kernel/signals.h"
+#include "process/threads/altstack.h"
 
 #include <dlfcn.h>
 

@@ -12,9 +12,9 @@
 #define _GNU_SOURCE
 #include "hidden_traceback.h"
 #include "part.h"
-#include "output.h"
 #include "image/symbol.h"
 #include "ns/ns.h"
+#include "process/libc/output.h"
 
 #include <unistd.h>
 

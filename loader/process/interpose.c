@@ -7,13 +7,13 @@
 // that behind its arguments.
 
 #define _GNU_SOURCE
-#include "interpose.h"
-#include "environment.h"
 #include "hidden_traceback.h"
+#include "interpose.h"
+#include "lmdb.h"
 #include "base/error.h"
 #include "image/jit_descriptor.h"
 #include "image/symbol.h"
-#include "lmdb.h"
+#include "process/libc/environment.h"
 
 #include <stdlib.h>
 #include <string.h>

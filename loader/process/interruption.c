@@ -30,12 +30,12 @@
 
 #define _GNU_SOURCE
 #include "interruption.h"
-#include "parking.h"
-#include "shield.h"
-#include "signals.h"
 #include "base/clock.h"
 #include "ns/ns.h"
 #include "ns/thread.h"
+#include "process/kernel/signals.h"
+#include "process/threads/parking.h"
+#include "process/threads/shield.h"
 
 #include <stdlib.h>
 #include <unistd.h>

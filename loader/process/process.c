@@ -4,16 +4,16 @@
 // replacements.c for the table.
 
 #define _GNU_SOURCE
-#include "atexit.h"
-#include "environment.h"
-#include "files.h"
-#include "fork.h"
+#include "process.h"
 #include "base/lock.h"
 #include "ns/ns.h"
-#include "process.h"
-#include "signals.h"
-#include "streams.h"
-#include "thread_dtors.h"
+#include "process/kernel/files.h"
+#include "process/kernel/fork.h"
+#include "process/kernel/signals.h"
+#include "process/libc/atexit.h"
+#include "process/libc/environment.h"
+#include "process/libc/streams.h"
+#include "process/threads/thread_dtors.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -140,7 +140,7 @@ static const struct {
 	{"MKL_NUM_THREADS", NULL, true},
 	{"BLIS_NUM_THREADS", NULL, true},
 	{"NUMEXPR_NUM_THREADS", NULL, true},
-	// To patch the C library is refused (../process/patch.c). UCX would say so in two lines
+	// To patch the C library is refused (memory/patch.c). UCX would say so in two lines
 	// of stderr each time; Open MPI does not look whether it may, and writes.
 	{"UCX_MEM_MMAP_HOOK_MODE", "none", false},
 	{"OMPI_MCA_patcher", "^overwrite", false},

@@ -13,13 +13,13 @@
 
 #define _GNU_SOURCE
 #include "sample.h"
-#include "backtrace.h"
-#include "fault_place.h"
-#include "faults.h"
-#include "signals.h"
 #include "base/clock.h"
 #include "ns/ns.h"
 #include "ns/unwind.h"
+#include "process/faults/backtrace.h"
+#include "process/faults/fault_place.h"
+#include "process/faults/faults.h"
+#include "process/kernel/signals.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -29,13 +29,13 @@
 
 #define _GNU_SOURCE
 #include "waiting.h"
-#include "backtrace.h"
-#include "pthread_create.h"
-#include "signals.h"
-#include "process/registers.h"
 #include "ns/ns.h"
 #include "ns/thread.h"
 #include "ns/unwind.h"
+#include "process/faults/backtrace.h"
+#include "process/kernel/signals.h"
+#include "process/registers.h"
+#include "process/threads/pthread_create.h"
 
 #include <dlfcn.h>
 #include <elf.h>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Abandoning an interpreter: none of its Python code runs any more, and its memory stays.
 //
-// Its threads are parked where its CPython asks for a lock (../process/parking.c). Calls of the
-// host return GORGON_ERROR_ABANDONED from there. So that all threads come to such a place, signals
-// end the blocking calls that the host's threads are in, and a thread of ours asks for the GIL: a
-// thread that computes in bytecode hands the GIL over then, and is parked in doing so. If the GIL
-// is free, the thread takes it and keeps it. If it is not handed over within milliseconds (C code
-// has it), the thread gives up; the request stays, and meets the C code when it comes back to
-// Python. In an interpreter that is being finalised nobody may ask for the GIL. There Python calls
-// a function of stop.c between two bytecodes, which parks the thread that finalises.
+// Its threads are parked where its CPython asks for a lock (../process/threads/parking.c). Calls of
+// the host return GORGON_ERROR_ABANDONED from there. So that all threads come to such a place,
+// signals end the blocking calls that the host's threads are in, and a thread of ours asks for the
+// GIL: a thread that computes in bytecode hands the GIL over then, and is parked in doing so. If
+// the GIL is free, the thread takes it and keeps it. If it is not handed over within milliseconds
+// (C code has it), the thread gives up; the request stays, and meets the C code when it comes back
+// to Python. In an interpreter that is being finalised nobody may ask for the GIL. There Python
+// calls a function of stop.c between two bytecodes, which parks the thread that finalises.
 //
 // Nothing that the program has of the process is given back but its handlers of signals and its
 // timers: its descriptors and its children stay.
@@ -23,10 +23,10 @@
 #include "ns/ns.h"
 #include "ns/thread.h"
 #include "process/interruption.h"
-#include "process/parking.h"
+#include "process/kernel/signals.h"
+#include "process/kernel/timers.h"
 #include "process/sample.h"
-#include "process/signals.h"
-#include "process/timers.h"
+#include "process/threads/parking.h"
 
 #include <errno.h>
 #include <stdio.h>

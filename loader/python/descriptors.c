@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // gorgon.send_fd() and gorgon.receive_fd(): descriptors handed on by name, see
-// ../process/exchange.c.
+// ../process/kernel/exchange.c.
 //
 // The GIL is not held while the keeper is asked: another thread may be what it waits for.
 

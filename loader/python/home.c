@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A thread with descriptors and a current directory of its own, for a program.
 //
-// A thread that has descriptors of its own has them for good (../process/files.c). So a thread of
-// the host does not get them: a program that the host starts on it runs on a thread of ours, for
-// which the host's thread waits.
+// A thread that has descriptors of its own has them for good (../process/kernel/files.c). So a
+// thread of the host does not get them: a program that the host starts on it runs on a thread of
+// ours, for which the host's thread waits.
 //
 // The waiting thread is not cancelled before the program ends, because the program uses memory on
 // its stack. In a forked child the waiting thread does not exist: the program itself ends the
@@ -13,7 +13,7 @@
 #include "home.h"
 #include "interp.h"
 #include "base/error.h"
-#include "process/files.h"
+#include "process/kernel/files.h"
 
 #include <pthread.h>
 #include <sys/resource.h>

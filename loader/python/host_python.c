@@ -12,8 +12,8 @@
 // does no work of the host that needs the host's descriptors.
 
 #define _GNU_SOURCE
-#include "host_python.h"
 #include "array.h"
+#include "host_python.h"
 #include "module.h"
 #include "pin.h"
 #include "raise.h"
@@ -22,12 +22,12 @@
 #include "value.h"
 #include "base/error.h"
 #include "base/lock.h"
+#include "base/thunk.h"
 #include "dl/namespace.h"
 #include "ns/ns.h"
-#include "base/thunk.h"
-#include "process/files.h"
-#include "process/process_variables.h"
-#include "process/signals.h"
+#include "process/kernel/files.h"
+#include "process/kernel/signals.h"
+#include "process/libc/process_variables.h"
 
 #include <errno.h>
 #include <malloc.h>

@@ -3,16 +3,16 @@
 //
 // importlib has a lock for its table of locks (_imp.acquire_lock(), _imp.release_lock()), and one
 // for each module that is being imported (class _ModuleLock). The functions that take and give
-// them back are replaced by functions that call them under a shield (../process/shield.c). A
-// module's own code runs without one: importlib gives the lock back whatever comes out of it.
+// them back are replaced by functions that call them under a shield (../process/threads/shield.c).
+// A module's own code runs without one: importlib gives the lock back whatever comes out of it.
 //
 // A thread that waits for another thread's import holds no lock, and a blocking call is
 // interrupted there as elsewhere. What came meanwhile, a request to interrupt, a SIGINT, or a
 // limit of memory that was passed, comes when the shield ends.
 
 #define _GNU_SOURCE
-#include "import_locks.h"
 #include "api.h"
+#include "import_locks.h"
 #include "interrupt.h"
 #include "limits.h"
 #include "thunks.h"
@@ -21,7 +21,7 @@
 #include "ns/ns.h"
 #include "process/interpose.h"
 #include "process/interruption.h"
-#include "process/shield.h"
+#include "process/threads/shield.h"
 
 #include <stdlib.h>
 

@@ -3,13 +3,13 @@
 // leaves. So no leaf is held while another lock is taken.
 
 #define _GNU_SOURCE
-#include "dl/atfork.h"
 #include "held.h"
 #include "interp.h"
+#include "pyfiles.h"
+#include "dl/atfork.h"
 #include "ns/ns.h"
 #include "ns/thread.h"
-#include "process/fork.h"
-#include "pyfiles.h"
+#include "process/kernel/fork.h"
 
 static struct gorgon_interp *own_python; // under the loader's lock
 

@@ -2,11 +2,11 @@
 // An exception on a thread of an interpreter, wherever the thread is.
 //
 // An interrupt of the main thread is a SIGINT to its interpreter, and to nobody else in the
-// process, whatever the host does with SIGINT (../process/signals.c). SIGURG tells the thread. In
-// that signal's handler it runs what its interpreter has set for SIGINT, which is CPython's
-// function, and CPython calls the program's. In case SIGURG is blocked, or ends a system call that
-// has not begun yet, there are two more ways: SIGURG is sent again until Python has looked for
-// signals, and Python is told that a signal has come which no program can have
+// process, whatever the host does with SIGINT (../process/kernel/signals.c). SIGURG tells the
+// thread. In that signal's handler it runs what its interpreter has set for SIGINT, which is
+// CPython's function, and CPython calls the program's. In case SIGURG is blocked, or ends a system
+// call that has not begun yet, there are two more ways: SIGURG is sent again until Python has
+// looked for signals, and Python is told that a signal has come which no program can have
 // (../process/interruption.c). Its handler looks for the interrupt, and raises KeyboardInterrupt if
 // the program has no handler of SIGINT.
 //
@@ -22,15 +22,15 @@
 // KeyboardInterrupt reaches bytecode only.
 
 #define _GNU_SOURCE
-#include "interrupt.h"
 #include "api.h"
 #include "exception.h"
+#include "interrupt.h"
 #include "base/error.h"
 #include "image/symbol.h"
 #include "ns/ns.h"
 #include "process/interruption.h"
-#include "process/shield.h"
-#include "process/signals.h"
+#include "process/kernel/signals.h"
+#include "process/threads/shield.h"
 
 #include <stdlib.h>
 

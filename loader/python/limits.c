@@ -7,11 +7,11 @@
 // collector off; and if that does not help, MemoryError is raised. Allocations beyond the hard
 // limit fail at once. base/usage.c counts what an interpreter holds.
 
-#include "limits.h"
 #include "api.h"
+#include "limits.h"
 #include "base/error.h"
 #include "ns/ns.h"
-#include "process/shield.h"
+#include "process/threads/shield.h"
 
 // Between two bytecodes of the main thread.
 static int pass_limit(void *ctx)

@@ -22,11 +22,11 @@
 #include "value.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "ns/ns.h"
 #include "base/sized.h"
-#include "process/files.h"
-#include "process/parking.h"
-#include "process/signals.h"
+#include "ns/ns.h"
+#include "process/kernel/files.h"
+#include "process/kernel/signals.h"
+#include "process/threads/parking.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -4,14 +4,14 @@
 #define _GNU_SOURCE
 #include "interp.h"
 #include "base/clock.h"
-#include "dl/dl.h"
 #include "base/error.h"
 #include "base/lock.h"
+#include "dl/dl.h"
+#include "image/symbol.h"
 #include "ns/ns.h"
 #include "ns/thread.h"
 #include "ns/unwind.h"
-#include "image/symbol.h"
-#include "process/files.h"
+#include "process/kernel/files.h"
 
 #include <string.h>
 

@@ -21,15 +21,15 @@
 // write it can write all.
 
 #define _GNU_SOURCE
-#include "remote.h"
 #include "api.h"
 #include "interrupt.h"
+#include "remote.h"
 #include "ns/ns.h"
 #include "ns/thread.h"
 #include "process/interruption.h"
+#include "process/kernel/restart.h"
+#include "process/kernel/signals.h"
 #include "process/registers.h"
-#include "process/restart.h"
-#include "process/signals.h"
 
 #include <errno.h>
 #include <fcntl.h>

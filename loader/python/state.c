@@ -16,9 +16,9 @@
 #define _GNU_SOURCE
 #include "state.h"
 #include "base/error.h"
-#include "process/tsd.h"
 #include "ns/ns.h"
 #include "ns/tls.h"
+#include "process/threads/tsd.h"
 
 // libpython's thread-local variables as words, on the calling thread. NULL: it has none, or
 // the system's linker has loaded it.

@@ -8,11 +8,11 @@
 // process. Heap memory is the process's and not counted here.
 
 #define _GNU_SOURCE
-#include "base/error.h"
 #include "interp.h"
+#include "base/error.h"
 #include "ns/ns.h"
 #include "ns/thread.h"
-#include "process/memory.h"
+#include "process/memory/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>

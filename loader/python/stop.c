@@ -23,13 +23,13 @@
 #include "state.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "dl/namespace.h"
 #include "ns/ns.h"
 #include "process/interruption.h"
-#include "process/parking.h"
+#include "process/kernel/signals.h"
 #include "process/part.h"
-#include "dl/namespace.h"
-#include "process/shield.h"
-#include "process/signals.h"
+#include "process/threads/parking.h"
+#include "process/threads/shield.h"
 
 #include <limits.h>
 #include <stdio.h>

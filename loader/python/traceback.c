@@ -4,12 +4,12 @@
 // export it (../process/hidden_traceback.c).
 
 #define _GNU_SOURCE
-#include "traceback.h"
 #include "api.h"
+#include "traceback.h"
 #include "ns/ns.h"
 #include "process/hidden_traceback.h"
+#include "process/kernel/signals.h"
 #include "process/part.h"
-#include "process/signals.h"
 
 #include <unistd.h>
 

@@ -12,7 +12,7 @@
 
 #include "copy/rewrite.h"
 #include "ns/ns.h"
-#include "process/environment.h"
+#include "process/libc/environment.h"
 #include "base/lock.h"
 #include "ns/object.h"
 #include "ns/unwind.h"

@@ -10,7 +10,7 @@
 
 #include "image/image.h"
 #include "ns/ns.h"
-#include "process/environment.h"
+#include "process/libc/environment.h"
 
 #include <stdio.h>
 #include <stdlib.h>

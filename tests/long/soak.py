@@ -89,7 +89,7 @@ def check_address(report, mode):
     # Short: it lists no more than 5000 leaks, and CPython has dozens for each interpreter.
     status, output, held = soak(mode, folder, 1, 5)
     leaks = re.split(r"\n(?=(?:Direct|Indirect) leak of)", output)[1:]
-    # What extensions have from malloc() comes through us (loader/process/malloc_family.c), and is theirs.
+    # What extensions have from malloc() comes through us (loader/process/memory/malloc_family.c), and is theirs.
     ours = [leak for leak in leaks if re.search(OURS, "\n".join(re.findall(r"^    #[1-3] .*", leak, re.M))) and
             "in gorgon_malloc" not in leak]
     # None at all is good, too, if the checker has run.

@@ -5,7 +5,7 @@
 Usage: writers.py [here] [NAME]...
 
 The programs of corpus.py and wheels.py run under programs/writers.py, in the same root and virtual environments. Each writer
-that is found needs a line in KNOWN, with what becomes of it in private copies (loader/process/patch.c refuses). With
+that is found needs a line in KNOWN, with what becomes of it in private copies (loader/process/memory/patch.c refuses). With
 "here" only those programs run whose packages this machine has, in its own python3."""
 
 import fnmatch

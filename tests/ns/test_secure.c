@@ -9,7 +9,7 @@
 
 #include "isolate/folder.h"
 #include "ns/search.h"
-#include "process/environment.h"
+#include "process/libc/environment.h"
 
 #include <err.h>
 #include <errno.h>

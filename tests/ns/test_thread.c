@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include "elf_builder.h"
 #include "helpers.h"
-#include "process/tsd.h"
+#include "process/threads/tsd.h"
 
 #include <pthread.h>
 #include <semaphore.h>

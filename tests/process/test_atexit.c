@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/process/atexit.c: what private code has registered for the end, at the end of the process: in
+// loader/process/libc/atexit.c: what private code has registered for the end, at the end of the process: in
 // exit() and in quick_exit(), while its namespace is there and after that, and in a child that
 // an interpreter has forked.
 
@@ -7,7 +7,7 @@
 #include "helpers.h"
 
 #include "ns/ns.h"
-#include "process/atexit.h"
+#include "process/libc/atexit.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

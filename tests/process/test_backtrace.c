@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// loader/process/backtrace.c: each kind of rule and of operator that unwind tables may have, in functions that a signal interrupts.
+// loader/process/faults/backtrace.c: each kind of rule and of operator that unwind tables may have, in functions that a signal interrupts.
 
 #define _GNU_SOURCE
 #include "helpers.h"
 #include "skip.h"
 
 #include "ns/unwind.h"
-#include "process/backtrace.h"
+#include "process/faults/backtrace.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include "helpers.h"
 
-#include "process/records.h"
+#include "process/libc/records.h"
 
 #include <arpa/inet.h>
 #include <dlfcn.h>

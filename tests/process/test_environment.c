@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// loader/process/environment.c: an environment that belongs to an interpreter, as its programs and functions under
+// loader/process/libc/environment.c: an environment that belongs to an interpreter, as its programs and functions under
 // the C library's names see it.
 
 #define _GNU_SOURCE
 #include "calls.h"
 
-#include "process/environment.h"
+#include "process/libc/environment.h"
 #include "ns/ns.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/process/faults.c, fault_watch.c: what a host is told of a fault, and what it keeps.
+// loader/process/faults/faults.c, fault_watch.c: what a host is told of a fault, and what it keeps.
 
 #define _GNU_SOURCE
 #include "helpers.h"

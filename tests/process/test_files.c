@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// loader/process/files.c and loader/python/home.c: which descriptors, current directory and umask an interpreter
+// loader/process/kernel/files.c and loader/python/home.c: which descriptors, current directory and umask an interpreter
 // has, and that a host keeps its own.
 
 #define _GNU_SOURCE
 #include "calls.h"
 
-#include "process/files.h"
+#include "process/kernel/files.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// loader/process/heap.c
+// loader/process/memory/heap.c
 
 #define _GNU_SOURCE
-#include "process/heap.h"
+#include "process/memory/heap.h"
 #include "helpers.h"
-#include "process/blocks.h"
-#include "process/malloc_family.h"
+#include "process/memory/blocks.h"
+#include "process/memory/malloc_family.h"
 #include "ns/ns.h"
 
 #include <malloc.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/process/memory.c
+// loader/process/memory/memory.c
 
 #define _GNU_SOURCE
 #include "helpers.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/process/own_file.c
+// loader/process/memory/own_file.c
 
 #define _GNU_SOURCE
 #include "helpers.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// loader/process/parking.c: what a thread holds that is parked. tests/python/test_stop.c has whole interpreters.
+// loader/process/threads/parking.c: what a thread holds that is parked. tests/python/test_stop.c has whole interpreters.
 
 #define _GNU_SOURCE
 #include "helpers.h"
 #include "ns/ns.h"
-#include "process/parking.h"
+#include "process/threads/parking.h"
 #include "process/part.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/process/patch.c
+// loader/process/memory/patch.c
 
 #define _GNU_SOURCE
 #include "helpers.h"

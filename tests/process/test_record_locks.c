@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// loader/process/record_locks.c, lock_files.c and closing.c: who conflicts with whom, what fcntl() returns, and
+// loader/process/kernel/record_locks.c, lock_files.c and closing.c: who conflicts with whom, what fcntl() returns, and
 // which locks a close() drops.
 
 #define _GNU_SOURCE
 #include "lockers.h"
 #include "ns/ns.h"
-#include "process/files.h"
+#include "process/kernel/files.h"
 
 #include <dirent.h>
 #include <errno.h>

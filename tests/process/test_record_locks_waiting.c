@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/process/record_locks.c: threads that wait for locks, forked children, and many lockers at once.
+// loader/process/kernel/record_locks.c: threads that wait for locks, forked children, and many lockers at once.
 
 #define _GNU_SOURCE
 #include "lockers.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// loader/process/signals.c, process.c: libraries that report errors to themselves by signals, and handlers that one
+// loader/process/kernel/signals.c, process.c: libraries that report errors to themselves by signals, and handlers that one
 // thread replaces while they run on another thread.
 
 #define _GNU_SOURCE
 #include "ns/ns.h"
-#include "process/signals.h"
+#include "process/kernel/signals.h"
 #include "helpers.h"
 
 #include <errno.h>

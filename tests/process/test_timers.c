@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/process/timers.c: to whom a timer and its signal belong.
+// loader/process/kernel/timers.c: to whom a timer and its signal belong.
 
 #define _GNU_SOURCE
 #include "helpers.h"

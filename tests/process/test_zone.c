@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include "helpers.h"
 
-#include "process/zone.h"
+#include "process/libc/zone.h"
 
 #include <errno.h>
 #include <ftw.h>

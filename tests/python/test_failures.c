@@ -141,7 +141,7 @@ static void look(struct held *held)
 // --- steps in an interpreter's life ----------------------------------------------------------------
 
 #define ISOLATION "loader/isolate/"
-#define KEEPER	  "loader/process/exchange.c"
+#define KEEPER	  "loader/process/kernel/exchange.c"
 
 struct step {
 	const char *name;

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT loader/python/import_locks.c, process/semaphores.c,
-// process/parking.c: locks of importlib and of CPython, beside interrupts, limits and Python's
+// SPDX-License-Identifier: MIT loader/python/import_locks.c, process/threads/semaphores.c,
+// process/threads/parking.c: locks of importlib and of CPython, beside interrupts, limits and Python's
 // end.
 
 #define _GNU_SOURCE

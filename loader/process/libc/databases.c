@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: MIT
+// The C library's databases, walked from the first entry to the last: getpwent() and its kin.
+//
+// The C library has one position in each database for the whole process, behind getpwent_r(),
+// too. Here the first get...ent() of a walk reads all of the database with those functions, under
+// a lock, and the namespace walks a copy of its own. set...ent() and end...ent() drop the copy, so
+// the walk after them sees what has changed in between; they never close anything, because nothing
+// is left open: descriptors belong to the table of whichever thread has opened them.
+//
+// Results are copied once more, to where they stay until the namespace's next result of that
+// database, also after end...ent(), as the C library keeps them.
+//
+// The host's own calls are not bound to us. A walk of the host's that is under way while we read
+// is rewound, and one that goes on meanwhile takes entries from our copy. While nothing walks but
+// private code, or the host between its walks, all lists are whole. A thread whose descriptors
+// are not the host's reads on another one, whose table is empty. Not handled: a child that it
+// has forked, where it is the first thread and takes a walk that the host had open for its own.
+//
+// Locks: one for each database while it is read, then `lock` for copies and results; leaves
+// both, although the former is held while modules of the name service switch work. fork() waits
+// for them, and so finds the C library's own locks of these databases free in the child.
+
+#define _GNU_SOURCE
+#include "records.h"
+#include "process/part.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pthread.h>
+#include <pwd.h>
+#include <shadow.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// --- the databases ------------------------------------------------------------------------------
+
+enum {
+	PASSWD,
+	GROUP,
+	SECRETS,
+	DATABASES,
+};
+
+// The memory that an entry is read into.
+union entry {
+	struct passwd passwd;
+	struct group group;
+	struct spwd spwd;
+};
+
+struct database {
+	const struct gorgon_record *record;
+	// All of these are called with the lock held.
+	void (*open)(void);
+	// The next one in *@found; @ret and @buffer are there for it. Otherwise an error, ENOENT at
+	// the end, ERANGE when the buffer is too small.
+	int (*read)(union entry *ret, struct gorgon_buffer *buffer, void **found);
+	void (*close)(void); // may be called when nothing is open
+	pthread_mutex_t lock;
+};
+
+// Databases of the name service switch. @... is the argument of set...ent().
+#define SWITCHED(name, ...)                  \
+	static void open_##name(void)        \
+	{                                    \
+		set##name##ent(__VA_ARGS__); \
+	}
+#define READ(name, type)                                                                     \
+	static int read_##name(union entry *ret, struct gorgon_buffer *buffer, void **found) \
+	{                                                                                    \
+		struct type *entry = NULL;                                                   \
+		int code = get##name##ent_r(&ret->type, buffer->data, buffer->size, &entry); \
+                                                                                             \
+		*found = entry;                                                              \
+		return code;                                                                 \
+	}
+
+SWITCHED(pw)
+SWITCHED(gr)
+SWITCHED(sp)
+READ(pw, passwd)
+READ(gr, group)
+READ(sp, spwd)
+
+#define DATABASE(record, name, close)                                                              \
+	{&gorgon_record_##record, open_##name, read_##name, close, PTHREAD_MUTEX_INITIALIZER}
+
+static struct database databases[DATABASES] = {
+	[PASSWD] = DATABASE(passwd, pw, endpwent),
+	[GROUP] = DATABASE(group, gr, endgrent),
+	[SECRETS] = DATABASE(spwd, sp, endspent),
+};
+
+// --- a namespace's walks ----------------------------------------------------------------------
+
+// A copy of a whole database, and the errors of the C library at its end.
+struct copy {
+	struct gorgon_list list;
+	int code, errnum;
+};
+
+struct walk {
+	struct database *database;
+	bool under_way;
+	struct copy copy;
+	const struct gorgon_listed *next; // NULL: at the end
+	struct gorgon_kept kept;
+};
+
+struct state {
+	struct walk walks[DATABASES];
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards walks, copies and results
+
+// False with errno set: no memory.
+static bool read_entries(const struct database *database, struct gorgon_buffer *buffer,
+			 struct copy *copy)
+{
+	union entry entry;
+	void *found;
+
+	if (!gorgon_buffer_grow(buffer))
+		return false;
+	for (;;) {
+		errno = 0; // the end of each walk repeats the errno of this call alone
+		found = NULL;
+		copy->code = database->read(&entry, buffer, &found);
+		copy->errnum = errno;
+		if (copy->code == ERANGE) {
+			if (!gorgon_buffer_grow(buffer))
+				return false;
+			continue;
+		}
+		if (copy->code || !found)
+			return true;
+		if (!gorgon_list_add(&copy->list, database->record, found))
+			return false;
+	}
+}
+
+struct errand {
+	struct database *database;
+	struct copy *copy;
+	bool done; // false: there is no such database, or no memory
+	int errnum;
+};
+
+static void do_errand(struct errand *errand)
+{
+	struct gorgon_buffer buffer = {0};
+
+	errno = 0;
+	errand->database->open();
+	errand->done = read_entries(errand->database, &buffer, errand->copy);
+	errand->errnum = errno;
+	errand->database->close();
+	gorgon_buffer_free(&buffer);
+}
+
+// Whether descriptors of this thread are those of the process's first one, the host's. What
+// /proc/self/fd shows is that one's table.
+static bool has_hosts_descriptors(void)
+{
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	char name[sizeof("/proc/self/fd/") + 11];
+	struct stat mine, hosts;
+	bool ret;
+
+	if (fd < 0)
+		return true;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	ret = !fstat(fd, &mine) && !stat(name, &hosts) && mine.st_dev == hosts.st_dev &&
+	      mine.st_ino == hosts.st_ino;
+	close(fd);
+	return ret;
+}
+
+// A walk that the host has left open has a descriptor of the host's table. On a thread with a table
+// of its own the C library would read from that number, and close it. In an empty table that fails
+// without harm.
+static void *do_errand_apart(void *of)
+{
+	struct errand *errand = of;
+
+	if (close_range(0, ~0U, CLOSE_RANGE_UNSHARE)) {
+		errand->errnum = errno;
+		return NULL;
+	}
+	errand->database->close();
+	do_errand(errand);
+	return NULL;
+}
+
+static void send_errand(struct errand *errand)
+{
+	sigset_t all, before;
+	pthread_t thread;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = pthread_create(&thread, NULL, do_errand_apart, errand);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (r)
+		errand->errnum = r;
+	else
+		pthread_join(thread, NULL);
+}
+
+// Read a whole database. Between set...ent() and end...ent() no other thread may call, and the
+// thread must not be cancelled. False with errno set: there is no such database, or no memory.
+static bool read_database(struct database *database, struct copy *copy)
+{
+	struct errand errand = {database, copy, false, 0};
+	int before;
+
+	*copy = (struct copy){0};
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	pthread_mutex_lock(&database->lock);
+	if (has_hosts_descriptors())
+		do_errand(&errand);
+	else
+		send_errand(&errand);
+	pthread_mutex_unlock(&database->lock);
+	pthread_setcancelstate(before, NULL);
+	if (!errand.done)
+		gorgon_list_free(&copy->list);
+	errno = errand.errnum;
+	return errand.done;
+}
+
+// Drop the copy. The last result stays.
+static void databases_restart(struct walk *walk)
+{
+	struct gorgon_list list;
+
+	pthread_mutex_lock(&lock);
+	list = walk->copy.list;
+	walk->copy = (struct copy){0};
+	walk->next = NULL;
+	walk->under_way = false;
+	pthread_mutex_unlock(&lock);
+	gorgon_list_free(&list);
+}
+
+// Make a copy and take the lock. False with errno set: there is no copy, and the lock is not held.
+static bool begin_step(struct walk *walk)
+{
+	struct copy copy;
+
+	pthread_mutex_lock(&lock);
+	if (walk->under_way)
+		return true;
+	pthread_mutex_unlock(&lock);
+	if (!read_database(walk->database, &copy))
+		return false;
+	pthread_mutex_lock(&lock);
+	// Another thread of the namespace may have made a copy meanwhile.
+	if (walk->under_way) {
+		gorgon_list_free(&copy.list);
+	} else {
+		walk->copy = copy;
+		walk->next = copy.list.first;
+		walk->under_way = true;
+	}
+	return true;
+}
+
+// Answer as at the end of the database. The lock is held.
+static int say_end(const struct walk *walk)
+{
+	if (walk->copy.errnum)
+		errno = walk->copy.errnum;
+	return walk->copy.code ?: ENOENT;
+}
+
+static void *databases_next(struct walk *walk)
+{
+	void *ret = NULL;
+
+	if (!begin_step(walk))
+		return NULL;
+	if (!walk->next) {
+		say_end(walk);
+	} else {
+		ret = gorgon_kept_set(&walk->kept, walk->database->record, walk->next->record);
+		if (ret)
+			walk->next = walk->next->next;
+	}
+	pthread_mutex_unlock(&lock);
+	return ret;
+}
+
+// Copy the next entry into the caller's buffer, or return an error. The lock is held.
+static int step_into(struct walk *walk, void *ret, char *buffer, size_t size)
+{
+	if (!walk->next)
+		return say_end(walk);
+	if (gorgon_record_copy(walk->database->record, walk->next->record, ret, buffer, size) >
+	    size)
+		return errno = ERANGE;
+	walk->next = walk->next->next;
+	return 0;
+}
+
+static int next_r(void *ret, char *buffer, size_t size, void **result, struct walk *walk)
+{
+	int code;
+
+	*result = NULL;
+	if (!begin_step(walk))
+		return errno;
+	code = step_into(walk, ret, buffer, size);
+	pthread_mutex_unlock(&lock);
+	if (!code)
+		*result = ret;
+	return code;
+}
+
+// --- the part ---------------------------------------------------------------------------------
+
+static bool databases_begin(void *of, struct gorgon_ns *ns)
+{
+	struct state *state = of;
+
+	(void)ns;
+	for (size_t i = 0; i < DATABASES; i++)
+		state->walks[i].database = &databases[i];
+	return true;
+}
+
+static void databases_end(void *of)
+{
+	struct state *state = of;
+
+	for (size_t i = 0; i < DATABASES; i++) {
+		gorgon_list_free(&state->walks[i].copy.list);
+		gorgon_kept_free(&state->walks[i].kept);
+	}
+}
+
+static void before_fork(void)
+{
+	for (size_t i = 0; i < DATABASES; i++)
+		pthread_mutex_lock(&databases[i].lock);
+	pthread_mutex_lock(&lock);
+}
+
+static void after_fork(bool child)
+{
+	(void)child;
+	pthread_mutex_unlock(&lock);
+	for (size_t i = DATABASES; i-- > 0;)
+		pthread_mutex_unlock(&databases[i].lock);
+}
+
+#define WHY                                                                                        \
+	"the C library has one position for the process; a program walks a copy that is whole "   \
+	"unless the host walks the same database just then, and the host's walk is rewound"
+#define BOUND(name, target, args, index, reason)                                                   \
+	{name, target, args, offsetof(struct state, walks[index]), GORGON_OWN, reason}
+#define WALKED(name, index)                                          \
+	BOUND("set" name, databases_restart, 0, index, WHY),         \
+		BOUND("end" name, databases_restart, 0, index, WHY), \
+		BOUND("get" name, databases_next, 0, index, WHY),    \
+		BOUND("get" name "_r", next_r, 4, index, WHY)
+
+static const struct gorgon_bound bound[] = {
+	WALKED("pwent", PASSWD),
+	WALKED("grent", GROUP),
+	WALKED("spent", SECRETS),
+};
+
+const struct gorgon_part gorgon_databases_part = {
+	.bound = bound,
+	.bound_count = sizeof(bound) / sizeof(*bound),
+	.state_size = sizeof(struct state),
+	.begin = databases_begin,
+	.end = databases_end,
+	.before_fork = before_fork,
+	.after_fork = after_fork,
+};

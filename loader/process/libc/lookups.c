@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// Look-ups in the C library's databases that answer in one place of the process: getpwnam(),
+// getservbyname(), gethostbyname() and the like, and those that read one entry of a file.
+//
+// The C library's reentrant function does the work, without a lock of ours, because it may ask a
+// server and take half a minute. Its result is copied to a place of the namespace, one for each
+// function as in the C library, where it stays until the next call.
+//
+// Not handled: lckpwdf(), one lock of the process by design.
+
+#define _GNU_SOURCE
+#include "records.h"
+#include "process/part.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <mntent.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <pwd.h>
+#include <shadow.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+// Each function has a place for its result. @F(function, type, parameters, arguments) is a function
+// without an h_errno, @H with an h_errno. A result is a `struct type`, and its record has that name
+// too.
+#define LOOKUPS(F, H)                                                                            \
+	F(getpwnam, passwd, (const char *name, struct state *state), name)                       \
+	F(getpwuid, passwd, (uid_t uid, struct state * state), uid)                              \
+	F(getgrnam, group, (const char *name, struct state *state), name)                        \
+	F(getgrgid, group, (gid_t gid, struct state * state), gid)                               \
+	F(getspnam, spwd, (const char *name, struct state *state), name)                         \
+	F(getservbyname, servent, (const char *name, const char *protocol, struct state *state), \
+	  name, protocol)                                                                        \
+	F(getservbyport, servent, (int port, const char *protocol, struct state *state), port,   \
+	  protocol)                                                                              \
+	F(getprotobyname, protoent, (const char *name, struct state *state), name)               \
+	H(gethostbyname, hostent, (const char *name, struct state *state), name)                 \
+	H(gethostbyaddr, hostent,                                                                \
+	  (const void *addr, socklen_t size, int family, struct state *state), addr, size, family)
+
+#define PLACE(function, type, parameters, ...) struct gorgon_kept function;
+
+struct state {
+	LOOKUPS(PLACE, PLACE)
+	struct gorgon_kept getmntent;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards the results; a leaf
+
+// Keep a copy of @found, which may be NULL, as the function's result.
+static void *lookups_keep(struct gorgon_kept *kept, const struct gorgon_record *record,
+			  const void *found)
+{
+	void *ret;
+
+	if (!found)
+		return NULL;
+	pthread_mutex_lock(&lock);
+	ret = gorgon_kept_set(kept, record, found);
+	pthread_mutex_unlock(&lock);
+	return ret;
+}
+
+#define LOOKUP(function, type, parameters, ...)                                            \
+	static struct type *own_##function parameters                                      \
+	{                                                                                  \
+		struct gorgon_buffer buffer = {0};                                         \
+		struct type entry, *found, *ret;                                           \
+		int code;                                                                  \
+                                                                                           \
+		do {                                                                       \
+			found = NULL;                                                      \
+			if (!gorgon_buffer_grow(&buffer))                                  \
+				return NULL;                                               \
+			code = function##_r(__VA_ARGS__, &entry, buffer.data, buffer.size, \
+					    &found);                                       \
+		} while (code == ERANGE);                                                  \
+		ret = lookups_keep(&state->function, &gorgon_record_##type, found);        \
+		gorgon_buffer_free(&buffer);                                               \
+		return ret;                                                                \
+	}
+
+#define LOOKUP_WITH_HOST_ERROR(function, type, parameters, ...)                                    \
+	static struct type *own_##function parameters                                              \
+	{                                                                                          \
+		struct gorgon_buffer buffer = {0};                                                 \
+		struct type entry, *found, *ret;                                                   \
+		int code, host_error;                                                              \
+                                                                                                   \
+		do {                                                                               \
+			found = NULL;                                                              \
+			host_error = 0;                                                            \
+			if (!gorgon_buffer_grow(&buffer)) {                                        \
+				h_errno = NETDB_INTERNAL;                                          \
+				return NULL;                                                       \
+			}                                                                          \
+			code = function##_r(__VA_ARGS__, &entry, buffer.data, buffer.size, &found, \
+					    &host_error);                                          \
+		} while (code == ERANGE && host_error == NETDB_INTERNAL);                          \
+		if (host_error)                                                                    \
+			h_errno = host_error;                                                      \
+		ret = lookups_keep(&state->function, &gorgon_record_##type, found);                \
+		gorgon_buffer_free(&buffer);                                                       \
+		return ret;                                                                        \
+	}
+
+LOOKUPS(LOOKUP, LOOKUP_WITH_HOST_ERROR)
+
+#define MOUNT_LINE 4096 // the rest of a longer line is lost, as in the C library
+
+static struct mntent *own_getmntent(FILE *file, struct state *state)
+{
+	char line[MOUNT_LINE];
+	struct mntent entry;
+
+	return lookups_keep(&state->getmntent, &gorgon_record_mntent,
+			    getmntent_r(file, &entry, line, sizeof(line)));
+}
+
+// --- the part ---------------------------------------------------------------------------------
+
+static void lookups_end(void *of)
+{
+	struct state *state = of;
+
+#define FREE(function, type, parameters, ...) gorgon_kept_free(&state->function);
+	LOOKUPS(FREE, FREE)
+	gorgon_kept_free(&state->getmntent);
+}
+
+#define WHY                                                                                        \
+	"the C library answers in one place of the process; each program has its own, until its "  \
+	"next call"
+
+// Count a function's arguments by the arguments of its call.
+#define COUNT_(a, b, c, count, ...) count
+#define COUNT(...)		    COUNT_(__VA_ARGS__, 3, 2, 1, 0)
+#define BOUND(function, type, parameters, ...)                                                     \
+	{#function, own_##function, COUNT(__VA_ARGS__), 0, GORGON_OWN, WHY},
+
+static const struct gorgon_bound bound[] = {
+	LOOKUPS(BOUND, BOUND)
+	{"getmntent", own_getmntent, 1, 0, GORGON_OWN, WHY},
+};
+
+const struct gorgon_part gorgon_lookups_part = {
+	.bound = bound,
+	.bound_count = sizeof(bound) / sizeof(*bound),
+	.state_size = sizeof(struct state),
+	.end = lookups_end,
+	.lock = &lock,
+};

@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: MIT
+// The time zone of a namespace: its TZ, tzname and the like, and the functions that follow them.
+//
+// The C library has one zone for the process, and takes over what TZ says in tzset(), localtime()
+// and others: one program's tzset() would set every other program's clock, and the host's. A
+// namespace with an environment of its own (environment.c) has a zone of ours (zone.c), which is
+// what its TZ says. One that shares the process's environment has the process's zone, by the C
+// library's functions.
+//
+// tzname, timezone and daylight are the namespace's in either case: local time changes them. So
+// are the results of localtime(), gmtime(), ctime() and asctime().
+//
+// Not reached by it is what the C library and shared libraries do themselves: getdate(), a shared
+// library's localtime(). %s in a format of strptime() begins the parse anew behind it.
+
+#define _GNU_SOURCE
+#include "environment.h"
+#include "time_zone.h"
+#include "zone.h"
+#include "ns/ns.h"
+#include "process/part.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <locale.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+struct time_zone {
+	struct gorgon_ns *ns;
+	struct gorgon_zone_names names; // what private code knows as tzname, timezone, daylight
+	struct gorgon_zone *zone;	// NULL: the process's
+	bool known;			// the zone is what TZ said when it was last asked for
+	int local_guess, universal_guess;
+	struct tm tm;	// result of localtime() and gmtime()
+	char text[128]; // of asctime() and ctime()
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // a leaf
+
+// --- whose ---------------------------------------------------------------------------------------
+
+static void take_names(struct time_zone *state)
+{
+	// The C library's are no names for a moment while another thread converts.
+	for (int i = 0; i < 2; i++) {
+		const char *name = __atomic_load_n(&tzname[i], __ATOMIC_RELAXED);
+
+		if (name)
+			__atomic_store_n(&state->names.name[i], name, __ATOMIC_RELAXED);
+	}
+	__atomic_store_n(&state->names.west, timezone, __ATOMIC_RELAXED);
+	__atomic_store_n(&state->names.daylight, daylight, __ATOMIC_RELAXED);
+}
+
+// Whether the namespace has the process's zone, whatever the C library finds in TZ.
+static bool is_process(const struct time_zone *state)
+{
+	return !gorgon_environment_list(state->ns->environment);
+}
+
+// Take over the zone that TZ names. Without memory the zone stays as it was.
+static void take_over(struct time_zone *state, const char *text, const char *directory)
+{
+	struct gorgon_zone *zone = gorgon_zone_get(text, directory, state->zone);
+
+	if (!zone)
+		return;
+	if (zone != state->zone || !zone->is_file)
+		state->names = zone->names;
+	__atomic_store_n(&state->zone, zone, __ATOMIC_RELEASE);
+}
+
+// Whether the namespace has a zone of its own. True: the lock is taken, and @zone is the zone.
+// False: the process's zone is wanted. With @again the C library has then looked at TZ, as it does
+// in tzset(), localtime() and others; other functions let it look only once.
+static bool enter_zone(struct time_zone *state, bool again, const struct gorgon_zone **zone)
+{
+	bool known = __atomic_exchange_n(&state->known, true, __ATOMIC_RELAXED);
+
+	if (!is_process(state)) {
+		bool look = again || !known;
+		const char *text = look ? gorgon_getenv("TZ", state->ns->environment) : NULL;
+		const char *directory =
+			look ? gorgon_getenv("TZDIR", state->ns->environment) : NULL;
+
+		pthread_mutex_lock(&lock);
+		if (look)
+			take_over(state, text, directory);
+		*zone = state->zone;
+		if (*zone)
+			return true;
+		pthread_mutex_unlock(&lock);
+	}
+	if (again)
+		gorgon_environment_tzset();
+	return false;
+}
+
+static void zone_leave(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+// --- conversions -----------------------------------------------------------------------------
+
+static void zone_tzset(struct time_zone *state)
+{
+	const struct gorgon_zone *zone;
+
+	if (enter_zone(state, true, &zone))
+		zone_leave();
+	else
+		take_names(state);
+}
+
+static struct tm *to_local(const time_t *time, struct tm *tm, bool again, struct time_zone *state)
+{
+	const struct gorgon_zone *zone;
+	bool own = enter_zone(state, again, &zone);
+	struct tm *ret;
+
+	if (!own) {
+		ret = localtime_r(time, tm);
+		take_names(state);
+		return ret;
+	}
+	ret = gorgon_zone_convert(zone, *time, tm, &state->names) ? tm : NULL;
+	zone_leave();
+	return ret;
+}
+
+static struct tm *zone_localtime_r(const time_t *time, struct tm *tm, struct time_zone *state)
+{
+	return to_local(time, tm, false, state);
+}
+
+struct tm *gorgon_time_zone_local(struct gorgon_ns *ns, const time_t *time, struct tm *tm)
+{
+	return to_local(time, tm, false, gorgon_parts_state(ns->parts, &gorgon_time_zone));
+}
+
+static struct tm *zone_localtime(const time_t *time, struct time_zone *state)
+{
+	return to_local(time, &state->tm, true, state);
+}
+
+// Leap seconds are the zone's.
+static struct tm *zone_gmtime_r(const time_t *time, struct tm *tm, struct time_zone *state)
+{
+	const struct gorgon_zone *zone;
+	bool own = enter_zone(state, false, &zone);
+	struct tm *ret;
+
+	if (!own)
+		return gmtime_r(time, tm);
+	ret = gorgon_zone_convert(zone, *time, tm, NULL) ? tm : NULL;
+	zone_leave();
+	return ret;
+}
+
+static struct tm *zone_gmtime(const time_t *time, struct time_zone *state)
+{
+	return zone_gmtime_r(time, &state->tm, state);
+}
+
+// As the C library's, whose result is not limited to the 26 bytes of asctime_r().
+static char *zone_asctime(const struct tm *tm, struct time_zone *state)
+{
+	static const char days[] = "SunMonTueWedThuFriSat";
+	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+
+	if (!tm) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if (tm->tm_year > INT_MAX - 1900) {
+		errno = EOVERFLOW;
+		return NULL;
+	}
+	snprintf(state->text, sizeof(state->text), "%.3s %.3s%3d %.2d:%.2d:%.2d %d\n",
+		 tm->tm_wday < 0 || tm->tm_wday > 6 ? "???" : days + 3 * tm->tm_wday,
+		 tm->tm_mon < 0 || tm->tm_mon > 11 ? "???" : months + 3 * tm->tm_mon, tm->tm_mday,
+		 tm->tm_hour, tm->tm_min, tm->tm_sec, 1900 + tm->tm_year);
+	return state->text;
+}
+
+static char *zone_ctime(const time_t *time, struct time_zone *state)
+{
+	return zone_asctime(zone_localtime(time, state), state);
+}
+
+static char *zone_ctime_r(const time_t *time, char *text, struct time_zone *state)
+{
+	struct tm tm;
+
+	// A year that does not fit is no date, as in the C library.
+	return asctime_r(zone_localtime_r(time, &tm, state), text);
+}
+
+static time_t zone_mktime(struct tm *tm, struct time_zone *state)
+{
+	const struct gorgon_zone *zone;
+	bool own = enter_zone(state, true, &zone);
+	time_t ret;
+
+	if (!own) {
+		ret = gorgon_environment_mktime(tm);
+		take_names(state);
+		return ret;
+	}
+	ret = gorgon_zone_invert(zone, true, tm, &state->local_guess, &state->names);
+	zone_leave();
+	return ret;
+}
+
+static time_t zone_timegm(struct tm *tm, struct time_zone *state)
+{
+	const struct gorgon_zone *zone;
+	bool own = enter_zone(state, false, &zone);
+	time_t ret;
+
+	if (!own)
+		return timegm(tm);
+	tm->tm_isdst = 0;
+	ret = gorgon_zone_invert(zone, false, tm, &state->universal_guess, NULL);
+	zone_leave();
+	return ret;
+}
+
+// --- text ------------------------------------------------------------------------------------
+
+// The C library's strftime() asks for the zone in two cases: %s is mktime(), and %Z is tzname where
+// tm_zone says nothing. The latter is put into a copy of the date. For the former the format is
+// written anew: with the number where `%s` was. The number is made by %Z, which knows of width and
+// padding what %s does.
+//
+// Once for each kind of character:
+
+#define CHAR	    char
+#define NAME(name)  name
+#define LENGTH	    strlen
+#define FORMAT	    strftime_l
+#define FIND	    strchr
+#define LITERAL(x)  x
+#include "time_text.h"
+
+#define CHAR	    wchar_t
+#define NAME(name)  name##_wide
+#define LENGTH	    wcslen
+#define FORMAT	    wcsftime_l
+#define FIND	    wcschr
+#define LITERAL(x)  L##x
+#include "time_text.h"
+
+static size_t zone_strftime_l(char *to, size_t size, const char *format, const struct tm *tm,
+			      locale_t locale, struct time_zone *state)
+{
+	return write_text(to, size, format, tm, locale, state);
+}
+
+static size_t zone_wcsftime_l(wchar_t *to, size_t size, const wchar_t *format, const struct tm *tm,
+			      locale_t locale, struct time_zone *state)
+{
+	return write_text_wide(to, size, format, tm, locale, state);
+}
+
+// These two have the thread's locale; the process's is none that the _l functions take.
+static size_t zone_strftime(char *to, size_t size, const char *format, const struct tm *tm,
+			    struct time_zone *state)
+{
+	locale_t locale = uselocale(NULL), copy;
+	size_t ret;
+
+	if (is_process(state))
+		return strftime(to, size, format, tm);
+	if (locale != LC_GLOBAL_LOCALE)
+		return write_text(to, size, format, tm, locale, state);
+	copy = duplocale(locale);
+	ret = copy ? write_text(to, size, format, tm, copy, state) : 0;
+	if (copy)
+		freelocale(copy);
+	return ret;
+}
+
+static size_t zone_wcsftime(wchar_t *to, size_t size, const wchar_t *format, const struct tm *tm,
+			    struct time_zone *state)
+{
+	locale_t locale = uselocale(NULL), copy;
+	size_t ret;
+
+	if (is_process(state))
+		return wcsftime(to, size, format, tm);
+	if (locale != LC_GLOBAL_LOCALE)
+		return write_text_wide(to, size, format, tm, locale, state);
+	copy = duplocale(locale);
+	ret = copy ? write_text_wide(to, size, format, tm, copy, state) : 0;
+	if (copy)
+		freelocale(copy);
+	return ret;
+}
+
+// The next `%s` of a format for strptime(), and what follows it; NULL: none.
+static const char *find_seconds(const char *format, const char **rest)
+{
+	for (const char *at = format; (at = strchr(at, '%'));) {
+		const char *start = at++;
+
+		at += strspn(at, "_-0^#");
+		at += strspn(at, "0123456789");
+		if (*at == 's') {
+			*rest = at + 1;
+			return start;
+		}
+		at += *at != '\0';
+	}
+	return NULL;
+}
+
+static const char *read_seconds(const char *text, struct tm *tm, struct time_zone *state)
+{
+	time_t seconds = 0;
+
+	if (*text < '0' || *text > '9')
+		return NULL;
+	for (; *text >= '0' && *text <= '9'; text++)
+		seconds = (time_t)((unsigned long)seconds * 10 + (unsigned long)(*text - '0'));
+	return zone_localtime_r(&seconds, tm, state) ? text : NULL;
+}
+
+typedef char *parse_fn(const char *text, const char *format, struct tm *tm, locale_t locale);
+
+static char *parse_plain(const char *text, const char *format, struct tm *tm, locale_t locale)
+{
+	(void)locale;
+	return strptime(text, format, tm);
+}
+
+static char *zone_parse(const char *text, const char *format, struct tm *tm, locale_t locale,
+			struct time_zone *state, parse_fn *fn)
+{
+	const char *rest, *seconds = is_process(state) ? NULL : find_seconds(format, &rest);
+
+	while (text && seconds) {
+		char *before = strndup(format, (size_t)(seconds - format));
+
+		text = before ? fn(text, before, tm, locale) : NULL;
+		free(before);
+		text = text ? read_seconds(text, tm, state) : NULL;
+		format = rest;
+		seconds = find_seconds(format, &rest);
+	}
+	return text ? fn(text, format, tm, locale) : NULL;
+}
+
+static char *zone_strptime(const char *text, const char *format, struct tm *tm,
+			   struct time_zone *state)
+{
+	return zone_parse(text, format, tm, NULL, state, parse_plain);
+}
+
+static char *zone_strptime_l(const char *text, const char *format, struct tm *tm, locale_t locale,
+			     struct time_zone *state)
+{
+	return zone_parse(text, format, tm, locale, state, strptime_l);
+}
+
+// --- the part ------------------------------------------------------------------------------------
+
+static bool zone_begin(void *arg, struct gorgon_ns *ns)
+{
+	struct time_zone *state = arg;
+
+	state->ns = ns;
+	take_names(state);
+	return true;
+}
+
+static void zone_end(void *arg)
+{
+	struct time_zone *state = arg;
+
+	gorgon_zone_destroy(state->zone);
+}
+
+#define OWN(name, args, reason)	 {#name, zone_##name, args, 0, GORGON_OWN, reason}
+#define VARIABLE(name, of, reason)                                                                 \
+	{#name, NULL, GORGON_BOUND_DATA, offsetof(struct time_zone, names.of), GORGON_OWN, reason}
+
+static const struct gorgon_bound bound[] = {
+	OWN(tzset, 0,
+	    "a program's TZ is its own: it sets no other program's clock, nor the host's"),
+	OWN(localtime, 1, "as tzset; the result is the program's, too"),
+	OWN(localtime_r, 2, "as tzset"),
+	OWN(gmtime, 1, "the result is the program's; leap seconds are its zone's"),
+	OWN(gmtime_r, 2, "leap seconds are the zone's"),
+	{"__gmtime_r", zone_gmtime_r, 2, 0, GORGON_OWN, "as gmtime_r"},
+	OWN(asctime, 1, "the result is the program's"),
+	OWN(ctime, 1, "as localtime"),
+	OWN(ctime_r, 2, "as tzset"),
+	OWN(mktime, 1, "as tzset"),
+	{"timelocal", zone_mktime, 1, 0, GORGON_OWN, "as tzset"},
+	OWN(timegm, 1, "as gmtime_r"),
+	OWN(strftime, 4, "as tzset, for %s and %Z"),
+	OWN(strftime_l, 5, "as strftime"),
+	{"__strftime_l", zone_strftime_l, 5, 0, GORGON_OWN, "as strftime"},
+	OWN(wcsftime, 4, "as strftime"),
+	OWN(wcsftime_l, 5, "as strftime"),
+	{"__wcsftime_l", zone_wcsftime_l, 5, 0, GORGON_OWN, "as strftime"},
+	OWN(strptime, 3, "as tzset, for %s"),
+	OWN(strptime_l, 4, "as strptime"),
+	VARIABLE(tzname, name, "as tzset"),
+	VARIABLE(__tzname, name, "as tzset"),
+	VARIABLE(timezone, west, "as tzset"),
+	VARIABLE(__timezone, west, "as tzset"),
+	VARIABLE(daylight, daylight, "as tzset"),
+	VARIABLE(__daylight, daylight, "as tzset"),
+};
+
+const struct gorgon_part gorgon_time_zone = {
+	.bound = bound,
+	.bound_count = sizeof(bound) / sizeof(*bound),
+	.state_size = sizeof(struct time_zone),
+	.begin = zone_begin,
+	.end = zone_end,
+	.lock = &lock,
+};
