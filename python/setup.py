@@ -19,7 +19,7 @@ ROOT = SOURCE if os.path.exists(SOURCE) else os.path.dirname(HERE)
 BUILD = os.path.abspath(os.environ.get("GORGON_BUILD", os.path.join(ROOT, "build")))
 OWN = os.path.join(BUILD, "python")  # what setuptools makes on the way
 LIBRARIES = ["libgorgon.so.0", "libjitreg.so.0"]
-DEBUGGERS = ["gdb", "lldb"]  # folders of scripts
+DEBUGGERS = ["gdb", "lldb", "debuggers"]  # folders of scripts
 NEEDED = "make, a C compiler, and the headers of Python, libelf and zlib (on Debian: gcc make pkg-config python3-dev libelf-dev zlib1g-dev)"
 
 

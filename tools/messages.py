@@ -157,7 +157,7 @@ def messages():
     """{message: [file]}, in the order of the files."""
     found = {}
     for pattern in ("loader/**/*.c", "python/gorgon/*.c", "tools/**/*.c", "loader/python/**/*.py", "python/*.py", "python/gorgon/*.py",
-                    "gdb/gorgon_gdb/*.py", "lldb/gorgon_lldb/*.py", "tools/*.sh"):
+                    "gdb/gorgon_gdb/*.py", "lldb/gorgon_lldb/*.py", "debuggers/gorgon_shared/*.py", "tools/*.sh"):
         for path in sorted(glob.glob(f"{ROOT}/{pattern}", recursive=True)):
             name = os.path.relpath(path, ROOT)
             with open(path) as file:

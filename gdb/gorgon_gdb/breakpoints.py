@@ -17,7 +17,8 @@ import tempfile
 
 import gdb
 
-from . import commands, elf, files, languages, location_resolver, methods, objfiles, ours, place_names, process, reruns, root, symbols, values
+from gorgon_shared import elf, root
+from . import commands, files, languages, location_resolver, methods, objfiles, ours, place_names, process, reruns, symbols, values
 
 _places = {}       # (path of a library, location) -> [address in the file]
 _failed = set()    # keys of _places that could not be looked up, and are not tried again for each further interpreter

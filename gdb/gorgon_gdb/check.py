@@ -8,7 +8,8 @@ import struct
 
 import gdb
 
-from . import commands, elf, files, objfiles, process, root
+from gorgon_shared import elf, root
+from . import commands, files, objfiles, process
 
 Mapping = collections.namedtuple("Mapping", "start end path")
 MAPPING = re.compile(r"^\s*(0x[0-9a-f]+)\s+(0x[0-9a-f]+)\s+0x[0-9a-f]+\s+0x[0-9a-f]+(?:\s+[r-][w-][x-][ps-])?[ \t]*(.*)$", re.M)

@@ -8,7 +8,8 @@ import re
 
 import gdb
 
-from . import gil, missing_files, process, root, tables
+from gorgon_shared import root, tables
+from . import gil, missing_files, process
 
 
 def plain_errors(invoke):

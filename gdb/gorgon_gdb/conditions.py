@@ -20,7 +20,8 @@ import re
 
 import gdb
 
-from . import breakpoints, execute, languages, objfiles, ours, process, root, symbols, values
+from gorgon_shared import root
+from . import breakpoints, execute, languages, objfiles, ours, process, symbols, values
 
 FEW = 8  # interpreters with debug information of their own
 PREFIX = "$gorgon_eval("

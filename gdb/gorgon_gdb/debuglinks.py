@@ -7,7 +7,8 @@ if the sysroot has the file, this module adds it when gdb hears of the object.""
 
 import gdb
 
-from . import breakpoints, elf, files, objfiles, process
+from gorgon_shared import elf
+from . import breakpoints, files, objfiles, process
 
 IN_LIBRARY, LINK = 2, 3  # enum jitreg_debug_kind
 

@@ -10,7 +10,8 @@ import os
 
 import gdb
 
-from . import displays, execute, files, process, reruns, root, symbols
+from gorgon_shared import root
+from . import displays, execute, files, process, reruns, symbols
 
 AGAIN = "maintenance gorgon-again"
 HOOKS = ("hook-run", "hook-start", "hook-starti", "hook-attach", "hook-core-file", "target hook-core", "target hook-remote",

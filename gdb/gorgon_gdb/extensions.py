@@ -17,7 +17,8 @@ import re
 
 import gdb
 
-from . import dwarf_index, files, lines, objfiles, process, symbols
+from gorgon_shared import dwarf_index
+from . import files, lines, objfiles, process, symbols
 
 FILES_MAX = 128
 SIZE_MAX = 1 << 20

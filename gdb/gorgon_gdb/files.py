@@ -8,7 +8,8 @@ import re
 
 import gdb
 
-from . import elf, place_names
+from gorgon_shared import elf
+from . import place_names
 
 REGISTRAR = "__jit_debug_register_code"
 

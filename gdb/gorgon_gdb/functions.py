@@ -3,7 +3,8 @@
 
 import gdb
 
-from . import languages, process, root, values
+from gorgon_shared import root
+from . import languages, process, values
 
 VARIABLE = "_gorgon_interp"
 

@@ -15,7 +15,8 @@ import re
 
 import gdb
 
-from . import conditions, execute, methods, ordinary, process, root, symbols, values
+from gorgon_shared import root
+from . import conditions, execute, methods, ordinary, process, symbols, values
 
 HISTORY = re.compile(r"^\s*(\d+)  (.*)\n\Z", re.M)
 ACTING = ("call", "output", "display", "x", "set", "jump")

@@ -21,7 +21,8 @@ import time
 
 import gdb
 
-from . import execute, files, location_cache, process, root
+from gorgon_shared import root
+from . import execute, files, location_cache, process
 
 FILES_MAX = 64  # of indexes that are kept: the oldest go
 NAME = "%s.gdb-index"  # what gdb adds to the folder, for a build-id in hexadecimal digits

@@ -9,7 +9,8 @@ import re
 
 import gdb
 
-from . import commands, elf, files, hooks, ordinary, place_names, process, root, values
+from gorgon_shared import elf, root
+from . import commands, files, hooks, ordinary, place_names, process, values
 
 COMMAND = "maintenance gorgon-symbol"
 HOOK = "info hook-symbol"

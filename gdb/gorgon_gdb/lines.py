@@ -17,7 +17,8 @@ import os
 
 import gdb
 
-from . import displays, elf, execute, files, missing_files, objfiles, ours, place_names, process, root
+from gorgon_shared import elf, root
+from . import displays, execute, files, missing_files, objfiles, ours, place_names, process
 
 SHF_TLS = 0x400
 TEXT, INFO = b".text", b".debug_info"

@@ -16,7 +16,8 @@ import stat
 
 import gdb
 
-from . import elf, files
+from gorgon_shared import elf
+from . import files
 
 FILES_MAX = 512  # the oldest go
 

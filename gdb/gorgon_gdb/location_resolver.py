@@ -16,7 +16,8 @@ import tempfile
 
 import gdb
 
-from . import dwarf_index, elf, files, function_units, location_cache, root, split_parts
+from gorgon_shared import dwarf_index, elf, function_units, root
+from . import files, location_cache, split_parts
 
 # Libraries in the second gdb are this far apart.
 SPACING = 1 << 36

@@ -15,7 +15,8 @@ import re
 
 import gdb
 
-from . import conditions, hooks, ordinary, process, root, values
+from gorgon_shared import root
+from . import conditions, hooks, ordinary, process, values
 
 # (token, command, its arguments)
 COMMAND = re.compile(r"(\d*)-([a-z-]+)([^\n]*)\n?")

@@ -9,7 +9,8 @@ import os
 
 import gdb
 
-from . import elf, files, objfiles, process, root
+from gorgon_shared import elf, root
+from . import files, objfiles, process
 
 LINK = b".gnu_debuglink\0"
 SECTION_MAX = 4096

@@ -12,7 +12,7 @@ import os
 import struct
 import tempfile
 
-from . import dwarf_index, elf, function_units
+from gorgon_shared import dwarf_index, elf, function_units
 
 WORDS = {8: 6, 9: 7}  # of the head
 UNITS, TYPES, SYMBOLS = 1, 2, 4  # where each begins, as words of the head; the last word is the pool's

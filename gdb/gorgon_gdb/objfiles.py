@@ -3,7 +3,8 @@
 
 import re
 
-from . import place_names, process, root
+from gorgon_shared import root
+from . import place_names, process
 
 SYMFILE = re.compile(r"<in-memory@(0x[0-9a-f]+)")
 

@@ -17,7 +17,8 @@ import re
 
 import gdb
 
-from . import execute, languages, methods, process, root, values
+from gorgon_shared import root
+from . import execute, languages, methods, process, values
 
 # (options before "--", /FMT, the expression)
 PRINT = re.compile(r"(\s*-.*?(?<!\S)--(?=\s)|)(\s*/\S*|)(.*)", re.S)

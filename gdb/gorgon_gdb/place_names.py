@@ -8,7 +8,7 @@ address, and so never finds these.
 
 Knows no debugger. gABI chapter 4."""
 
-from . import elf
+from gorgon_shared import elf
 
 SHT_NULL, SHT_STRTAB, SHT_NOBITS = 0, 3, 8
 NAME = b".gorgon.places"

@@ -6,7 +6,8 @@ filter or a breakpoint condition costs one read of 64 bytes."""
 
 import gdb
 
-from . import files, python, root
+from gorgon_shared import python, root
+from . import files
 
 SYMBOL = "gorgon_debug_root"
 

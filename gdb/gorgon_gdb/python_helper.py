@@ -17,7 +17,8 @@ import sys
 
 import gdb
 
-from . import helper_types, layout, process, python, root
+from gorgon_shared import layout, python, root
+from . import helper_types, process
 
 _seen_libraries = set()
 _seen_build_ids = set()

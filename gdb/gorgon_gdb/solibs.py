@@ -10,7 +10,8 @@ import re
 
 import gdb
 
-from . import execute, hooks, info_line, info_symbol, objfiles, ordinary, process, root
+from gorgon_shared import root
+from . import execute, hooks, info_line, info_symbol, objfiles, ordinary, process
 
 NOTE = "maintenance gorgon-note"
 LIST = "maintenance gorgon-shared"

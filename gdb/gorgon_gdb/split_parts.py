@@ -13,7 +13,7 @@ writes."""
 
 import struct
 
-from . import dwarf_index
+from gorgon_shared import dwarf_index
 
 CALL_LINE, CALL_COLUMN, DECL_LINE, DECL_COLUMN = 0x59, 0x57, 0x3B, 0x39
 FIXED = {dwarf_index.ADDR, dwarf_index.DATA1, dwarf_index.DATA2, dwarf_index.DATA4, dwarf_index.SEC_OFFSET}

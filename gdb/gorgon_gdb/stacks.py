@@ -10,7 +10,8 @@ import re
 
 import gdb
 
-from . import commands, files, functions, process, python, root, symbols, tables
+from gorgon_shared import python, root, tables
+from . import commands, files, functions, process, symbols
 
 EVALUATE = "_PyEval_EvalFrameDefault"
 FRAME_LINE = re.compile(r"^#(\d+) ", re.M)

@@ -8,7 +8,8 @@ of all printers, and leaves objects without such members to gdb."""
 import gdb
 import gdb.types
 
-from . import process, root, values
+from gorgon_shared import root
+from . import process, values
 
 
 class Object:

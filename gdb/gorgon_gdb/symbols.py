@@ -20,7 +20,8 @@ import os
 
 import gdb
 
-from . import commands, displays, execute, files, hits, index_cache, lines, objfiles, process, python_helper, root, tables
+from gorgon_shared import root, tables
+from . import commands, displays, execute, files, hits, index_cache, lines, objfiles, process, python_helper
 
 AUTO_MAX = 8
 FRAMES_MAX = 64

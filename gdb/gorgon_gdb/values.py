@@ -15,7 +15,8 @@ import re
 
 import gdb
 
-from . import commands, elf, files, languages, lines, machines, process, root, symbols, tables
+from gorgon_shared import elf, machines, root, tables
+from . import commands, files, languages, lines, process, symbols
 
 MASK = 0xFFFFFFFFFFFFFFFF
 

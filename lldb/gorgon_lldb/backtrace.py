@@ -12,7 +12,8 @@ needed. LLDB's unwinding is at its best without it."""
 import contextlib
 import os
 
-from . import process, python, reference, root
+from gorgon_shared import python, root
+from . import process, reference
 
 EVALUATE = "_PyEval_EvalFrameDefault"
 

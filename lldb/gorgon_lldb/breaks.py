@@ -10,7 +10,8 @@ import json
 
 import lldb
 
-from . import process, reference, root
+from gorgon_shared import root
+from . import process, reference
 
 _told = set()  # files of which the user was told that they cannot be read
 

@@ -6,7 +6,8 @@ import struct
 
 import lldb
 
-from . import process, reference, root
+from gorgon_shared import root
+from . import process, reference
 
 DESCRIPTOR = struct.Struct("<IIQQ")  # version, action, relevant entry, first entry
 ENTRY = struct.Struct("<QQQQ")       # next, previous, symfile, size

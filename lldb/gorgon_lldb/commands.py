@@ -7,7 +7,8 @@ import re
 
 import lldb
 
-from . import auto, backtrace, breaks, check, gil, here, labels, process, root, symbols, tables, values
+from gorgon_shared import root, tables
+from . import auto, backtrace, breaks, check, gil, here, labels, process, symbols, values
 
 
 class Command:

@@ -34,7 +34,8 @@ import re
 
 import lldb
 
-from . import here, machines, process, reference, root, values
+from gorgon_shared import machines, root
+from . import here, process, reference, values
 
 EXPORTED = re.compile(r"_?Py\w+$")  # other exported names may be names of somebody's local variables
 SYMBOLS_MAX = 5000  # in larger libraries functions are not looked at, since lldb reads the debug information for that

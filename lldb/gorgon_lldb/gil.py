@@ -2,7 +2,8 @@
 """Which thread holds an interpreter's GIL, as its copy of CPython says. A subinterpreter with a
 GIL of its own is not looked at."""
 
-from . import reference, root
+from gorgon_shared import root
+from . import reference
 
 
 def text(target, namespace, thread_name):

@@ -23,7 +23,8 @@ import re
 
 import lldb
 
-from . import process, reference, root, values
+from gorgon_shared import root
+from . import process, reference, values
 
 EXPRESSIONS = ("expression", "dwim-print")
 COMMANDS = (*EXPRESSIONS, "target variable", "watchpoint set variable", "process save-core")

@@ -8,7 +8,8 @@ import zlib
 
 import lldb
 
-from . import debug_names, dwarf_index, files, split_functions
+from gorgon_shared import dwarf_index
+from . import debug_names, files, split_functions
 from .debug_files import DebugFile
 
 FORM = 6  # of the files that are made; files of another form are not used any more

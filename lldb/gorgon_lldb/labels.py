@@ -9,7 +9,8 @@ for a frame, so the place where they show the module's name is given to frame_la
 import contextlib
 import os
 
-from . import files, process, root
+from gorgon_shared import root
+from . import files, process
 
 SETTINGS = ("frame-format", "frame-format-unique", "thread-format", "thread-stop-format")
 MODULE = "${module.file.basename}"

@@ -16,7 +16,8 @@ import os
 import shutil
 import struct
 
-from . import dwarf_index, elf, files, root, split_functions
+from gorgon_shared import dwarf_index, elf, root
+from . import files, split_functions
 from .debug_files import DebugFile
 
 PHDR = struct.Struct("<IIQQQQQQ")

@@ -6,7 +6,7 @@ until the sequence number in the process has changed."""
 
 import lldb
 
-from . import root
+from gorgon_shared import root
 
 SYMBOL = "gorgon_debug_root"
 

@@ -11,7 +11,8 @@ import re
 
 import lldb
 
-from . import files, inflated, libraries, process, python, root
+from gorgon_shared import python, root
+from . import files, inflated, libraries, process
 
 MATCHES_MAX = 64  # definitions of one name in one library
 

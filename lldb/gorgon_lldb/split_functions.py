@@ -15,7 +15,7 @@ Entries of lists keep their places in the section: GCC lets 395 lists of Debian'
 import bisect
 import struct
 
-from . import dwarf_index, function_units
+from gorgon_shared import dwarf_index, function_units
 
 MARK = b".cold\0"  # the end of the name of each second part, in the table of symbols
 KNOWN_SINCE = 21

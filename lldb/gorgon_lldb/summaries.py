@@ -9,7 +9,8 @@ libpython; then it is read by the layout of that libpython. Everything else, gar
 
 import struct
 
-from . import here, process, reference, root
+from gorgon_shared import root
+from . import here, process, reference
 
 CATEGORY = "gorgon"
 TYPES = r"^(struct )?(_object|_typeobject|Py[A-Z][A-Za-z]*Object)"

@@ -25,7 +25,8 @@ import tempfile
 
 import lldb
 
-from . import editors, files, inflated, libraries, process, root, symfiles
+from gorgon_shared import root
+from . import editors, files, inflated, libraries, process, symfiles
 
 # The module of a copy's file, the link by which it was read, and whether the copy had a symfile (if it loses that, the module goes).
 Added = collections.namedtuple("Added", "module link listed")

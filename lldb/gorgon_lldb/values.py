@@ -10,7 +10,8 @@ import re
 
 import lldb
 
-from . import machines, process, reference, root, tables
+from gorgon_shared import machines, root, tables
+from . import process, reference
 
 # A variable without a known type is shown as a number of these sizes, or as so many bytes at most.
 RAW_MAX = 64

@@ -14,7 +14,8 @@ import tempfile
 import harness
 
 sys.path.insert(0, os.path.dirname(harness.GDB_SCRIPT))
-from gorgon_gdb import elf  # noqa: E402
+import gorgon_gdb  # noqa: E402,F401
+from gorgon_shared import elf  # noqa: E402
 
 DEBUG = "/usr/lib/debug"
 # Of files here gdb itself, and iconv behind it, need others: these are hidden one by one.

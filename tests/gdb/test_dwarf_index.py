@@ -12,7 +12,8 @@ import unittest
 import harness
 
 sys.path.insert(0, os.path.join(harness.ROOT, "gdb"))
-from gorgon_gdb import dwarf_index, function_units, split_parts  # noqa: E402
+from gorgon_gdb import split_parts  # noqa: E402
+from gorgon_shared import dwarf_index, function_units  # noqa: E402
 
 HEADER = """
 int work(int i);

@@ -9,7 +9,8 @@ import unittest
 import harness
 
 sys.path.insert(0, os.path.join(harness.ROOT, "gdb"))
-from gorgon_gdb import machines, place_names  # noqa: E402
+from gorgon_gdb import place_names  # noqa: E402
+from gorgon_shared import machines  # noqa: E402
 
 COMPILERS = {"gcc": "Advanced Micro Devices X86-64", "aarch64-linux-gnu-gcc": "AArch64"}
 

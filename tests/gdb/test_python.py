@@ -15,7 +15,8 @@ import harness
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.dirname(harness.GDB_SCRIPT))
 import gdb_session as session  # noqa: E402
-from gorgon_gdb import layout, python, root  # noqa: E402
+import gorgon_gdb  # noqa: E402,F401
+from gorgon_shared import layout, python, root  # noqa: E402
 
 COUNT = 2
 PROGRAM = os.path.join(session.HERE, "frames.py")

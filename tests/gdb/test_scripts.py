@@ -17,7 +17,7 @@ COUNT = 3
 EVERY = range(COUNT)
 IS_NAN = "_decimal_Decimal_is_nan" if harness.IS_3_15 else "dec_mpd_isnan"  # static, of an extension
 # What a user sees of errors is one line; this never.
-TRACEBACK = re.compile(r'Traceback \(most recent call last\)|Python Exception|File ".*/gorgon_gdb/')
+TRACEBACK = re.compile(r'Traceback \(most recent call last\)|Python Exception|File ".*/gorgon_(?:gdb|shared)/')
 
 AT_START = ["gorgon list", "gorgon modules", "gorgon modules 1", "gorgon modules 9", "gorgon modules one",
             "gorgon modules 1 2", "gorgon list 3", "gorgon list -v 3", "gorgon whose", "gorgon whose no_such_name", "gorgon whose 1",
@@ -373,14 +373,17 @@ class AutoLoad(Case):
     SCRIPTS = os.path.dirname(harness.GDB_SCRIPT)
     COMMANDS = ["break host_created", "run", "gorgon list", "info auto-load python-scripts"]
 
+    def copy_scripts(self, folder):
+        for name in "gdb", "debuggers":
+            shutil.copytree(os.path.join(harness.ROOT, name), os.path.join(folder, name), ignore=shutil.ignore_patterns("__pycache__"))
+
     def installed(self, folder):
         """A tree as "make install" makes it, around the library as it was built."""
         libdir = os.path.dirname(os.path.realpath(os.path.join(harness.BUILD, "libgorgon.so.0")))
         stubs = os.path.join(folder, "share/gdb/auto-load") + libdir
         os.makedirs(stubs)
         shutil.copy(os.path.join(self.SCRIPTS, "libgorgon-gdb.py"), os.path.join(stubs, "libgorgon.so.0-gdb.py"))
-        shutil.copytree(self.SCRIPTS, os.path.join(folder, "share/gorgon/gdb"),
-                        ignore=shutil.ignore_patterns("__pycache__"))
+        self.copy_scripts(os.path.join(folder, "share/gorgon"))
         return ["-iex", f"add-auto-load-scripts-directory {folder}/share/gdb/auto-load",
                 "-iex", f"add-auto-load-safe-path {folder}"]
 
@@ -401,7 +404,7 @@ class AutoLoad(Case):
             for name in ("host", "libgorgon.so.0", "libjitreg.so.0"):
                 shutil.copy(os.path.join(harness.BUILD, name), build)
             shutil.copy(os.path.join(self.SCRIPTS, "libgorgon-gdb.py"), os.path.join(build, "libgorgon.so.0-gdb.py"))
-            shutil.copytree(self.SCRIPTS, os.path.join(folder, "gdb"), ignore=shutil.ignore_patterns("__pycache__"))
+            self.copy_scripts(folder)
             self.assert_loaded(harness.gdb(self.COMMANDS, os.path.join(build, "host"), "-n", 1, "pass",
                                            options=["-iex", f"add-auto-load-safe-path {folder}"]))
 

@@ -17,7 +17,7 @@ DRIVER = f"command script import {os.path.join(HERE, 'driver.py')}"
 DECIMAL = f"_decimal{harness.EXT_SUFFIX}"
 PYTHON = harness.SONAME
 # Errors are one line for a user, and never one of these.
-TRACEBACK = re.compile(r"Traceback \(most recent call last\)|gorgon_lldb/\w+\.py")
+TRACEBACK = re.compile(r"Traceback \(most recent call last\)|gorgon_(?:lldb|shared)/\w+\.py")
 # lldb 19 says this about arrays in unions of any C program, when it completes such a type.
 QUIRK = re.compile(r"DW_TAG_member '\w+' refers to type \w+ which extends beyond the bounds of")
 

@@ -15,7 +15,8 @@ import harness
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(1, os.path.join(harness.ROOT, "lldb"))
 import lldb_session as session  # noqa: E402
-from gorgon_lldb import dwarf_index, split_functions  # noqa: E402
+from gorgon_lldb import split_functions  # noqa: E402
+from gorgon_shared import dwarf_index  # noqa: E402
 from gorgon_lldb.debug_files import DebugFile  # noqa: E402
 
 COUNT = 3

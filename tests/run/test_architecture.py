@@ -33,9 +33,15 @@ class Architecture(unittest.TestCase):
         return result.returncode, result.stdout
 
     def test_the_code_keeps_to_its_floors(self):
-        packages = [os.path.join(ROOT, debugger, f"gorgon_{debugger}") for debugger in ("gdb", "lldb")]
+        packages = [os.path.join(ROOT, name) for name in ("gdb/gorgon_gdb", "lldb/gorgon_lldb", "debuggers/gorgon_shared")]
         result = run("python3", os.path.join(ROOT, "tests", "architecture.py"), DOCUMENT, os.path.join(BUILD, "obj"), *packages)
         self.assertEqual((result.stdout, result.returncode), ("", 0))
+
+    def test_what_gdb_and_lldb_share_knows_neither(self):
+        folder = os.path.join(ROOT, "debuggers", "gorgon_shared")
+        for name in sorted(name for name in os.listdir(folder) if name.endswith(".py")):
+            with open(os.path.join(folder, name)) as file:
+                self.assertNotRegex(file.read(), r"(?m)^\s*(import|from) (gdb|lldb|gorgon_gdb|gorgon_lldb)\b", name)
 
     def test_lines_of_c_have_at_most_100_columns(self):
         """Tables in comments, whose columns are apart by several blanks, may be wider."""

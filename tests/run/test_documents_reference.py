@@ -36,7 +36,7 @@ class Reference(unittest.TestCase):
     def test_each_environment_variable_is_there(self):
         read_by = {}
         for name, text in sources("loader/**/*.c", "jitreg/**/*.c", "tools/**/*.c", "python/*.py", "python/gorgon/*.py", "gdb/**/*.py",
-                                  "lldb/**/*.py", "loader/python/**/*.py").items():
+                                  "lldb/**/*.py", "debuggers/**/*.py", "loader/python/**/*.py").items():
             for match in READS.finditer(text):
                 read_by.setdefault(match[1] or match[2], name)
         self.assertIn("XDG_CACHE_HOME", read_by)

@@ -34,7 +34,7 @@ class Distribution(Package):
             package = f"{folder}/site/gorgon"
             self.assertRegex(result.stdout, rf"^gorgon \S+, {package}\n.*source {package}/gdb/gorgon\.py\n.*import "
                              rf"{package}/lldb/gorgon\.py\ninterpreters of {PYTHON3}: Python 3")
-            for script in "gdb/gorgon.py", "gdb/gorgon_gdb/registration.py", "lldb/gorgon.py", "lldb/gorgon_lldb/registration.py":
+            for script in "gdb/gorgon.py", "gdb/gorgon_gdb/registration.py", "lldb/gorgon.py", "lldb/gorgon_lldb/registration.py", "debuggers/gorgon_shared/root.py":
                 self.assertTrue(os.path.exists(f"{package}/{script}"), script)
             for path in glob.glob(f"{folder}/site/gorgon/*.so*"):
                 paths = re.findall(r"Library runpath: (.*)", run("readelf", "-d", path).stdout)

@@ -21,9 +21,9 @@ EXAMPLES = settings(max_examples=150, deadline=None, suppress_health_check=list(
 
 
 def load(package, *names):
-    """Modules of gdb/gorgon_gdb or lldb/gorgon_lldb that know no debugger, without the others."""
-    folder = os.path.join(ROOT, package.removeprefix("gorgon_"), package)
-    parent = f"readers_of_{package}"
+    """Modules of a package that know no debugger, without the others."""
+    folder = os.path.join(ROOT, package)
+    parent = f"readers_of_{os.path.basename(package)}"
     sys.modules[parent] = types.ModuleType(parent)
     sys.modules[parent].__path__ = [folder]
     modules = []
@@ -35,7 +35,7 @@ def load(package, *names):
     return modules
 
 
-root, layout, elf = load("gorgon_gdb", "root", "layout", "elf")
+root, layout, elf = load("debuggers/gorgon_shared", "root", "layout", "elf")
 
 
 class Memory:

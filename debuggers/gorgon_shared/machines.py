@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What differs between processors: how debuggers call them, and the register that points to a thread's variables.
 
-Knows no debugger; lldb uses the same file."""
+Knows no debugger."""
 
 import collections
 

@@ -6,7 +6,7 @@ numbers (Include/internal/pycore_debug_offsets.h), which has grown since. For 3.
 same names are filled in here, as debug information of these versions has them on x86-64; they
 are the same in release and debug builds, and in Debian's 3.11 for aarch64, where a mutex is larger.
 
-Knows no debugger; lldb uses the same file. An offset is looked up as "structure.member"."""
+Knows no debugger. An offset is looked up as "structure.member"."""
 
 import struct
 

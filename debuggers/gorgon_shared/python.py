@@ -6,7 +6,7 @@ evaluation function in C runs several frames, because calls from Python to Pytho
 through C. In 3.11 the outermost frame of such a call is marked (is_entry); since 3.12 a frame without
 code stands between the frames of two calls.
 
-Knows no debugger; lldb uses the same file. Memory may be garbage: lists are capped and stop at what cannot be read."""
+Knows no debugger. Memory may be garbage: lists are capped and stop at what cannot be read."""
 
 import collections
 

@@ -6,7 +6,7 @@ of which heads a list of objects. Only fixed-width integers are involved, so the
 unpacked here and no debug information of libgorgon is needed.
 
 The module knows no debugger: memory is a function read(address, size) -> bytes that raises
-MemoryProblem. gdb and lldb use the same file.
+MemoryProblem.
 
 The memory may be damaged: that may be why the process has crashed. So magic, version
 and sizes are checked, strings and lists are capped, every walk stops at an address it has

@@ -1,1 +1,0 @@
-../../gdb/gorgon_gdb/machines.py
