@@ -1,25 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Entering and leaving an interpreter: which threads of the host are in it, what exit()
-// does there, and how they are interrupted.
+// Entering and leaving an interpreter: which threads of the host are in it, and what exit() does
+// there.
 //
 // Each entry is a record on the stack of its thread, in a list of the interpreter. While
-// the list is not empty nothing finalises or unloads the interpreter. Before start.c finalises it,
-// new entries are refused (gorgon_call_shut()), so that no thread waits for the GIL of an
-// interpreter that is gone.
+// the list is not empty nothing finalises or unloads the interpreter. Before stop.c finalises it,
+// new entries are refused, so that no thread waits for the GIL of an interpreter that is gone.
 //
 // exit() in private code calls gorgon_call_exit(), which jumps back to the first entry of
 // the thread. The jump skips the frames of CPython in between, and those of host functions that
 // CPython had called; the interpreter has ended then. On a thread without an entry exit()
 // ends the thread.
-//
-// Interrupts. An entry on Python's main thread gets what this interpreter takes for SIGINT: a
-// signal ends system calls (EINTR), and Python, which looks for signals in blocking calls, too,
-// makes a KeyboardInterrupt of it. The host may block that signal: it does not while a thread is in
-// an entry. Entries on other threads, and threads that Python has started, are reached as
-// interrupt.c says. An interrupt is meant for an entry and not for its thread: an interrupt that
-// would arrive after the end of the entry is taken back, see gorgon_call_close(). While the text of
-// an entry's exception is made, interrupts wait, so that they do not take its place. The program's
-// code takes part in that (__str__), and may not end: after TEXT_MS interrupts are let through.
 //
 // Each interpreter has a lock for its calls. A thread that holds it may take the lock of the list
 // of threads (../ns/thread.c), and never takes a lock of CPython's.
@@ -113,9 +103,7 @@ void gorgon_calls_lose(struct gorgon_calls *calls)
 	calls->lost = calls->unsure = true;
 }
 
-// The error of an interpreter that is in the wrong state.
-static struct gorgon_error *refuse_call(const struct gorgon_interp *interp,
-					enum gorgon_interp_state state)
+struct gorgon_error *gorgon_call_refusal(const struct gorgon_interp *interp, unsigned state)
 {
 	static const char *const texts[] = {
 		[GORGON_INTERP_CREATED] = "is not started",
@@ -284,7 +272,7 @@ static struct gorgon_error *push_call(struct gorgon_interp *interp, struct gorgo
 		enum gorgon_interp_state state = interp->calls.state;
 
 		unlock_calls(interp);
-		return refuse_call(interp, state);
+		return gorgon_call_refusal(interp, state);
 	}
 	interp->calls.state = states->during;
 	if (states->from == GORGON_INTERP_CREATED) {
@@ -516,10 +504,10 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 	__atomic_add_fetch(&interp->calls.count, 1, __ATOMIC_RELAXED);
 	// After pop_call() another thread may destroy the interpreter.
 	if (way == ABANDONED)
-		err = refuse_call(interp, GORGON_INTERP_ABANDONED);
+		err = gorgon_call_refusal(interp, GORGON_INTERP_ABANDONED);
 	else if (way == GAVE_UP && __atomic_load_n(&interp->calls.unsure, __ATOMIC_RELAXED)) {
 		gorgon_call_abandon_lost(interp);
-		err = refuse_call(interp, GORGON_INTERP_ABANDONED);
+		err = gorgon_call_refusal(interp, GORGON_INTERP_ABANDONED);
 	} else if (way == GAVE_UP)
 		err = gorgon_error_create(GORGON_ERROR_BUSY,
 					  "interpreter %u: its GIL was not free in time",
@@ -736,56 +724,7 @@ struct gorgon_error *gorgon_call_python_until(struct gorgon_interp *interp, uint
 				   until ? (void *)&hurried : &hurried.call, NULL);
 }
 
-// --- the end ----------------------------------------------------------------------------
-
-struct gorgon_error *gorgon_call_refuse(struct gorgon_interp *interp)
-{
-	enum gorgon_interp_state state;
-
-	lock_calls(interp);
-	state = interp->calls.state;
-	if (state == GORGON_INTERP_STARTED)
-		interp->calls.state = GORGON_INTERP_STOPPING;
-	unlock_calls(interp);
-	return state == GORGON_INTERP_STARTED ? NULL : refuse_call(interp, state);
-}
-
-void gorgon_call_accept(struct gorgon_interp *interp)
-{
-	lock_calls(interp);
-	if (interp->calls.state == GORGON_INTERP_STOPPING)
-		interp->calls.state = GORGON_INTERP_STARTED;
-	unlock_calls(interp);
-}
-
-bool gorgon_call_finalise(struct gorgon_interp *interp)
-{
-	bool ret;
-
-	lock_calls(interp);
-	ret = interp->calls.state == GORGON_INTERP_STOPPING;
-	if (ret)
-		interp->calls.state = GORGON_INTERP_FINALISING;
-	// Threads that interrupt have entries, too, while they wait for the GIL.
-	while (ret && interp->calls.newest)
-		pthread_cond_wait(&interp->calls.ended, &interp->calls.lock);
-	unlock_calls(interp);
-	return ret;
-}
-
-bool gorgon_call_wait(struct gorgon_interp *interp, uint64_t until)
-{
-	const struct timespec deadline = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
-	bool ret;
-
-	lock_calls(interp);
-	while (interp->calls.newest &&
-	       !pthread_cond_timedwait(&interp->calls.ended, &interp->calls.lock, &deadline))
-		continue;
-	ret = !interp->calls.newest;
-	unlock_calls(interp);
-	return ret;
-}
+// --- who is in it ----------------------------------------------------------------------
 
 bool gorgon_call_come(struct gorgon_interp *interp)
 {
@@ -826,236 +765,4 @@ size_t gorgon_call_list(struct gorgon_interp *interp, pid_t *list, size_t count)
 			list[ret++] = call->tid;
 	unlock_calls(interp);
 	return ret;
-}
-
-struct gorgon_error *gorgon_call_shut(struct gorgon_interp *interp, int timeout_ms, bool *ended)
-{
-	struct gorgon_calls *calls = &interp->calls;
-	struct timespec until = gorgon_deadline(timeout_ms);
-	enum gorgon_interp_state state;
-	bool timed_out = false;
-
-	lock_calls(interp);
-	state = calls->state;
-	if (state != GORGON_INTERP_STARTED) {
-		unlock_calls(interp);
-		return refuse_call(interp, state);
-	}
-	calls->state = GORGON_INTERP_STOPPING;
-	while (calls->newest && !timed_out)
-		timed_out = timeout_ms < 0
-				    ? pthread_cond_wait(&calls->ended, &calls->lock)
-				    : pthread_cond_timedwait(&calls->ended, &calls->lock, &until);
-	timed_out = calls->newest;
-	if (timed_out && calls->state == GORGON_INTERP_STOPPING)
-		calls->state = GORGON_INTERP_STARTED;
-	*ended = calls->state == GORGON_INTERP_ENDED;
-	unlock_calls(interp);
-	if (timed_out)
-		return gorgon_error_create(GORGON_ERROR_BUSY,
-					   "interpreter %u: calls are running in it",
-					   interp->number);
-	return NULL;
-}
-
-struct gorgon_error *gorgon_call_check_idle(struct gorgon_interp *interp, bool *started)
-{
-	enum gorgon_interp_state state;
-	bool busy;
-
-	lock_calls(interp);
-	state = interp->calls.state;
-	while (interp->calls.abandoning)
-		pthread_cond_wait(&interp->calls.ended, &interp->calls.lock);
-	busy = state == GORGON_INTERP_RUNNING || state == GORGON_INTERP_STARTING ||
-	       state == GORGON_INTERP_STOPPING || state == GORGON_INTERP_FINALISING ||
-	       ((state == GORGON_INTERP_ENDED || state == GORGON_INTERP_ABANDONED) &&
-		(interp->calls.newest || interp->calls.finishers));
-	unlock_calls(interp);
-	*started = state == GORGON_INTERP_STARTED;
-	if (busy && state == GORGON_INTERP_ABANDONED)
-		return gorgon_error_create(
-			GORGON_ERROR_BUSY,
-			"interpreter %u: was abandoned, and calls are still in it: %s",
-			interp->number, interp->calls.why);
-	return busy ? refuse_call(interp, state) : NULL;
-}
-
-// --- interrupts -----------------------------------------------------------------------
-
-// An entry on another thread than Python's main one that is interrupted and does not know
-// it yet. Under the lock.
-static struct gorgon_call *find_unthrown_call(struct gorgon_interp *interp)
-{
-	struct gorgon_call *call = interp->calls.newest;
-
-	while (call && (call->on_main_thread || call->closed || !call->interrupted || call->thrown))
-		call = call->next;
-	return call;
-}
-
-// An entry ends with the GIL held, and this thread holds it: each entry that is found still exists.
-// An entry that waits for the GIL has no state in Python yet; it looks whether it was interrupted
-// when it has the GIL.
-static struct gorgon_error *throw_into_threads(struct gorgon_interp *interp, void *ctx)
-{
-	(void)ctx;
-	for (;;) {
-		struct gorgon_call *call;
-		pthread_t thread = 0;
-
-		lock_calls(interp);
-		call = find_unthrown_call(interp);
-		if (call) {
-			call->thrown = true;
-			thread = call->thread;
-		}
-		unlock_calls(interp);
-		if (!call)
-			return NULL;
-		gorgon_interrupt_thread(interp, thread);
-	}
-}
-
-static struct gorgon_error *throw_into_all(struct gorgon_interp *interp, void *ctx)
-{
-	return throw_into_threads(interp, ctx) ?: gorgon_interrupt_own_threads(interp);
-}
-
-// Until when an entry of the thread makes the text of its exception, or 0. This thread interrupts
-// itself in any case. Under the lock.
-static uint64_t find_text(const struct gorgon_interp *interp, pthread_t thread)
-{
-	const struct gorgon_call *call = interp->calls.newest;
-
-	while (call && !(call->text_until && pthread_equal(call->thread, thread)))
-		call = call->next;
-	return call && !pthread_equal(thread, pthread_self()) ? call->text_until : 0;
-}
-
-// Wait for the texts for which interrupts were put off, at most until @until. Under the lock.
-static void wait_for_texts(struct gorgon_interp *interp, uint64_t until)
-{
-	struct gorgon_call *call = interp->calls.newest;
-
-	while (call) {
-		uint64_t text = call->put_off ? find_text(interp, call->thread) : 0,
-			 now = gorgon_now(), end = text < until ? text : until;
-		const struct timespec deadline = {(time_t)(end / 1000000000),
-						  (long)(end % 1000000000)};
-
-		if (end <= now) {
-			call = call->next;
-			continue;
-		}
-		pthread_cond_timedwait(&interp->calls.ended, &interp->calls.lock, &deadline);
-		call = interp->calls.newest; // the list may have changed
-	}
-}
-
-// Returns whether signals reach an entry that is interrupted now. @late: the entries for which
-// interrupts were put off. Under the lock.
-static bool mark_call_entries(struct gorgon_interp *interp, bool late)
-{
-	bool ret = false;
-
-	for (struct gorgon_call *call = interp->calls.newest; call; call = call->next) {
-		if (late ? !call->put_off : find_text(interp, call->thread) > 0) {
-			call->put_off = !late;
-			continue;
-		}
-		call->put_off = false;
-		call->interrupted |= !call->closed;
-		call->thrown = false; // its code may have caught the last exception
-		// An entry that signals do not reach yet looks whether it was interrupted before it
-		// runs Python.
-		ret |= call->on_main_thread && call->entered && !call->closed;
-	}
-	return ret;
-}
-
-// Interrupt the main thread, if an entry of it is marked.
-static struct gorgon_error *send_interrupt(struct gorgon_interp *interp, bool late)
-{
-	struct gorgon_error *err;
-
-	if (!mark_call_entries(interp, late))
-		return NULL;
-	interp->calls.senders++;
-	unlock_calls(interp);
-	err = gorgon_interrupt_main(interp);
-	lock_calls(interp);
-	interp->calls.senders--;
-	pthread_cond_broadcast(&interp->calls.ended);
-	return err;
-}
-
-static bool has_main_entry(const struct gorgon_interp *interp)
-{
-	const struct gorgon_call *call = interp->calls.newest;
-
-	while (call && !call->on_main_thread)
-		call = call->next;
-	return call;
-}
-
-// Interrupt the entries. @until: how long this may wait for texts. @others: an entry on another
-// thread waits for its interrupt.
-static struct gorgon_error *interrupt_call_entries(struct gorgon_interp *interp, bool or_next,
-						   uint64_t until, bool *others)
-{
-	struct gorgon_error *err;
-
-	*others = false;
-	lock_calls(interp);
-	if (interp->calls.state == GORGON_INTERP_STARTING) { // Python has no handlers yet
-		unlock_calls(interp);
-		return refuse_call(interp, GORGON_INTERP_STARTING);
-	}
-	interp->calls.interrupt_next |= or_next && !has_main_entry(interp);
-	err = send_interrupt(interp, false);
-	wait_for_texts(interp, until);
-	if (!err)
-		err = send_interrupt(interp, true);
-	*others = find_unthrown_call(interp) != NULL;
-	unlock_calls(interp);
-	return err;
-}
-
-static bool is_started(struct gorgon_interp *interp)
-{
-	bool ret;
-
-	lock_calls(interp);
-	ret = interp->calls.state == GORGON_INTERP_STARTED;
-	unlock_calls(interp);
-	return ret;
-}
-
-struct gorgon_error *gorgon_interp_interrupt(struct gorgon_interp *interp)
-{
-	bool others;
-	struct gorgon_error *err = interrupt_call_entries(interp, false, UINT64_MAX, &others);
-
-	if (err || (!others && !(is_started(interp) && gorgon_interrupt_has_own_threads(interp))))
-		return err;
-	return gorgon_call_python(interp, throw_into_all, NULL);
-}
-
-struct gorgon_error *gorgon_call_interrupt_job(struct gorgon_interp *interp)
-{
-	bool others;
-	struct gorgon_error *err = interrupt_call_entries(interp, true, UINT64_MAX, &others);
-
-	return err || !others ? err : gorgon_call_python(interp, throw_into_threads, NULL);
-}
-
-void gorgon_call_interrupt_until(struct gorgon_interp *interp, uint64_t until)
-{
-	bool others;
-
-	// A program without a handler for SIGINT may end by itself.
-	gorgon_error_destroy(interrupt_call_entries(interp, false, until, &others));
-	if (others || gorgon_interrupt_has_own_threads(interp))
-		gorgon_error_destroy(gorgon_call_python_until(interp, until, throw_into_all, NULL));
 }

@@ -367,6 +367,31 @@ struct gorgon_error *gorgon_interp_main(struct gorgon_interp *interp, int argc,
 	return main.err;
 }
 
+// GORGON_ERROR_BUSY while a program runs, or Python is being started or stopped. Otherwise @started
+// says whether the interpreter is started.
+static struct gorgon_error *check_idle(struct gorgon_interp *interp, bool *started)
+{
+	enum gorgon_interp_state state;
+	bool busy;
+
+	pthread_mutex_lock(&interp->calls.lock);
+	state = interp->calls.state;
+	while (interp->calls.abandoning)
+		pthread_cond_wait(&interp->calls.ended, &interp->calls.lock);
+	busy = state == GORGON_INTERP_RUNNING || state == GORGON_INTERP_STARTING ||
+	       state == GORGON_INTERP_STOPPING || state == GORGON_INTERP_FINALISING ||
+	       ((state == GORGON_INTERP_ENDED || state == GORGON_INTERP_ABANDONED) &&
+		(interp->calls.newest || interp->calls.finishers));
+	pthread_mutex_unlock(&interp->calls.lock);
+	*started = state == GORGON_INTERP_STARTED;
+	if (busy && state == GORGON_INTERP_ABANDONED)
+		return gorgon_error_create(
+			GORGON_ERROR_BUSY,
+			"interpreter %u: was abandoned, and calls are still in it: %s",
+			interp->number, interp->calls.why);
+	return busy ? gorgon_call_refusal(interp, state) : NULL;
+}
+
 // A started interpreter is stopped; one that is busy is refused.
 static struct gorgon_error *end_interp(struct gorgon_interp *interp)
 {
@@ -374,7 +399,7 @@ static struct gorgon_error *end_interp(struct gorgon_interp *interp)
 	struct gorgon_error *err;
 
 	gorgon_call_abandon_lost(interp);
-	err = gorgon_call_check_idle(interp, &started);
+	err = check_idle(interp, &started);
 	return err || !started ? err : gorgon_interp_try_stop(interp);
 }
 

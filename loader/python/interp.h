@@ -224,6 +224,8 @@ void gorgon_calls_before_fork(struct gorgon_calls *calls);
 void gorgon_calls_after_fork(struct gorgon_calls *calls, bool child);
 /* In a forked child: threads of the interpreter are not here, besides entries of other threads. */
 void gorgon_calls_lose(struct gorgon_calls *calls);
+/* The error of an interpreter that is in the wrong state, an enum gorgon_interp_state. */
+struct gorgon_error *gorgon_call_refusal(const struct gorgon_interp *interp, unsigned state);
 /* In a forked child: abandon the interpreter if threads that were in it are not here. CPython would
  * wait for them. */
 void gorgon_call_abandon_lost(struct gorgon_interp *interp);
@@ -244,17 +246,6 @@ struct gorgon_error *gorgon_call_job(struct gorgon_interp *interp, struct gorgon
 				     gorgon_call_fn *fn, void *ctx);
 /* Copy what the newest call runs. */
 void gorgon_call_get_job(struct gorgon_interp *interp, char ret[GORGON_DEBUG_TEXT_SIZE]);
-/*
- * Refuse new entries into a started interpreter: it is STOPPING. Then wait until there are no
- * entries,
- * @timeout_ms milliseconds at most (-1: for ever); if there still are, it is STARTED again, and the
- * result is GORGON_ERROR_BUSY. @ended: an exit() has ended it meanwhile, and nothing is left to
- * finalise.
- */
-struct gorgon_error *gorgon_call_shut(struct gorgon_interp *interp, int timeout_ms, bool *ended);
-/* GORGON_ERROR_BUSY while a program runs, or Python is being started or stopped. Otherwise @started
- * says whether the interpreter is started. */
-struct gorgon_error *gorgon_call_check_idle(struct gorgon_interp *interp, bool *started);
 /* End the time in which the running entry of this thread can be interrupted, and take back
  * interrupts that were sent to it and have not arrived. With the GIL; a Python error must not be
  * set. */
@@ -276,19 +267,8 @@ struct gorgon_error *gorgon_call_result(struct gorgon_interp *interp, struct _ob
  */
 struct gorgon_error *gorgon_call_python_until(struct gorgon_interp *interp, uint64_t until,
 					      gorgon_call_fn *fn, void *ctx);
-/* Refuse new entries into a started interpreter: it is STOPPING. */
-struct gorgon_error *gorgon_call_refuse(struct gorgon_interp *interp);
 /* A started interpreter is about to be stopped for a reason that calls after its end are told. */
 void gorgon_call_explain(struct gorgon_interp *interp, const char *why);
-/* Take that back. */
-void gorgon_call_accept(struct gorgon_interp *interp);
-/* The interpreter is FINALISING, and has no entries. False: it was not STOPPING any more. */
-bool gorgon_call_finalise(struct gorgon_interp *interp);
-/* Wait until no thread is in a call of the interpreter, at most until the time @until of
- * gorgon_now(). Returns whether no thread is. */
-bool gorgon_call_wait(struct gorgon_interp *interp, uint64_t until);
-/* Interrupt the entries of an interpreter that is STOPPING; waits for the GIL until @until. */
-void gorgon_call_interrupt_until(struct gorgon_interp *interp, uint64_t until);
 /* The kernel's numbers of the threads that have entries, up to @count. Returns how many were
  * written. */
 size_t gorgon_call_list(struct gorgon_interp *interp, pid_t *list, size_t count);
@@ -322,11 +302,16 @@ bool gorgon_call_is_forked(const struct gorgon_interp *interp);
  */
 unsigned gorgon_call_state(struct gorgon_interp *interp);
 uint64_t gorgon_call_cpu_ns(struct gorgon_interp *interp);
+/* What exit() of private code does. */
+void gorgon_call_exit(void *ctx, int status);
+
+/* --- interrupt_calls.c --------------------------------------------------------------- */
+
+/* Interrupt the entries of an interpreter that is STOPPING; waits for the GIL until @until. */
+void gorgon_call_interrupt_until(struct gorgon_interp *interp, uint64_t until);
 /* Interrupt the entries of a pool's interpreter. If its worker has not begun the job yet, the job
  * begins interrupted. */
 struct gorgon_error *gorgon_call_interrupt_job(struct gorgon_interp *interp);
-/* What exit() of private code does. */
-void gorgon_call_exit(void *ctx, int status);
 
 /* --- interp_fork.c ------------------------------------------------------------------- */
 

@@ -45,6 +45,96 @@
 #define BEFORE_MS 40
 #define NAMING_MS 60 // after its end threads may still answer
 
+// --- calls until then ---------------------------------------------------------------------------
+
+// Refuse new entries into a started interpreter: it is STOPPING.
+static struct gorgon_error *refuse_calls(struct gorgon_interp *interp)
+{
+	enum gorgon_interp_state state;
+
+	pthread_mutex_lock(&interp->calls.lock);
+	state = interp->calls.state;
+	if (state == GORGON_INTERP_STARTED)
+		interp->calls.state = GORGON_INTERP_STOPPING;
+	pthread_mutex_unlock(&interp->calls.lock);
+	return state == GORGON_INTERP_STARTED ? NULL : gorgon_call_refusal(interp, state);
+}
+
+// Take back that calls are refused.
+static void accept_calls(struct gorgon_interp *interp)
+{
+	pthread_mutex_lock(&interp->calls.lock);
+	if (interp->calls.state == GORGON_INTERP_STOPPING)
+		interp->calls.state = GORGON_INTERP_STARTED;
+	pthread_mutex_unlock(&interp->calls.lock);
+}
+
+// The interpreter is FINALISING, and has no entries. False: it was not STOPPING any more.
+static bool begin_finalising(struct gorgon_interp *interp)
+{
+	bool ret;
+
+	pthread_mutex_lock(&interp->calls.lock);
+	ret = interp->calls.state == GORGON_INTERP_STOPPING;
+	if (ret)
+		interp->calls.state = GORGON_INTERP_FINALISING;
+	// Threads that interrupt have entries, too, while they wait for the GIL.
+	while (ret && interp->calls.newest)
+		pthread_cond_wait(&interp->calls.ended, &interp->calls.lock);
+	pthread_mutex_unlock(&interp->calls.lock);
+	return ret;
+}
+
+// Wait until no thread is in a call of the interpreter, at most until the time @until of
+// gorgon_now(). Returns whether no thread is.
+static bool wait_for_calls(struct gorgon_interp *interp, uint64_t until)
+{
+	const struct timespec deadline = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
+	bool ret;
+
+	pthread_mutex_lock(&interp->calls.lock);
+	while (interp->calls.newest &&
+	       !pthread_cond_timedwait(&interp->calls.ended, &interp->calls.lock, &deadline))
+		continue;
+	ret = !interp->calls.newest;
+	pthread_mutex_unlock(&interp->calls.lock);
+	return ret;
+}
+
+// Refuse new entries into a started interpreter: it is STOPPING. Then wait until there are no
+// entries, @timeout_ms milliseconds at most (-1: for ever); if there still are, it is STARTED
+// again, and the result is GORGON_ERROR_BUSY. @ended: an exit() has ended it meanwhile, and nothing
+// is left to finalise.
+static struct gorgon_error *shut_calls(struct gorgon_interp *interp, int timeout_ms, bool *ended)
+{
+	struct gorgon_calls *calls = &interp->calls;
+	struct timespec until = gorgon_deadline(timeout_ms);
+	enum gorgon_interp_state state;
+	bool timed_out = false;
+
+	pthread_mutex_lock(&interp->calls.lock);
+	state = calls->state;
+	if (state != GORGON_INTERP_STARTED) {
+		pthread_mutex_unlock(&interp->calls.lock);
+		return gorgon_call_refusal(interp, state);
+	}
+	calls->state = GORGON_INTERP_STOPPING;
+	while (calls->newest && !timed_out)
+		timed_out = timeout_ms < 0
+				    ? pthread_cond_wait(&calls->ended, &calls->lock)
+				    : pthread_cond_timedwait(&calls->ended, &calls->lock, &until);
+	timed_out = calls->newest;
+	if (timed_out && calls->state == GORGON_INTERP_STOPPING)
+		calls->state = GORGON_INTERP_STARTED;
+	*ended = calls->state == GORGON_INTERP_ENDED;
+	pthread_mutex_unlock(&interp->calls.lock);
+	if (timed_out)
+		return gorgon_error_create(GORGON_ERROR_BUSY,
+					   "interpreter %u: calls are running in it",
+					   interp->number);
+	return NULL;
+}
+
 // --- finalising ---------------------------------------------------------------------------------
 
 // Before CPython 3.13, when another thread than the main thread finalises, the module `threading`
@@ -186,7 +276,7 @@ static struct gorgon_error *stop_now(struct gorgon_interp *interp)
 							GORGON_INTERP_ENDED, GORGON_INTERP_ENDED};
 
 	// An exit() may have ended it meanwhile.
-	return gorgon_call_finalise(interp)
+	return begin_finalising(interp)
 		       ? gorgon_call_protect(interp, &states, finalize_to_stop, NULL, NULL)
 		       : NULL;
 }
@@ -205,7 +295,7 @@ static struct gorgon_error *stop_on_this_thread(struct gorgon_interp *interp, in
 	struct gorgon_error *err;
 	bool ended = false;
 
-	if ((err = gorgon_call_shut(interp, timeout_ms, &ended)))
+	if ((err = shut_calls(interp, timeout_ms, &ended)))
 		return err;
 	gorgon_held_close(interp);
 	if (!ended)
@@ -396,14 +486,14 @@ static bool is_time_left(struct stop_limit *limit, struct gorgon_interp *interp,
 // Until there are no calls any more, or time is up.
 static bool end_calls_to_stop(struct gorgon_interp *interp, struct stop_limit *limit)
 {
-	bool ended = gorgon_call_wait(interp, limit->half);
+	bool ended = wait_for_calls(interp, limit->half);
 	uint64_t now;
 
 	while (!ended && is_time_left(limit, interp, 0, &now)) {
 		if (now >= limit->half)
 			gorgon_call_interrupt_until(interp,
 						    earlier_end(now + GIL_MS * MS, limit->last));
-		ended = gorgon_call_wait(interp, earlier_end(now + AGAIN_MS * MS, limit->last));
+		ended = wait_for_calls(interp, earlier_end(now + AGAIN_MS * MS, limit->last));
 	}
 	return ended;
 }
@@ -454,7 +544,7 @@ static void give_up_stop(struct gorgon_interp *interp, int timeout_ms, uint64_t 
 static struct gorgon_error *stop_within(struct gorgon_interp *interp, int timeout_ms)
 {
 	struct finisher *finisher = NULL;
-	struct gorgon_error *err = gorgon_call_refuse(interp);
+	struct gorgon_error *err = refuse_calls(interp);
 	struct stop_limit limit;
 
 	if (err)
@@ -462,10 +552,10 @@ static struct gorgon_error *stop_within(struct gorgon_interp *interp, int timeou
 	begin_limit(&limit, interp, timeout_ms);
 	if (!end_calls_to_stop(interp, &limit)) {
 		give_up_stop(interp, timeout_ms, limit.end, 0);
-		return gorgon_call_refuse(interp);
+		return refuse_calls(interp);
 	}
 	if ((err = finisher_start(interp, &finisher))) {
-		gorgon_call_accept(interp);
+		accept_calls(interp);
 		return err;
 	}
 	if (!watch_stop(interp, finisher, &limit)) {
@@ -475,7 +565,7 @@ static struct gorgon_error *stop_within(struct gorgon_interp *interp, int timeou
 	// It may have come to its end at the last moment. Then Python has ended, also while output
 	// of the host still waits.
 	if (!finisher_leave(finisher, &err) && gorgon_call_state(interp) != GORGON_INTERP_ENDED)
-		return gorgon_call_refuse(interp);
+		return refuse_calls(interp);
 	if (gorgon_error_code(err) != GORGON_ERROR_ABANDONED)
 		give_back_at_stop(interp);
 	return err;
@@ -489,11 +579,11 @@ static struct gorgon_error *stop_program_within(struct gorgon_interp *interp, in
 	begin_limit(&limit, interp, timeout_ms);
 	if (!end_calls_to_stop(interp, &limit))
 		give_up_stop(interp, timeout_ms, limit.end, 0);
-	return gorgon_call_state(interp) == GORGON_INTERP_ABANDONED ? gorgon_call_refuse(interp)
+	return gorgon_call_state(interp) == GORGON_INTERP_ABANDONED ? refuse_calls(interp)
 								     : NULL;
 }
 
-// As for gorgon_call_shut(): -1, 0, or how long to wait for calls.
+// As for shut_calls(): -1, 0, or how long to wait for calls.
 static struct gorgon_error *stop_without_limit(struct gorgon_interp *interp, int timeout_ms)
 {
 	struct gorgon_error *err = refuse_from_inside(interp);

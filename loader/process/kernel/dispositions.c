@@ -30,7 +30,7 @@ static void note_host(int number, gorgon_signals_handler *dispatch)
 							 : now.sa_handler == SIG_IGN))
 		return;
 	known->host[number] = now;
-	__atomic_store_n(&known->host_briefs[number], brief_of(&now), __ATOMIC_RELEASE);
+	__atomic_store_n(&known->host_words[number], action_word_of(&now), __ATOMIC_RELEASE);
 }
 
 // Whether the default action of a signal ends the process.
@@ -81,7 +81,7 @@ static void ask_views(int number, struct wishes *ret)
 	for (struct gorgon_signals *view = known->views; view; view = view->next) {
 		const struct sigaction *wanted = &view->actions[number];
 
-		if (view->set & bit(number) && is_function((brief)wanted->sa_handler))
+		if (view->set & bit(number) && is_function((action_word)wanted->sa_handler))
 			add_wish(wanted, ret);
 		else if (view->set & bit(number) && wanted->sa_handler == SIG_IGN)
 			*(!view->is_worker || number == SIGPIPE || number == SIGXFSZ
@@ -112,7 +112,7 @@ void gorgon_signals_install(int number, gorgon_signals_handler *dispatch)
 	uint64_t was_ours = (known->dispatched | known->ignored) & bit(number);
 
 	note_host(number, dispatch);
-	hosts = is_function((brief)known->host[number].sa_handler);
+	hosts = is_function((action_word)known->host[number].sa_handler);
 	ask_views(number, &wishes);
 	ask_timers(number, &wishes);
 	wishes.function |=
@@ -158,7 +158,7 @@ bool gorgon_signals_ignored_for(const struct gorgon_signals *view, int number)
 		return known->host[number].sa_handler == SIG_IGN;
 	return view->actions[number].sa_handler == SIG_IGN ||
 	       (number == SIGINT && view->is_worker &&
-		is_function((brief)view->actions[number].sa_handler) &&
+		is_function((action_word)view->actions[number].sa_handler) &&
 		known->host[number].sa_handler == SIG_IGN);
 }
 

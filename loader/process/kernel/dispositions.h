@@ -12,15 +12,15 @@
 // TAKES_INFO is added for a function that is called with three arguments (SA_SIGINFO), RESTARTS for
 // one after which system calls are restarted (SA_RESTART). No address of a function in user space
 // has these bits.
-typedef uintptr_t brief;
+typedef uintptr_t action_word;
 
-#define TAKES_INFO ((brief)1 << (sizeof(brief) * 8 - 1))
-#define RESTARTS   ((brief)1 << (sizeof(brief) * 8 - 2))
+#define TAKES_INFO ((action_word)1 << (sizeof(action_word) * 8 - 1))
+#define RESTARTS   ((action_word)1 << (sizeof(action_word) * 8 - 2))
 
 struct gorgon_signals {
 	struct gorgon_signals *next;
 	struct sigaction actions[NSIG]; // under `lock`
-	brief briefs[NSIG];		// of `actions`; atomic
+	action_word words[NSIG];        // of `actions`; atomic
 	uint64_t set;	   // bit per signal: the view has set a disposition
 	uint64_t pending;  // bit per signal: sent on to `thread`; atomic
 	uint64_t timed;	   // bit per signal: timers of the view send it
@@ -42,7 +42,7 @@ struct gorgon_signals {
 struct gorgon_dispositions {
 	struct gorgon_signals *views;	// atomic
 	struct sigaction host[NSIG];	// under the signals' lock
-	brief host_briefs[NSIG];	// of `host`; atomic
+	action_word host_words[NSIG];   // of `host`; atomic
 	uint64_t dispatched; // bit per signal: our dispatcher is installed
 	uint64_t watched;    // bit per signal: faults that are reported; atomic
 	uint64_t ignored;    // bit per signal: SIG_IGN is installed for a view
@@ -63,14 +63,14 @@ static inline uint64_t bit(int number)
 	return UINT64_C(1) << (number - 1);
 }
 
-static inline bool is_function(brief action)
+static inline bool is_function(action_word action)
 {
-	return action != (brief)SIG_DFL && action != (brief)SIG_IGN;
+	return action != (action_word)SIG_DFL && action != (action_word)SIG_IGN;
 }
 
-static inline brief brief_of(const struct sigaction *action)
+static inline action_word action_word_of(const struct sigaction *action)
 {
-	brief ret = (brief)action->sa_handler;
+	action_word ret = (action_word)action->sa_handler;
 
 	// Whoever resets a handler may leave flags set.
 	if (is_function(ret))
@@ -91,5 +91,12 @@ bool gorgon_signals_ignored_for(const struct gorgon_signals *view, int number);
 /* Install what the views want of a signal together: the dispatcher, SIG_IGN, or the host's
  * disposition. The signals' lock is held. */
 void gorgon_signals_install(int number, gorgon_signals_handler *dispatch);
+
+/* Have the dispatcher handle GORGON_SIGNAL_WAKE. False: there is no view. See signals.c. */
+bool gorgon_signals_install_wake(void);
+
+/* Whether this is the process whose dispositions these are, and no child of vfork() in its memory.
+ */
+bool gorgon_signals_are_ours(void);
 
 #endif
