@@ -12,6 +12,8 @@ import bisect
 import collections
 import struct
 
+from gorgon_shared.dwarf_index import uleb
+
 INDEX_VERSION = 2
 TABLES_END = 255
 ENTRY = struct.Struct("<IQ")
@@ -43,16 +45,6 @@ def read_index(data):
                 texts[string] = bytes(strings[string:strings.index(0, string)])
             found[texts[string]].add(offset)
     return found
-
-
-def uleb(data, at):
-    """(value, where the next one begins)"""
-    value, shift = 0, 0
-    while True:
-        byte = data[at]
-        value, shift, at = value | (byte & 0x7f) << shift, shift + 7, at + 1
-        if byte < 0x80:
-            return value, at
 
 
 def put_uleb(value):
