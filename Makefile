@@ -189,14 +189,14 @@ $(BUILD)/differ: $(call obj,tests/fuzz/differ.c tests/fuzz/mutate.c tests/fuzz/f
 	@$(if $(Q),echo "  LD      $@")
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -rdynamic -o $@ $^ -lelf -lz -lgcc_s -ldl -pthread
 
-# The names that private code gets from us; docs/process.md is made of them and of what is decided on the others.
+# The names that private code gets from us; loader/process/NAMES.md is made of them and of what is decided on the others.
 $(call obj,tests/hosts/inventory.c): EXTRA = $(JSON_CFLAGS)
 $(BUILD)/inventory: $(BUILD)/obj/tests/hosts/inventory.o $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
 	@$(if $(Q),echo "  LD      $@")
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ -lelf -lz -lgcc_s -ldl $(JSON_LIBS) -pthread
 
 docs-process: $(BUILD)/inventory
-	$(PYTHON3) tools/process.py $< docs/process.md
+	$(PYTHON3) tools/process.py $< loader/process/NAMES.md
 
 # Which names of the C library anybody imports, of what is installed and in more FOLDERS, of wheels for example.
 census:
@@ -226,7 +226,7 @@ docs-machines:
 	$(PYTHON3) tools/machine_table.py docs/machines.md
 
 docs-parity:
-	$(PYTHON3) tests/parity/page.py docs/parity.md
+	$(PYTHON3) tests/parity/page.py tests/parity/PARITY.md
 
 # Pages of section 3, out of the headers; see tools/manual.py.
 $(BUILD)/man/gorgon.3: $(PUBLIC_HEADERS) tools/manual.py
@@ -628,7 +628,7 @@ help:
 	@echo "soak     interpreters come and go for MINUTES=60 while debuggers do"
 	@echo "bench    benchmarks, as ratios (TESTS='throws load' for some, JSON=1 for figures)"
 	@echo "bench-debug  what debuggers pay (COUNTS=1,10,100, TESTS='gdb lldb attach start feel', JSON=1)"
-	@echo "docs-process  docs/process.md, out of loader/process and loader/dl/replacements.c"
+	@echo "docs-process  loader/process/NAMES.md, out of loader/process and loader/dl/replacements.c"
 	@echo "census  tests/process/census.txt: which names of the C library extensions of Python import"
 	@echo "docs-api  pages of the C and C++ interfaces, in build/api/html"
 	@echo "docs-pictures  docs/gdb.svg and docs/lldb.svg, of real sessions, and docs/flames.svg"

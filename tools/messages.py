@@ -5,7 +5,7 @@
 Usage: messages.py
 
 Prints a line for each message: the file that it is in, a tab, and the message with <> in place of each value. The name of
-the program in front of it ("gorgon: ") is left out. tests/run/test_documents_errors.py compares the list with docs/errors.md.
+the program in front of it ("gorgon: ") is left out. tests/run/test_documents_errors.py compares the list with tools/MESSAGES.md.
 
 The sources are read as text and not compiled: a message is what is literal in a call of one of the functions below. Texts
 that are put together at run time, such as the system's text for errno, are values. Not here: what `gorgon doctor` says,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Make docs/process.md: which state of the process each interpreter has for itself, and which it shares.
+"""Make loader/process/NAMES.md: which state of the process each interpreter has for itself, and which it shares.
 
 Usage: process.py INVENTORY PAGE
 

@@ -20,7 +20,7 @@ struct gorgon_ns;
 
 #define GORGON_BOUND_POINTER ((size_t)1 << 63)
 
-/* The decision about a name; docs/process.md is made from it. Names that stay the process's are in
+/* The decision about a name; NAMES.md is made from it. Names that stay the process's are in
  * inventory.txt, with the reason. */
 enum gorgon_decision {
 	GORGON_OWN,	/* each namespace has its own */
@@ -88,7 +88,7 @@ struct gorgon_part {
 	 */
 	void (*in_child)(void *state);
 
-	const char *title; /* heading of its names in docs/process.md; NULL: none */
+	const char *title; /* heading of its names in loader/process/NAMES.md; NULL: none */
 	enum gorgon_when when; /* when its names are bound */
 	bool loader_only;      /* names that our loader alone can bind, not the system's linker */
 };

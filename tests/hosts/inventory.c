@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The names that private code gets from us, as JSON: an array of objects with "name", "decision",
-// "reason", "part" and "title". tools/process.py makes docs/process.md of it.
+// "reason", "part" and "title". tools/process.py makes loader/process/NAMES.md of it.
 
 #include "process/part.h"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""aarch64 under QEMU: Debian's packages in two interpreters, which do what they do on x86-64, in docs/compatibility.md.
+"""aarch64 under QEMU: Debian's packages in two interpreters, which do what they do on x86-64, in tests/long/COMPATIBILITY.md.
 
 Usage: arm_packages.py [PACKAGE]...
 
@@ -38,7 +38,7 @@ class Place:
 
 def on_x86_64():
     """{package: (its outcome in python3, two at once)}."""
-    with open(os.path.join(SOURCES, "docs", "compatibility.md")) as file:
+    with open(os.path.join(SOURCES, "tests", "long", "COMPATIBILITY.md")) as file:
         table = re.search(r"^### Debian 12\n(.*?)(?=^#|\Z)", file.read(), re.M | re.S)[1]
     rows = [line.strip("| \n").split(" | ") for line in table.splitlines() if line.startswith("| ")]
     columns = {name: number for number, name in enumerate(rows[0])}
@@ -51,7 +51,7 @@ def check_packages(report, place):
     programs.check(report, "Packages on aarch64", place, found, place.root.installed(), {"two at once": (2, 1, 1)})
     there, rows = on_x86_64(), report.tables[-1]["rows"]
     same = [row[0] for row in rows if there.get(row[0]) == tuple(row[2:4])]
-    report.check("Packages on aarch64: as on x86-64, in docs/compatibility.md", len(same) == len(rows), f"{len(rows)} of {len(rows)}",
+    report.check("Packages on aarch64: as on x86-64, in tests/long/COMPATIBILITY.md", len(same) == len(rows), f"{len(rows)} of {len(rows)}",
                  f"{len(same)} of {len(rows)}", "\n".join(row[0] for row in rows if row[0] not in same))
 
 

@@ -28,7 +28,7 @@ def main():
             trials = parity.run({(debugger, variant): parity.HABITS[debugger]})
             bad = parity.worse(trials)
             counts = [sum(trial.outcome == word for trial in trials) for word in parity.ORDER]
-            report.check(f"{debugger}, {variant}", not bad, "none is worse than in docs/parity.md",
+            report.check(f"{debugger}, {variant}", not bad, "none is worse than in tests/parity/PARITY.md",
                          ", ".join(f"{count} {word}" for count, word in zip(counts, parity.ORDER)),
                          "\n".join(map(parity.finding, bad)))
     return report.finish()

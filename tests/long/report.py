@@ -3,7 +3,7 @@
 
 A long test is a program of its own: tests/long/NAME.py. It makes one Report, calls check()
 for each case and ends with sys.exit(report.finish()). What users want to look up (does my
-package work?) goes into tables besides: docs/compatibility.md has those."""
+package work?) goes into tables besides: tests/long/COMPATIBILITY.md has those."""
 
 import json
 import os
@@ -52,7 +52,7 @@ class Report:
         print(f"skipped {self.title}: {case}: {reason}", flush=True)
 
     def table(self, title, columns, text=""):
-        """Begin a table of docs/compatibility.md, with a line of @text above it."""
+        """Begin a table of tests/long/COMPATIBILITY.md, with a line of @text above it."""
         self.tables.append({"title": title, "text": text, "columns": columns, "rows": []})
 
     def entry(self, *cells):

@@ -5,7 +5,7 @@
 Usage: run.py [NAME]...
 
 Each test is a program beside this one (report.py says how). tests/long/RESULTS.md has a
-section for each, docs/compatibility.md for each that has something to look up. Both are
+section for each, tests/long/COMPATIBILITY.md for each that has something to look up. Both are
 written anew after each test: the sections of tests that did not run stay as they were."""
 
 import datetime
@@ -24,11 +24,11 @@ NOT_TESTS = {"run", "readers", "report", "root", "programs", "sources", "suites"
 PACKAGES = ["libc6", "libpython3.11", "python3-numpy", "gdb", "lldb-19"]
 RESULTS = os.path.join(HERE, "RESULTS.md")
 RESULTS_HEAD = "# Results of the long tests\n\nWritten by `make check-long`. Each section has the day and the versions it ran with.\n"
-COMPATIBILITY = os.path.join(ROOT, "docs", "compatibility.md")
+COMPATIBILITY = os.path.join(ROOT, "tests", "long", "COMPATIBILITY.md")
 COMPATIBILITY_HEAD = """# What works in private copies
 
 Written by `make check-long`. Each part has the day and the versions it was made with. "ok" is what plain python3 does, too.
-CPython from 3.11 on, of one's own or a distribution's build; a free-threaded one is refused ([comparison.md](comparison.md#free-threading)).
+CPython from 3.11 on, of one's own or a distribution's build; a free-threaded one is refused ([comparison.md](../../docs/comparison.md#free-threading)).
 """
 
 

@@ -158,7 +158,7 @@ def explain(differences, allowed):
 
 
 class Suite:
-    """Rows of the report, and of docs/compatibility.md, about one suite; @allowed as above. @peer: what it is compared with."""
+    """Rows of the report, and of tests/long/COMPATIBILITY.md, about one suite; @allowed as above. @peer: what it is compared with."""
 
     def __init__(self, report, name, version, allowed, peer="python3"):
         self.report, self.name, self.version, self.allowed, self.peer = report, name, version, allowed, peer
@@ -213,7 +213,7 @@ def check(report, package, version, words, slices=(), cwd=None, env=None, option
 
 
 def tables(report, suites):
-    """What docs/compatibility.md has of suites that were compared."""
+    """What tests/long/COMPATIBILITY.md has of suites that were compared."""
     report.table("Suites", ["suite", "version", "tests", "python3", "private copy, beside a second one", "differences"])
     for suite in suites:
         report.entry(suite.name, suite.version, *suite.numbers)

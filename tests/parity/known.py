@@ -2,15 +2,15 @@
 """What is broken, and what is seen then, by debugger and habit. A habit that is broken and is not here fails the test.
 PLAIN: without scripts only; MANY_PLAIN: with twenty interpreters, too."""
 
-FIRST = "plain gdb takes what has a name from the first copy: docs/debuggers.md"
-THREAD = "plain gdb shows other memory for a thread-local variable of a private copy: docs/debuggers.md"
-SHARED = "plain gdb knows no private object as a shared library: docs/debuggers.md"
-GONE = "plain gdb forgets private code with the process: docs/debuggers.md"
+FIRST = "plain gdb takes what has a name from the first copy: docs/debugging.md"
+THREAD = "plain gdb shows other memory for a thread-local variable of a private copy: docs/debugging.md"
+SHARED = "plain gdb knows no private object as a shared library: docs/debugging.md"
+GONE = "plain gdb forgets private code with the process: docs/debugging.md"
 
-NO_MODULE = "to plain lldb a private library is a module JIT(ADDRESS): docs/debuggers.md"
-UNTYPED = "plain lldb has no variables and no types of private copies, and takes a variable's symbol for a pointer: docs/debuggers.md"
-ATTACHED = "plain lldb has names of functions only in copies that are there when it attaches: docs/debuggers.md"
-CORES = "plain lldb writes no core with up to eight interpreters, and finds no names in that of more: docs/debuggers.md"
+NO_MODULE = "to plain lldb a private library is a module JIT(ADDRESS): docs/debugging.md"
+UNTYPED = "plain lldb has no variables and no types of private copies, and takes a variable's symbol for a pointer: docs/debugging.md"
+ATTACHED = "plain lldb has names of functions only in copies that are there when it attaches: docs/debugging.md"
+CORES = "plain lldb writes no core with up to eight interpreters, and finds no names in that of more: docs/debugging.md"
 
 KNOWN = {
     "gdb": {},
@@ -35,7 +35,7 @@ PLAIN = {
         "info symbol": SHARED,
         "info sharedlibrary": SHARED,
         "info symbol and solib of a pc, in Python": SHARED,
-        "jump LINE": "plain gdb jumps to no line that is in several copies: docs/debuggers.md",
+        "jump LINE": "plain gdb jumps to no line that is in several copies: docs/debugging.md",
         "call a function of CPython": FIRST,
         "call PyObject_Repr, PyUnicode_AsUTF8": FIRST,
         "attach": FIRST,
@@ -67,7 +67,7 @@ PLAIN = {
     },
 }
 
-LINES_ONLY = "plain gdb has functions and lines of more than eight interpreters, and neither arguments, variables nor types: docs/debuggers.md"
+LINES_ONLY = "plain gdb has functions and lines of more than eight interpreters, and neither arguments, variables nor types: docs/debugging.md"
 MANY_PLAIN = {"gdb": {**dict.fromkeys((
     "commands ... continue ... end", "commands that end in finish", "break FUNCTION, in each thread",
     "break here (no argument)", "break in a lambda, by line", "pending break: a function of a library to come",
@@ -87,7 +87,7 @@ MANY_PLAIN = {"gdb": {**dict.fromkeys((
     "gdb.Breakpoint, gdb.FinishBreakpoint",
 ), LINES_ONLY), "hbreak": "the processor has four hardware breakpoints, and each copy needs one"},
     "lldb": dict.fromkeys(("image lookup -n", "image lookup -a $pc", "disassemble -f"),
-                          "to plain lldb all libraries of an interpreter are one section: docs/debuggers.md")}
+                          "to plain lldb all libraries of an interpreter are one section: docs/debugging.md")}
 
 
 def why(debugger, habit, variant=""):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Make docs/parity.md of results.json: what each debugger habit comes to in private copies. Usage: page.py PAGE"""
+"""Make tests/parity/PARITY.md of results.json: what each debugger habit comes to in private copies. Usage: page.py PAGE"""
 
 import json
 import os

@@ -43,7 +43,7 @@ SENTENCES = [
     ("docs/command.md", "Timers, children, record locks, time zone, `syslog()` and the user database\nare each program's own",
      "a program", ["timers", "children that `wait()` finds", "record locks", "time zone"]),
     ("docs/embedding.md", "An interpreter's environment variables are its own", "a host's call", ["environment"]),
-    ("docs/executor.md", "A worker's descriptors, current directory, umask, environment, time zone, locale, timers and children are its own",
+    ("python/README.md", "A worker's descriptors, current directory, umask, environment, time zone, locale, timers and children are its own",
      "the executor", ["descriptors", "current directory", "umask", "environment", "time zone", "locale", "timers",
                       "children that `wait()` finds"]),
     ("docs/isolation.md", "| descriptors, current directory, umask | each program's own | each program's own | each program's own |",
@@ -56,7 +56,7 @@ SENTENCES = [
 
 
 def render():
-    """The table as docs/process.md has it."""
+    """The table as loader/process/NAMES.md has it."""
     lines = ["| | " + " | ".join(MODES) + " |", "|---" * (len(MODES) + 1) + "|"]
     return "\n".join(lines + [f"| {name} | " + " | ".join(cells) + " |" for name, cells in TABLE.items()])
 

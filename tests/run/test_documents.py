@@ -11,6 +11,10 @@ import xml.etree.ElementTree
 from harness import ROOT, run
 
 LINK = re.compile(r"\]\(([^()\s]+)\)")
+# Pages to look something up in, beside what they are made of.
+REFERENCE = {"loader/process/NAMES.md", "tests/long/COMPATIBILITY.md", "tests/parity/PARITY.md", "tools/MESSAGES.md"}
+# Pages for readers, without code and tables, have so many words together.
+WORDS = 15000
 
 
 def documents():
@@ -58,7 +62,16 @@ class Documents(unittest.TestCase):
             if name not in seen:
                 seen.add(name)
                 waiting += [path for _, path, _ in links(name) if path.endswith(".md")]
-        self.assertEqual({name for name in documents() if name.startswith("docs/")} - seen, set())
+        self.assertEqual(({name for name in documents() if name.startswith("docs/")} | REFERENCE) - seen, set())
+
+    def test_each_page_says_first_for_whom_it_is(self):
+        for name in (name for name in documents() if name.startswith("docs/")):
+            self.assertRegex(read(name), r"\A# .*\n\nFor ", name)
+
+    def test_the_pages_for_readers_are_short_enough_to_read(self):
+        pages = {name: re.sub(r"^```.*?^```|^\|[^\n]*|<!--.*?-->", "", read(name), flags=re.M | re.S)
+                 for name in documents() if name.startswith("docs/")}
+        self.assertLessEqual(sum(len(page.split()) for page in pages.values()), WORDS)
 
     def test_the_readme_is_short(self):
         self.assertLessEqual(len(read("README.md").splitlines()), 120)

@@ -184,13 +184,11 @@ class Python(Case):
         self.assertEqual((result.stderr, result.returncode), ("", 0))
 
     @block("README.md", 2)
-    @block("docs/executor.md", 0)
     @unittest.skipIf(SANITIZED, "an ordinary python3 loads no library with a sanitizer")
     def test_an_executor(self):
         before = ("import numpy\ndef load_model():\n    global model\n    model = 2\n"
                   "def work(part): return (part * model).sum()\nparts = [numpy.arange(n) for n in range(5)]\n")
-        for document, number in ("README.md", 2), ("docs/executor.md", 0):
-            self.python(text(document, number) + "assert results == [0, 0, 2, 6, 12], results\n", before)
+        self.python(text("README.md", 2) + "assert results == [0, 0, 2, 6, 12], results\n", before)
 
     @block("docs/arrays.md", 0)
     def test_arrays(self):

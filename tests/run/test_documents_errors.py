@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/errors.md has every message of the sources, and no other."""
+"""tools/MESSAGES.md has every message of the sources, and no other."""
 
 import re
 import sys
@@ -13,7 +13,7 @@ import messages  # noqa: E402
 
 def explained():
     """[(message with <> for each value, line number)] of the page, and the lines that are not explained."""
-    with open(f"{ROOT}/docs/errors.md") as file:
+    with open(f"{ROOT}/tools/MESSAGES.md") as file:
         lines = file.read().splitlines()
     found, unexplained = [], []
     for number, line in enumerate(lines):
@@ -32,12 +32,12 @@ class Errors(unittest.TestCase):
         sources, page = messages.messages(), {message for message, _ in explained()[0]}
         self.assertGreater(len(sources), 400)
         self.assertEqual({message: files for message, files in sources.items() if message not in page}, {},
-                         "not in docs/errors.md")
-        self.assertEqual(page - sources.keys(), set(), "in docs/errors.md, but in no source")
+                         "not in tools/MESSAGES.md")
+        self.assertEqual(page - sources.keys(), set(), "in tools/MESSAGES.md, but in no source")
 
     def test_each_message_is_explained_once(self):
         found, unexplained = explained()
-        self.assertEqual(unexplained, [], "lines of docs/errors.md without a text below")
+        self.assertEqual(unexplained, [], "lines of tools/MESSAGES.md without a text below")
         names = [message for message, _ in found]
         self.assertEqual({name for name in names if names.count(name) > 1}, set())
 

@@ -101,7 +101,7 @@ class Documents(unittest.TestCase):
             return file.read()
 
     def test_the_page_has_the_table(self):
-        self.assertIn("\n" + modes.render() + "\n", self.read("docs/process.md"))
+        self.assertIn("\n" + modes.render() + "\n", self.read("loader/process/NAMES.md"))
 
     def test_sentences_are_those_of_the_documents_and_say_what_the_table_says(self):
         for name, sentence, mode, rows in modes.SENTENCES:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """loader/process/inventory.txt: each name of the C library that anything installed imports has a decision, no decision
-is about nothing, and docs/process.md says what the source says."""
+is about nothing, and loader/process/NAMES.md says what the source says."""
 
 import os
 import re
@@ -91,9 +91,9 @@ class Inventory(unittest.TestCase):
         self.none(inventory.doubtful(self.decisions, self.names, self.sections, self.values))
 
     def test_page_is_current(self):
-        with open(f"{ROOT}/docs/process.md") as file:
+        with open(f"{ROOT}/loader/process/NAMES.md") as file:
             self.assertTrue(file.read() == process.page(self.topics, self.entries),
-                            "docs/process.md is not what its source says: make docs-process")
+                            "loader/process/NAMES.md is not what its source says: make docs-process")
 
     # --- each check fails when it should -------------------------------------------------------------
 

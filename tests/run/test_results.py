@@ -41,7 +41,7 @@ class Results(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
         self.write("tests/long/RESULTS.md", RESULTS.format(two="ok", more=""))
-        self.write("docs/compatibility.md", "old\n")
+        self.write("tests/long/COMPATIBILITY.md", "old\n")
         self.write("loader/code.c", "old\n")
         self.git("init", "--quiet")
         self.git("add", ".")
@@ -65,7 +65,7 @@ class Results(unittest.TestCase):
 
     def test_what_was_written_is_committed_with_what_it_came_to(self):
         self.write("tests/long/RESULTS.md", RESULTS.format(two="FAILED", more=MORE))
-        self.write("docs/compatibility.md", "new\n")
+        self.write("tests/long/COMPATIBILITY.md", "new\n")
         self.write("tests/bench/LOAD.md", "new\n")
         result = self.commit_results()
         self.assertEqual((result.returncode, result.stderr), (0, ""))
@@ -73,17 +73,17 @@ class Results(unittest.TestCase):
             "tests: results of arrays, forks, load\n\n"
             "arrays: Shared arrays. 2026-11-23, 64.7 s: 1 ok, 1 FAILED\n"
             "forks: Forks. 2026-11-24, 3 s: 1 skipped\n"
-            "docs/compatibility.md\n"
-            "tests/bench/LOAD.md"))
+            "tests/bench/LOAD.md\n"
+            "tests/long/COMPATIBILITY.md"))
         self.assertEqual(self.git("status", "--porcelain"), "")
 
     def test_other_changes_stay_as_they_are(self):
-        self.write("docs/compatibility.md", "new\n")
+        self.write("tests/long/COMPATIBILITY.md", "new\n")
         self.write("loader/code.c", "new\n")
         self.write("loader/staged.c", "new\n")
         self.git("add", "loader/staged.c")
         self.assertEqual(self.commit_results().returncode, 0)
-        self.assertEqual(self.git("show", "--format=", "--name-only", "HEAD"), "docs/compatibility.md\n")
+        self.assertEqual(self.git("show", "--format=", "--name-only", "HEAD"), "tests/long/COMPATIBILITY.md\n")
         self.assertEqual(self.git("status", "--porcelain"), " M loader/code.c\nA  loader/staged.c\n")
 
     def test_nothing_new_is_no_commit(self):
@@ -93,7 +93,7 @@ class Results(unittest.TestCase):
         self.assertEqual(self.git("log", "--format=%s"), "first\n")
 
     def test_what_git_refuses_is_told(self):
-        self.write("docs/compatibility.md", "new\n")
+        self.write("tests/long/COMPATIBILITY.md", "new\n")
         self.write(".git/index.lock", "")
         result = self.commit_results()
         self.assertEqual(result.returncode, 1)

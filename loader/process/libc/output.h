@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where standard output and errors of private code go: to the process, or to the host's function. */
+/* Where output and errors of private code go: to the process, or to the host's function. */
 #ifndef GORGON_PROCESS_OUTPUT_H
 #define GORGON_PROCESS_OUTPUT_H
 
