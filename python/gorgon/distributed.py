@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT
+"""dask.distributed's workers compute in interpreters: one worker process for a machine, all of its processors, no GIL between tasks.
+
+    dask worker --preload gorgon.distributed ADDRESS            or, for a cluster that runs:
+    client.register_plugin(gorgon.distributed.Interpreters())
+
+A worker has as many interpreters as it has threads. A task runs in one of them, with copies of what the worker keeps; what it
+returns crosses without a copy. Actors, coroutines and tasks that need the worker itself (get_worker(), get_client(),
+worker_client(), secede(), locks, shuffles) run on the worker's threads, as without this module. That a task needs the worker is
+seen when it asks for it: it begins again on a thread then, as a task does whose worker was lost, and other tasks of the same
+functions run on threads at once.
+
+Options of the executor are those of the plugin, or of dask's configuration:
+
+    DASK_GORGON__MEMORY_LIMIT=4000000000 DASK_GORGON__MAX_TASKS_PER_CHILD=100 dask worker --preload gorgon.distributed ADDRESS
+
+What a task tells gorgon.progress() is an event of the topic "progress" of its worker. The worker's metrics, which the dashboard
+shows, have the number of interpreters, of tasks that ran in them and on threads, and how many interpreters were replaced."""
+
+import contextvars
+import functools
+import logging
+import threading
+from concurrent.futures import Executor
+
+import dask.config
+from distributed.diagnostics.plugin import WorkerPlugin
+from distributed.worker import _run_task, _run_task_simple
+
+from . import InterpreterPoolExecutor
+from ._tasks import NeedsWorker, begin, compute
+
+LOGGER = logging.getLogger("gorgon.distributed")
+
+
+def functions_of(task):
+    """The names of the functions of a task, and of the tasks that were fused with it."""
+    found, waiting = set(), [task]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            waiting.extend(each.values())
+        elif isinstance(each, (list, tuple)):
+            waiting.extend(each)
+        elif callable(function := getattr(each, "func", None)) and hasattr(each, "args"):
+            waiting.extend((each.args, getattr(each, "kwargs", None)))
+            while isinstance(function, functools.partial):
+                waiting.extend((function.args, function.keywords))
+                function = function.func
+            found.add((getattr(function, "__module__", None) or "", getattr(function, "__qualname__", repr(type(function)))))
+    return frozenset(found)
+
+
+class Remote:
+    """In place of a task: one of the worker's threads calls it, and waits for the interpreter."""
+
+    def __init__(self, task, executor):
+        self.task, self.executor = task, executor
+
+    def __call__(self, data):
+        return self.executor.compute(self.task, data)
+
+
+class WorkerExecutor(Executor):
+    """The worker's threads, which have tasks run in interpreters. The options are those of InterpreterPoolExecutor."""
+
+    def __init__(self, worker, *, copy_arguments=True, **options):
+        self.worker, self.threads = worker, worker.executors["default"]
+        self._max_workers = worker.state.nthreads
+        self.pool = InterpreterPoolExecutor(self._max_workers, "gorgon-distributed", begin, progress=self.report,
+                                            copy_arguments=copy_arguments, **options)
+        self.lock = threading.Lock()
+        self.on_threads = set()  # functions_of() tasks which need the worker
+        self.in_interpreters = self.outside = 0  # tasks
+        self.keys = {}
+
+    def submit(self, fn, /, *args, **kwargs):
+        """In the worker's event loop: run_in_executor() of a task, or of something else."""
+        context = contextvars.copy_context()
+        if fn is not _run_task_simple:
+            return self.threads.submit(context.run, fn, *args, **kwargs)
+        (task, data, delay), worker = args, self.worker
+        return self.threads.submit(context.run, _run_task, task if self.needs_worker(task) else Remote(task, self), data,
+                                   worker.execution_state, task.key, worker.active_threads, worker.active_threads_lock, delay)
+
+    def needs_worker(self, task):
+        functions = functions_of(task)
+        ret = not functions or functions in self.on_threads or any(
+            module.split(".")[0] == "distributed" for module, _ in functions)
+        self.outside += ret
+        return ret
+
+    def compute(self, task, data):
+        with self.lock:  # report() waits until its key is known
+            future = self.pool.submit(compute, task, data)
+            self.keys[future] = task.key
+        try:
+            ret = future.result()
+            self.in_interpreters += 1
+            return ret
+        except NeedsWorker:
+            pass
+        finally:
+            del self.keys[future]
+        LOGGER.info("%s asks for the worker: it and tasks of the same functions run on the worker's threads", task.key)
+        self.on_threads.add(functions_of(task))
+        self.outside += 1
+        return task(data)
+
+    def report(self, future, value):
+        with self.lock:
+            key = self.keys.get(future)
+        self.worker.loop.add_callback(self.worker.log_event, "progress", {"key": str(key), "value": value})
+
+    def shutdown(self, wait=True, *, cancel_futures=False):
+        self.pool.shutdown(wait, cancel_futures=True, interrupt=True)
+        self.threads.shutdown(wait)
+
+    def metrics(self):
+        """Functions of the worker that its metrics are made with."""
+        def tasks_of(number):
+            def tasks(worker):
+                workers = self.pool._crew.workers
+                return workers[number].calls if number < len(workers) else 0
+            return tasks
+
+        return {"tasks in interpreters": lambda worker: self.in_interpreters, "tasks on threads": lambda worker: self.outside,
+                **{f"interpreter {i}: tasks": tasks_of(i) for i in range(self._max_workers)}}
+
+
+class Interpreters(WorkerPlugin):
+    """client.register_plugin(Interpreters()): workers that are there, and those that come, compute in interpreters."""
+
+    name = "gorgon.distributed"
+
+    def __init__(self, **options):
+        self.options = options
+
+    def setup(self, worker):
+        if isinstance(worker.executors["default"], WorkerExecutor):
+            return
+        executor = WorkerExecutor(worker, **{**dask.config.get("gorgon", {}), **self.options})
+        worker.executors["default"] = executor
+        worker.metrics.update(executor.metrics())
+
+    def teardown(self, worker):
+        executor = worker.executors["default"]
+        if not isinstance(executor, WorkerExecutor):
+            return
+        worker.executors["default"] = executor.threads
+        for name in executor.metrics():
+            worker.metrics.pop(name, None)
+        executor.pool.shutdown(wait=False, cancel_futures=True, interrupt=True)
+
+
+def dask_setup(worker):
+    """dask worker --preload gorgon.distributed"""
+    Interpreters().setup(worker)
+
+
+def dask_teardown(worker):
+    Interpreters().teardown(worker)

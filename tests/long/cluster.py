@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A local cluster of dask.distributed whose workers compute in interpreters (gorgon.distributed), by a preload and by a plug-in:
+the same results as with dask's own workers."""
+
+import os
+import sys
+import tempfile
+
+from report import Report
+from sources import environment
+import harness
+
+WORK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "cluster_work.py")
+OWN = ["own: four interpreters True", "own: what a worker keeps stays 1000.0 0.0", "own: environments True", "own: metrics True True True"]
+
+
+def lines_of(python, site, kind):
+    result = harness.run(python, WORK, kind, env={"PYTHONPATH": site}, timeout=1800)
+    return result.stdout.splitlines(), result.stderr[-3000:] if result.returncode else ""
+
+
+def main():
+    report = Report("A cluster whose workers are interpreters")
+    python = environment("pools")
+    with tempfile.TemporaryDirectory() as site:
+        harness.install_package(site)
+        expected, failure = lines_of(python, site, "threads")
+        report.check("dask's own workers", len(expected) > 15 and not failure, "all work is done", f"{len(expected)} lines", failure)
+        for kind in ("preload", "plugin"):
+            lines, failure = lines_of(python, site, kind)
+            own = [line for line in lines if line.startswith("own: ")]
+            for line in [line for line in expected if line not in lines]:
+                report.check(f"{kind}: {line.split(':')[0]}", False, line, "otherwise", "\n".join(lines) + failure)
+            report.check(f"{kind}: work", lines and not failure and [line for line in lines if line not in own] == expected,
+                         f"the {len(expected)} lines of dask's own workers", f"{len(lines) - len(own)} lines", failure)
+            report.check(f"{kind}: interpreters, copies, environments, metrics", own == OWN, "; ".join(OWN), "; ".join(own))
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

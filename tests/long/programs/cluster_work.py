@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: MIT
+"""Work for a local cluster of dask.distributed: cluster_work.py KIND prints a line for each piece of work. KIND is "threads" for
+dask's own workers, "preload" or "plugin" for those of gorgon.distributed."""
+
+import asyncio
+import collections
+import logging
+import os
+import signal
+import sys
+import tempfile
+import time
+
+import dask.array
+import dask.dataframe
+import numpy
+import pandas
+from distributed import Client, LocalCluster, Lock, Queue, Variable, get_client, get_worker, rejoin, secede, worker_client
+
+KIND = sys.argv[1]
+PRELOAD = ["gorgon.distributed"] if KIND == "preload" else []
+
+
+class Counter:
+    def __init__(self):
+        self.count = 0
+
+    def add(self, n):
+        self.count += n
+        return self.count
+
+
+Point = collections.namedtuple("Point", "x y")
+
+
+def where(seconds):
+    """The process and the number of the interpreter, None on a thread."""
+    import gorgon
+    time.sleep(seconds)
+    return os.getpid(), gorgon.interpreter
+
+
+def in_place(array):
+    array += 1
+    return float(array.sum())
+
+
+def tree(n):
+    if n < 2:
+        return n
+    client = get_client()
+    futures = client.map(tree, [n - 1, n - 2], pure=False)
+    secede()
+    made = client.gather(futures)
+    rejoin()
+    return sum(made)
+
+
+def with_worker_client(n):
+    with worker_client() as client:
+        return sum(client.gather(client.map(lambda x: x * x, range(n))))
+
+
+def locked(path):
+    with Lock("counter"):
+        with open(path) as file:
+            n = int(file.read())
+        time.sleep(0.01)
+        with open(path, "w") as file:
+            file.write(str(n + 1))
+
+
+def through_module(n):
+    """What asks for the worker is in another function."""
+    return n + (helper() is not None)
+
+
+def helper():
+    return get_worker()
+
+
+def die_once(path):
+    if not os.path.exists(path):
+        open(path, "w").close()
+        os.kill(os.getpid(), signal.SIGSEGV)
+    return "again"
+
+
+def fail(n):
+    return [1, 2][n]
+
+
+async def coroutine(n):
+    await asyncio.sleep(0.01)
+    return n
+
+
+def environment(n):
+    os.environ["PLACE"] = str(n)
+    time.sleep(0.02)
+    return os.environ["PLACE"] == str(n)
+
+
+def show(what, value):
+    print(f"{what}: {value}", flush=True)
+
+
+def outcome(future):
+    try:
+        return future.result()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def work(client, folder):
+    show("2,000 tasks", sum(client.gather(client.map(lambda i: i * i, range(2000)))))
+    show("a chain", client.submit(sum, client.map(lambda x, y: x - y, range(50), range(50, 0, -1))).result())
+    show("an exception", outcome(client.submit(fail, 7)))
+    show("a class of the program", client.submit(lambda p: Point(p.y, p.x), Point(1, 2)).result())
+    matrix = dask.array.from_array(numpy.arange(90000.0).reshape(300, 300), chunks=100)
+    show("arrays", (float((matrix @ matrix.T).sum().compute()), float(matrix.rechunk((300, 10)).mean(axis=0).max().compute())))
+    left = dask.dataframe.from_pandas(pandas.DataFrame({"a": range(1000), "b": range(1000)}), npartitions=8)
+    right = dask.dataframe.from_pandas(pandas.DataFrame({"a": range(0, 2000, 2), "c": range(1000)}), npartitions=8)
+    joined = left.merge(right, on="a").compute()
+    show("a join", (len(joined), int(joined.c.sum())))
+    show("groups", int(left.assign(k=left.a % 7).groupby("k").b.sum().compute()[3]))
+    shuffled = left.shuffle("a").map_partitions(len).compute()
+    show("a shuffle", (int(shuffled.sum()), len(shuffled)))
+    counter = client.submit(Counter, actor=True).result()
+    show("an actor", [counter.add(n).result() for n in (1, 2, 3)])
+    show("a tree of tasks", client.submit(tree, 6).result())
+    show("worker_client", client.submit(with_worker_client, 10).result())
+    show("through another function", client.gather(client.map(through_module, range(20), pure=False)) == list(range(1, 21)))
+    path = os.path.join(folder, "counter")
+    with open(path, "w") as file:
+        file.write("0")
+    client.gather(client.map(locked, [path] * 12, pure=False))
+    show("a lock", open(path).read())
+    queue, variable = Queue("q"), Variable("v")
+    client.gather(client.map(lambda n, queue: queue.put(n), range(5), [queue] * 5))
+    variable.set(3)
+    show("a queue and a variable", (sorted(queue.get() for _ in range(5)), client.submit(lambda v: v.get() + 1, variable).result()))
+    show("coroutines", client.gather(client.map(coroutine, range(5))))
+    slow = client.map(time.sleep, [0.3] * 20, pure=False)
+    client.cancel(slow)
+    show("after cancelled tasks", client.submit(lambda: 1).result())
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        with LocalCluster(n_workers=2, threads_per_worker=2, preload=PRELOAD, dashboard_address=None, silence_logs=logging.CRITICAL) as cluster, \
+                Client(cluster) as client:
+            if KIND == "plugin":
+                import gorgon.distributed
+                client.register_plugin(gorgon.distributed.Interpreters(max_tasks_per_child=500))
+            work(client, folder)
+            if KIND != "threads":
+                numbers = set(client.gather(client.map(where, [0.5] * 12, pure=False)))
+                data = client.scatter(numpy.zeros(1000))
+                print("own: four interpreters", len(numbers) >= 4 and not any(number is None for _, number in numbers))
+                print("own: what a worker keeps stays", client.submit(in_place, data).result(), data.result().sum())
+                print("own: environments", all(client.gather(client.map(environment, range(40), pure=False))))
+                metrics = [each["metrics"] for each in client.scheduler_info()["workers"].values()]
+                print("own: metrics", sum(each["tasks in interpreters"] for each in metrics) > 2000,
+                      sum(each["tasks on threads"] for each in metrics) > 0, "interpreter 1: tasks" in metrics[0])
+            show("a worker that dies", client.submit(die_once, os.path.join(folder, "died")).result())
+
+
+if __name__ == "__main__":
+    main()
