@@ -9,8 +9,8 @@
 #include "file/entries.h"
 #include "writer.h"
 
-/** Part of the keys of all files of the cache with this DWARF: to be changed with what lines.c
- * writes. */
+/** Part of the keys of all files of the cache with this DWARF: to be changed with what
+ * lines_units.c writes. */
 #define JITREG_LINES_VERSION "7"
 
 /** The sections that are different in each library. */

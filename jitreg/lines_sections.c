@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The sections of lines.c: put behind each other for several libraries, written to files, and
+ * The sections of lines_units.c: put behind each other for several libraries, written to files, and
  * moved.
  *
  * What differs from place to place is addresses, and offsets between these sections; the sites say
@@ -105,7 +105,7 @@ static const uint8_t abbreviations[] = {
 	0,
 };
 
-/* A list for all units of lines.c: a header of version 5, and nothing in the list. */
+/* A list for all units: a header of version 5, and nothing in the list. */
 static const uint8_t locations[] = {9, 0, 0, 0, 5, 0, 8, 0, 0, 0, 0, 0, DW_LLE_end_of_list};
 
 const char *jitreg_lines_section_name(enum jitreg_lines_index index)

@@ -3,7 +3,7 @@
  * The names of Rust's functions with their modules.
  *
  * In Rust's DWARF a function is below the entries of its modules. entries.c reads functions only,
- * so lines.c learns of the modules from the linkage name, of which rustc has two kinds:
+ * so lines_units.c learns of the modules from the linkage name, of which rustc has two kinds:
  *
  *     legacy   _ZN 5crate 6module 4name 17h0123456789abcdef E
  *     v0       _R Nv Nt Cs1234_5crate 6module 4name, each N with the namespace of what follows: t for a module, v for a function
