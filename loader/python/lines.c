@@ -63,7 +63,8 @@ static const struct gorgon_lines_layout layouts[] = {
 	 .object_frame = 24,
 	 .state_cframe = 56,
 	 .state_profile = 64,
-	 .state_trace = 72},
+	 .state_trace = 72,
+	 .cframe_frame = 8},
 	{.minor = 12,
 	 .frame_code = 0,
 	 .frame_instruction = 56,
@@ -302,9 +303,13 @@ static bool find_api(struct gorgon_lines *lines)
 		{"PyCode_Type", NULL, &lines->api.code_type},
 		{"PyErr_Restore", NULL, &lines->api.restore},
 		{"_PyEval_EvalFrameDefault", NULL, &lines->links->evaluator},
+		{"PyInterpreterState_ThreadHead", NULL, &lines->api.first_thread},
+		{"PyThreadState_Next", NULL, &lines->api.next_thread},
+		{"_PyEval_SetTrace", NULL, &lines->api.set_thread_trace}, // the last one: of 3.11
 	};
+	const size_t count = sizeof(names) / sizeof(*names) - !lines->layout.state_cframe;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (size_t i = 0; i < count; i++) {
 		void *found = gorgon_interp_find_symbol(lines->interp, names[i].name);
 
 		if (!found && names[i].other)

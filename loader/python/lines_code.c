@@ -202,6 +202,16 @@ uint8_t *gorgon_lines_stub(const struct gorgon_lines_function *function, int lin
 	return i == SIZE_MAX ? NULL : function->text + i * GORGON_LINES_STUB_SIZE;
 }
 
+uint8_t *gorgon_lines_entry(const struct gorgon_lines_function *function)
+{
+	return function->text + function->line_count * GORGON_LINES_STUB_SIZE;
+}
+
+size_t gorgon_lines_text_size(const struct gorgon_lines_function *function)
+{
+	return function->line_count * GORGON_LINES_STUB_SIZE + GORGON_LINES_ENTRY_SIZE;
+}
+
 // Units without a line are in the line before them.
 static bool make_units(struct gorgon_lines_function *function, const struct ranges *ranges)
 {
@@ -322,7 +332,7 @@ static bool make_text(struct gorgon_lines_file *file, uint64_t leave)
 	uint8_t *text;
 
 	for (size_t i = 0; i < file->function_count; i++)
-		size += file->functions[i].line_count * GORGON_LINES_STUB_SIZE;
+		size += gorgon_lines_text_size(&file->functions[i]);
 	size = (size + page - 1) / page * page;
 	file->pristine = malloc(size);
 	file->seen = malloc(size);
@@ -342,6 +352,8 @@ static bool make_text(struct gorgon_lines_file *file, uint64_t leave)
 		for (size_t k = 0; k < file->functions[i].line_count;
 		     k++, text += GORGON_LINES_STUB_SIZE)
 			gorgon_lines_write_stub(text, file->text);
+		gorgon_lines_write_entry(text);
+		text += GORGON_LINES_ENTRY_SIZE;
 	}
 	memcpy(file->pristine, file->text, size);
 	memcpy(file->seen, file->text, size);

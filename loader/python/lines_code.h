@@ -37,6 +37,7 @@ struct gorgon_lines_function {
 	bool wanted;          /* a debugger has breakpoints in it */
 	bool awaited;         /* one of them waits for a frame to go on */
 	bool quiet;           /* CPython was told that it need not tell of some of its lines */
+	unsigned entering;    /* its frames that begin, and that a debugger may step into */
 };
 
 /* The code objects of one module. */
@@ -83,14 +84,18 @@ bool gorgon_lines_file_replaces(const struct gorgon_lines_file *file,
 /* The stub of a line; NULL: it has none. */
 uint8_t *gorgon_lines_stub(const struct gorgon_lines_function *function, int line);
 
+/* The function's entry, behind its stubs; how many bytes they have together. */
+uint8_t *gorgon_lines_entry(const struct gorgon_lines_function *function);
+size_t gorgon_lines_text_size(const struct gorgon_lines_function *function);
+
 /* Offsets in structures of CPython. */
 struct gorgon_lines_layout {
 	unsigned minor;
 	uint8_t frame_code, frame_instruction, frame_values; /* of _PyInterpreterFrame */
 	uint8_t code_units, code_extra;                      /* of PyCodeObject */
 	uint8_t object_frame;                                /* of PyFrameObject */
-	uint8_t state_cframe, state_profile,
-		state_trace;      /* of PyThreadState in CPython 3.11, else 0 */
+	/* of PyThreadState, and of its _PyCFrame, in CPython 3.11, else 0 */
+	uint8_t state_cframe, state_profile, state_trace, cframe_frame;
 	/* where a frame's instruction is at its beginning, from the code's first unit */
 	int8_t first_instruction;
 	/* offset of our word in what co_extra points to; found out in each interpreter */

@@ -23,6 +23,7 @@
 enum { CALL = 0, EXCEPTION = 1, LINE = 2, RETURN = 3 }; // what of Py_tracefunc
 enum {
 	PY_START = 1 << 0,
+	PY_RESUME = 1 << 1,
 	PY_RETURN = 1 << 2,
 	PY_YIELD = 1 << 3,
 	PY_LINE = 1 << 5,
@@ -115,7 +116,8 @@ static bool monitor_all(struct gorgon_lines *lines)
 
 static bool begin_monitoring(struct gorgon_lines *lines)
 {
-	static const int events[] = {PY_START, PY_RETURN, PY_YIELD, PY_LINE, PY_RAISE, PY_UNWIND};
+	static const int events[] = {PY_START, PY_RESUME, PY_RETURN, PY_YIELD,
+				     PY_LINE,  PY_RAISE,  PY_UNWIND};
 	const struct gorgon_api *api = lines->interp->api;
 	bool done;
 
@@ -149,15 +151,16 @@ static bool begin_monitoring(struct gorgon_lines *lines)
 static void monitor(struct gorgon_lines *lines, struct gorgon_lines_function *function)
 {
 	const struct gorgon_api *api = lines->interp->api;
-	int wanted = PY_START | PY_RETURN | PY_YIELD | PY_LINE;
+	int wanted = (function->wanted ? PY_START | PY_RETURN | PY_YIELD | PY_LINE : 0) |
+		     (function->entering ? PY_START | PY_RESUME : 0);
 
-	if (!function->code || (!lines->tool && !function->wanted) || !begin_monitoring(lines))
+	if (!function->code || (!lines->tool && !wanted) || !begin_monitoring(lines))
 		return;
-	if (function->quiet || !function->wanted)
+	if (function->quiet || !wanted)
 		drop(lines, api->PyObject_CallMethod(lines->monitoring, "set_local_events", "iOi",
 						     lines->tool, function->code, 0));
 	function->quiet = false;
-	if (function->wanted)
+	if (wanted)
 		drop(lines, api->PyObject_CallMethod(lines->monitoring, "set_local_events", "iOi",
 						     lines->tool, function->code, wanted));
 }
@@ -202,29 +205,58 @@ static void trace_this_thread(struct gorgon_lines *lines)
 	}
 }
 
-// Are there events in the evaluator that runs now, that of @function? Those of a profile function
+// Are there events in a thread's newest evaluator, that of @function? Those of a profile function
 // are told by the same flag.
-static void set_flag(struct gorgon_lines *lines, const struct gorgon_lines_function *function)
+static void set_flag_of(struct gorgon_lines *lines, uint64_t state,
+			const struct gorgon_lines_function *function)
 {
 	const struct gorgon_lines_layout *layout = &lines->layout;
-	uint64_t state;
 
-	if (has_monitoring(lines))
-		return;
-	state = traced ? lines->api.thread_state() : 0;
-	if (!state ||
-	    gorgon_lines_word(state + layout->state_trace) !=
+	if (gorgon_lines_word(state + layout->state_trace) !=
 		    (uintptr_t)lines->code + GORGON_LINES_TRACER ||
 	    gorgon_lines_word(state + layout->state_profile))
 		return;
 	*(uint8_t *)(uintptr_t)gorgon_lines_word(state + layout->state_cframe) =
-		lines->raising || (function && function->wanted) ? UINT8_MAX : 0;
+		lines->raising || (function && (function->wanted || function->entering)) ? UINT8_MAX
+											 : 0;
+}
+
+static void set_flag(struct gorgon_lines *lines, const struct gorgon_lines_function *function)
+{
+	if (!has_monitoring(lines) && traced)
+		set_flag_of(lines, lines->api.thread_state(), function);
+}
+
+// The frame of CPython that a thread runs.
+static uint64_t frame_of_state(const struct gorgon_lines *lines, uint64_t state)
+{
+	return gorgon_lines_word(gorgon_lines_word(state + lines->layout.state_cframe) +
+				 lines->layout.cframe_frame);
+}
+
+// Other threads may be in functions that have breakpoints now, and call no Python function there.
+// They wait for the GIL, or are in C, so that they do not use their flags now.
+static void trace_other_threads(struct gorgon_lines *lines)
+{
+	uint64_t own = lines->api.thread_state(), frame;
+
+	for (uint64_t state = lines->api.first_thread(lines->interpreter); state;
+	     state = lines->api.next_thread(state)) {
+		if (state == own)
+			continue;
+		if (!gorgon_lines_word(state + lines->layout.state_trace) &&
+		    lines->api.set_thread_trace(state, lines->code + GORGON_LINES_TRACER, NULL))
+			lines->interp->api->PyErr_Clear();
+		frame = frame_of_state(lines, state);
+		set_flag_of(lines, state, frame ? gorgon_lines_function_of(lines, frame) : NULL);
+	}
 }
 
 bool gorgon_lines_events_check(struct gorgon_lines *lines)
 {
 	const struct gorgon_lines_layout *layout = &lines->layout;
 	uint64_t state = lines->api.thread_state(), found;
+	const PyFrameObject *frame = lines->api.frame();
 	uint8_t on;
 
 	if (has_monitoring(lines) || has_other_trace(lines))
@@ -233,6 +265,9 @@ bool gorgon_lines_events_check(struct gorgon_lines *lines)
 	found = gorgon_lines_word(state + layout->state_trace);
 	on = *(uint8_t *)(uintptr_t)gorgon_lines_word(state + layout->state_cframe);
 	lines->api.set_trace(NULL, NULL);
+	if (frame && frame_of_state(lines, state) !=
+			     gorgon_lines_word((uintptr_t)frame + layout->object_frame))
+		return false;
 	return found == (uintptr_t)lines->code + GORGON_LINES_TRACER && on == UINT8_MAX &&
 	       !gorgon_lines_word(state + layout->state_trace);
 }
@@ -240,14 +275,9 @@ bool gorgon_lines_events_check(struct gorgon_lines *lines)
 // --- updates
 // ---------------------------------------------------------------------------------------------
 
-static size_t stubs_size(const struct gorgon_lines_function *function)
-{
-	return function->line_count * GORGON_LINES_STUB_SIZE;
-}
-
 static bool has_changed(const struct gorgon_lines_function *function)
 {
-	return memcmp(function->text, function->seen, stubs_size(function));
+	return memcmp(function->text, function->seen, gorgon_lines_text_size(function));
 }
 
 static void update_function(struct gorgon_lines *lines, const struct gorgon_lines_file *file,
@@ -255,9 +285,9 @@ static void update_function(struct gorgon_lines *lines, const struct gorgon_line
 {
 	if (!has_changed(function))
 		return;
-	memcpy(function->seen, function->text, stubs_size(function));
+	memcpy(function->seen, function->text, gorgon_lines_text_size(function));
 	function->wanted = memcmp(function->seen, file->pristine + (function->text - file->text),
-				  stubs_size(function));
+				  gorgon_lines_text_size(function));
 	function->awaited = false;
 	for (size_t i = 0; i < function->line_count; i++)
 		function->awaited |=
@@ -277,27 +307,43 @@ void gorgon_lines_renew(struct gorgon_lines *lines, struct gorgon_lines_function
 void gorgon_lines_update(struct gorgon_lines *lines)
 {
 	PyObject *type, *value, *traceback;
-	bool any;
+	bool any, changed = has_raised_changed(lines);
 
 	// A generator may be about to get an exception.
 	lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
 	__atomic_store_n(&lines->stale, false, __ATOMIC_RELEASE);
-	if (has_raised_changed(lines)) {
+	if (changed) {
 		lines->raising = !lines->raising;
 		if (has_monitoring(lines) && begin_monitoring(lines))
 			monitor_all(lines);
 	}
 	any = lines->raising;
 	for (struct gorgon_lines_file *file = lines->files; file; file = file->next) {
-		if (memcmp(file->text, file->seen, file->text_size))
+		if (memcmp(file->text, file->seen, file->text_size)) {
+			changed = true;
 			for (size_t i = 0; i < file->function_count; i++)
 				update_function(lines, file, &file->functions[i]);
+		}
 		any |= !!memcmp(file->seen, file->pristine, file->text_size);
 	}
 	if (any)
 		activate(lines);
-	else
+	if (any && changed && !has_monitoring(lines))
+		trace_other_threads(lines);
+	if (!any)
 		__atomic_store_n(&lines->links->active, 0, __ATOMIC_RELEASE);
+	lines->api.restore(type, value, traceback);
+}
+
+// The function has other events from now on.
+static void change_events(struct gorgon_lines *lines, struct gorgon_lines_function *function)
+{
+	PyObject *type, *value, *traceback;
+
+	if (!has_monitoring(lines))
+		return; // set_flag() is called
+	lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
+	monitor(lines, function);
 	lines->api.restore(type, value, traceback);
 }
 
@@ -347,16 +393,38 @@ static void on_exception(struct gorgon_lines *lines, PyObject *type, PyObject *t
 	api->PyErr_Clear();
 }
 
+// The frame begins that a debugger may step into, or it has ended before that.
+static void end_entering(struct gorgon_lines *lines, struct gorgon_lines_record *record)
+{
+	struct gorgon_lines_function *function =
+		(struct gorgon_lines_function *)(uintptr_t)record->entry;
+
+	record->entry = 0;
+	function->entering--;
+	change_events(lines, function);
+}
+
+static bool is_entering(const struct gorgon_lines_record *record)
+{
+	return record->entry & ~(uint64_t)(GORGON_LINES_ENTERED | GORGON_LINES_PASSED);
+}
+
 static void on_event(struct gorgon_lines *lines, struct gorgon_lines_record *record,
 		     const struct gorgon_lines_function *function, int event, int line)
 {
 	bool stopped = false;
 
-	if (event == PY_START)
+	if ((event == PY_START || event == PY_RESUME) && is_entering(record)) {
+		end_entering(lines, record);
+		stopped = gorgon_lines_on_entry(lines, record, function);
+	}
+	if (stopped)
+		;
+	else if (event == PY_START)
 		stopped = gorgon_lines_on_call(lines, record, function, line);
 	else if (event == PY_LINE)
 		stopped = gorgon_lines_on_line(lines, record, function, line);
-	else if (event)
+	else if (event && event != PY_RESUME)
 		stopped = gorgon_lines_on_return(lines, record);
 	if (stopped)
 		gorgon_lines_update(lines); // the user may have set other breakpoints
@@ -389,6 +457,8 @@ static int trace_event(PyObject *self, PyFrameObject *frame, int what, PyObject 
 		 : what == RETURN ? PY_RETURN
 				  : 0,
 		 lines->api.line_number(frame));
+	if (!function->wanted)
+		set_flag(lines, function); // a debugger went over the function
 	return 0;
 }
 
@@ -416,14 +486,15 @@ static PyObject *monitor_event(PyObject *self, PyObject *const *args, ssize_t co
 	function = gorgon_lines_busy() || event == PY_RAISE
 			   ? NULL
 			   : gorgon_lines_function_at(lines, record);
-	if (function && function->wanted && is_of_frame(lines, record, lines->api.frame())) {
+	if (function && (function->wanted || function->entering) &&
+	    is_of_frame(lines, record, lines->api.frame())) {
 		line = lines->api.line_number(lines->api.frame());
 		on_event(lines, record, function, (int)event, line);
 		stub = event == PY_START  ? function->text
 		       : event == PY_LINE ? gorgon_lines_stub(function, line)
 					  : NULL;
 		needed = function->awaited || (stub && gorgon_lines_is_hot(stub, 0));
-		if (!needed && event != PY_UNWIND) {
+		if (!needed && function->wanted && event != PY_UNWIND) {
 			function->quiet = true;
 			ret = lines->disable;
 		}
@@ -446,12 +517,19 @@ static void follow(struct gorgon_lines *lines, const struct gorgon_lines_functio
 static void before_frame(void *ctx, struct gorgon_lines_record *record)
 {
 	struct gorgon_lines *lines = ctx;
+	struct gorgon_lines_function *function;
 	uint64_t code;
 
 	if (lines->state != GORGON_LINES_CHECKING) {
 		if (gorgon_lines_busy())
 			return;
-		follow(lines, gorgon_lines_function_of(lines, record->frame));
+		function = gorgon_lines_function_of(lines, record->frame);
+		if (function && gorgon_lines_may_enter(lines, record)) {
+			record->entry = (uintptr_t)function;
+			function->entering++;
+			change_events(lines, function);
+		}
+		follow(lines, function);
 		return;
 	}
 	code = gorgon_lines_word(record->frame + lines->layout.frame_code);
@@ -470,8 +548,11 @@ static void after_frame(void *ctx, struct gorgon_lines_record *record)
 	const struct gorgon_lines_record *older =
 		(const struct gorgon_lines_record *)(uintptr_t)record->older;
 
-	if (lines->state == GORGON_LINES_READY && !gorgon_lines_busy() &&
-	    record->older > (uintptr_t)record)
+	if (lines->state != GORGON_LINES_READY || gorgon_lines_busy())
+		return;
+	if (is_entering(record))
+		end_entering(lines, record);
+	if (record->older > (uintptr_t)record)
 		follow(lines, gorgon_lines_function_at(lines, older));
 }
 

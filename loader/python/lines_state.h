@@ -18,6 +18,9 @@ struct gorgon_lines_api {
 	uint64_t (*thread_state)(void); /* its address */
 	void (*set_evaluator)(void *, void *);
 	void (*set_trace)(void *, PyObject *);
+	/* CPython 3.11 only: */
+	int (*set_thread_trace)(uint64_t, void *, PyObject *);
+	uint64_t (*first_thread)(void *), (*next_thread)(uint64_t);
 	PyFrameObject *(*frame)(void);
 	int (*line_number)(PyFrameObject *);
 	void (*restore)(PyObject *, PyObject *, PyObject *);
@@ -113,6 +116,15 @@ struct gorgon_lines_function *gorgon_lines_function_at(const struct gorgon_lines
 
 /* Whether a debugger has a breakpoint at a place of a stub. */
 bool gorgon_lines_is_hot(const uint8_t *stub, size_t place);
+
+/* The function that waits for @record, which begins, may be stepped into: a debugger waits for the
+ * newest older frame whose lines are known, and has not gone over a call from there yet. */
+bool gorgon_lines_may_enter(const struct gorgon_lines *lines, struct gorgon_lines_record *record);
+
+/* The frame @record, of @function, begins: run the stub of a debugger that waits for its caller, so
+ * that it steps into the function, or over it. True: it was run. */
+bool gorgon_lines_on_entry(struct gorgon_lines *lines, struct gorgon_lines_record *record,
+			   const struct gorgon_lines_function *function);
 
 /* The frame @record, of @function, begins, reaches @line, or ends: run its stub if a debugger has a
  * breakpoint there. True: it was run. */

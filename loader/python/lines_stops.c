@@ -140,7 +140,9 @@ static void run_stub(struct gorgon_lines *lines, struct gorgon_lines_record *rec
 						    : older_record(lines, record);
 	PyObject *type, *value, *traceback;
 
-	run->record = run->old_record = (uintptr_t)record;
+	run->r15 = (uintptr_t)record;
+	if (!run->rbx)
+		run->rbx = (uintptr_t)record;
 	lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
 	busy = true;
 	make_values(lines, first);
@@ -160,6 +162,44 @@ static uint64_t waiting_at(uint64_t resume)
 		       : 0;
 }
 
+// The stub that was left by the frame @record goes on at @resume.
+static void wait_for(struct gorgon_lines_record *record, uint64_t resume)
+{
+	record->waiting = waiting_at(resume);
+	record->entry &= ~(uint64_t)GORGON_LINES_PASSED;
+}
+
+bool gorgon_lines_may_enter(const struct gorgon_lines *lines, struct gorgon_lines_record *record)
+{
+	const struct gorgon_lines_record *caller = older_record(lines, record);
+
+	return caller && !(caller->entry & GORGON_LINES_PASSED) && waiting_at(caller->waiting);
+}
+
+// The debugger's breakpoint is where the caller's frame goes on, whether it is to step into
+// functions or over them. It is told that the caller has called the function. If it is to go over
+// it, it waits for the caller again, and is not asked again.
+bool gorgon_lines_on_entry(struct gorgon_lines *lines, struct gorgon_lines_record *record,
+			   const struct gorgon_lines_function *function)
+{
+	struct gorgon_lines_record *caller = older_record(lines, record);
+	uint64_t waiting = caller ? waiting_at(caller->waiting) : 0;
+	struct gorgon_lines_run run = {.target = waiting,
+				       .rbx = (uintptr_t)caller,
+				       .r11 = (uintptr_t)gorgon_lines_entry(function),
+				       .r13 = (uintptr_t)function->text,
+				       .r10 = waiting};
+
+	if (!waiting)
+		return false;
+	run_stub(lines, record, &run);
+	caller->waiting = waiting_at(waiting);
+	caller->entry |= GORGON_LINES_PASSED;
+	wait_for(record, run.resume);
+	record->entry = GORGON_LINES_ENTERED;
+	return true;
+}
+
 bool gorgon_lines_on_call(struct gorgon_lines *lines, struct gorgon_lines_record *record,
 			  const struct gorgon_lines_function *function, int line)
 {
@@ -169,8 +209,8 @@ bool gorgon_lines_on_call(struct gorgon_lines *lines, struct gorgon_lines_record
 	if (line != function->lines[0] || !gorgon_lines_is_hot(function->text, 0))
 		return false;
 	run_stub(lines, record, &run);
-	record->waiting = waiting_at(run.resume);
-	record->entered = true;
+	wait_for(record, run.resume);
+	record->entry = GORGON_LINES_ENTERED;
 	return true;
 }
 
@@ -178,11 +218,11 @@ bool gorgon_lines_on_line(struct gorgon_lines *lines, struct gorgon_lines_record
 			  const struct gorgon_lines_function *function, int line)
 {
 	uint8_t *stub = gorgon_lines_stub(function, line);
-	struct gorgon_lines_run run = {.target = (uintptr_t)stub, .line = (uintptr_t)stub};
+	struct gorgon_lines_run run = {.target = (uintptr_t)stub, .r11 = (uintptr_t)stub};
 	uint64_t waiting = waiting_at(record->waiting);
-	bool entered = record->entered;
+	bool entered = record->entry & GORGON_LINES_ENTERED;
 
-	record->waiting = record->entered = 0;
+	record->waiting = record->entry = 0;
 	if (!stub || (entered && stub == function->text && !waiting))
 		return false; // it was stopped at as the function's first line
 	if (waiting)
@@ -190,7 +230,7 @@ bool gorgon_lines_on_line(struct gorgon_lines *lines, struct gorgon_lines_record
 	else if (!gorgon_lines_is_hot(stub, 0))
 		return false;
 	run_stub(lines, record, &run);
-	record->waiting = waiting_at(run.resume);
+	wait_for(record, run.resume);
 	return true;
 }
 
@@ -210,14 +250,14 @@ bool gorgon_lines_on_return(struct gorgon_lines *lines, struct gorgon_lines_reco
 		return false;
 	run = (struct gorgon_lines_run){
 		.target = waiting,
-		.line = waiting - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_RETURN,
-		.caller_record = (uintptr_t)caller,
-		.caller_line = resume - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_CALL,
+		.r11 = waiting - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_RETURN,
+		.r13 = (uintptr_t)caller,
+		.r10 = resume - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_CALL,
 	};
 	run_stub(lines, record, &run);
 	record->waiting = 0;
 	// The stub that was left is the caller's, unless the debugger waits no more.
-	((struct gorgon_lines_record *)(uintptr_t)run.record)->waiting = waiting_at(run.resume);
+	wait_for((struct gorgon_lines_record *)(uintptr_t)run.rbx, run.resume);
 	return true;
 }
 
@@ -227,14 +267,13 @@ bool gorgon_lines_on_raise(struct gorgon_lines *lines, struct gorgon_lines_recor
 	uint8_t *target = lines->code + GORGON_LINES_RAISED;
 	char name[128];
 	const char *text = name;
-	struct gorgon_lines_run run = {.target = (uintptr_t)target,
-				       .caller_record = (uintptr_t)&text};
+	struct gorgon_lines_run run = {.target = (uintptr_t)target, .r13 = (uintptr_t)&text};
 
 	if (!gorgon_lines_is_hot(target, 0))
 		return false;
 	gorgon_lines_values_name(lines->interp, lines->values_api, type, name, sizeof(name));
 	run_stub(lines, record, &run);
-	record->waiting = waiting_at(resume_of(lines, record)); // "finish"
+	wait_for(record, resume_of(lines, record)); // "finish"
 	return true;
 }
 

@@ -17,6 +17,7 @@
 
 #define _GNU_SOURCE
 #include "lines_values.h"
+#include "file/leb128.h"
 #include "python/lines_arch.h"
 
 #if GORGON_LINES_SUPPORTED
@@ -65,16 +66,16 @@ static void put_text(struct gorgon_lines_bytes *to, const char *text)
 
 static void put_uleb(struct gorgon_lines_bytes *to, uint64_t value)
 {
-	for (; value > 0x7f; value >>= 7)
-		put_number(to, value | 0x80, 1);
-	put_number(to, value, 1);
+	uint8_t bytes[JITREG_LEB128_MAX];
+
+	put(to, bytes, jitreg_put_uleb(bytes, value));
 }
 
 static void put_sleb(struct gorgon_lines_bytes *to, int64_t value)
 {
-	for (; value < -64 || value > 63; value >>= 7)
-		put_number(to, (uint64_t)value | 0x80, 1);
-	put_number(to, (uint64_t)value & 0x7f, 1);
+	uint8_t bytes[JITREG_LEB128_MAX];
+
+	put(to, bytes, jitreg_put_sleb(bytes, value));
 }
 
 static void set_number(struct gorgon_lines_bytes *to, size_t at, uint64_t value, size_t size)
@@ -303,12 +304,12 @@ static void put_raised_rules(struct gorgon_lines_bytes *to, uint64_t code,
 }
 
 // The stubs of a function. When the mov has put the caller's record into rbx, the frame's own is
-// still in r15.
+// still in r15. At the function's entry rbx is the caller's, until the mov.
 static void put_stub_rules(struct gorgon_lines_bytes *to,
 			   const struct gorgon_lines_function *function)
 {
-	size_t start = begin_function(to, (uintptr_t)function->text,
-				      GORGON_LINES_STUB_SIZE * function->line_count);
+	size_t start =
+		begin_function(to, (uintptr_t)function->text, gorgon_lines_text_size(function));
 
 	for (size_t i = 0; i < function->line_count; i++) {
 		advance(to, GORGON_LINES_STUB_JUMP);
@@ -316,6 +317,12 @@ static void put_stub_rules(struct gorgon_lines_bytes *to,
 		advance(to, GORGON_LINES_STUB_SIZE - GORGON_LINES_STUB_JUMP);
 		def_cfa(to, GORGON_LINES_RBX, (uint64_t)RECORD_SIZE);
 	}
+	def_cfa(to, GORGON_LINES_R15, (uint64_t)RECORD_SIZE);
+	OPS(to, DW_CFA_same_value, GORGON_LINES_RBX);
+	OPS(to, DW_CFA_register, GORGON_LINES_RETURN_ADDRESS, GORGON_LINES_R10);
+	advance(to, GORGON_LINES_ENTRY_JUMP);
+	def_cfa(to, GORGON_LINES_RBX, (uint64_t)RECORD_SIZE);
+	all_saved(to);
 	end_entry(to, start);
 }
 
@@ -552,7 +559,7 @@ static void put_function(struct gorgon_lines_bytes *to,
 	OPS(to, 1);
 	put_uleb(to, (uint64_t)function->lines[0]);
 	put_number(to, (uintptr_t)function->text, 8);
-	put_number(to, GORGON_LINES_STUB_SIZE * function->line_count, 8);
+	put_number(to, gorgon_lines_text_size(function), 8);
 	OPS(to, 1, DW_OP_call_frame_cfa);
 	for (unsigned i = 0; i < function->value_count; i++) {
 		put_variable(to, i < function->argument_count ? PARAMETER : VARIABLE,
@@ -634,6 +641,8 @@ static void put_info(struct gorgon_lines_bytes *to, const struct gorgon_lines_fi
 	end_info(to);
 }
 
+// Debuggers stop in a function that they step into where it has a line: not at its entry, but at
+// its first stub.
 static void put_lines(struct gorgon_lines_bytes *to, const struct gorgon_lines_file *file)
 {
 	static const uint8_t header[] = {1, 1, 1, (uint8_t)-5, 14, 13, 0, 1, 1,
@@ -658,9 +667,14 @@ static void put_lines(struct gorgon_lines_bytes *to, const struct gorgon_lines_f
 		for (size_t k = 0; k < function->line_count; k++) {
 			OPS(to, DW_LNS_advance_line);
 			put_sleb(to, (int64_t)function->lines[k] - line);
+			if (!k)
+				OPS(to, DW_LNS_set_prologue_end);
 			OPS(to, DW_LNS_copy, DW_LNS_advance_pc, GORGON_LINES_STUB_SIZE);
 			line = function->lines[k];
 		}
+		OPS(to, DW_LNS_advance_line);
+		put_sleb(to, -(int64_t)line);
+		OPS(to, DW_LNS_copy, DW_LNS_advance_pc, GORGON_LINES_ENTRY_SIZE);
 		OPS(to, 0, 1, DW_LNE_end_sequence);
 	}
 	set_number(to, 0, to->size - 4, 4);
@@ -821,7 +835,7 @@ void gorgon_lines_describe_file(struct gorgon_lines_bytes *ret,
 		put_stub_rules(&contents.frame, function);
 		put_symbol(&contents.symbols, &contents.names, function->name,
 			   (uint64_t)(function->text - file->text),
-			   GORGON_LINES_STUB_SIZE * function->line_count);
+			   gorgon_lines_text_size(function));
 	}
 	put_file(ret, (uintptr_t)file->text, file->text_size, &contents);
 	free_contents(&contents);

@@ -1,13 +1,15 @@
-"""A program for random sessions: calls of all kinds. It tells where PyRun_SimpleString() of its
-interpreter is."""
+"""A program for random sessions: calls of all kinds. For each thread that runs it, it tells where
+PyRun_SimpleString() of its interpreter is."""
 import asyncio
 import ctypes
 import functools
 import sys
+import threading
 import traceback  # debuggers' questions use it
 
-with open(sys.argv[1], "w") as told:
+with open(f"{sys.argv[1]}.{threading.get_native_id()}", "w") as told:
     print("ask", ctypes.cast(ctypes.pythonapi.PyRun_SimpleString, ctypes.c_void_p).value, file=told)
+print("ready", flush=True)
 
 
 def add(a, b):
@@ -82,6 +84,6 @@ def main():
     return t
 
 
-for _ in range(40):
+for _ in range(int(sys.argv[2])):
     total = main()
 print("answer", total, flush=True)

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Runs inside gdb: random commands. At each stop gdb's Python frames are compared with what Python
-says of its own stack."""
+"""Runs inside gdb or lldb: random commands. At each stop the debugger's Python frames are compared
+with what Python says of its own stack."""
 import ast
 import os
 import random
-
-import gdb
+import sys
 
 PROGRAM = "lines_random.py"
 FOLDER, SEED, STEPS = os.environ["FOLDER"], os.environ["SEED"], int(os.environ["STEPS"])
@@ -19,63 +18,137 @@ with open(os.environ["PATH_OF_PROGRAM"]) as file:
 chosen = random.Random(SEED)
 
 
-def execute(command):
-    return gdb.execute(command, to_string=True)
+class Ended(Exception):
+    pass
 
 
-def is_python(frame):
-    symtab = frame.find_sal().symtab
-    return symtab is not None and os.path.basename(symtab.filename) == PROGRAM
+class Gdb:
+    def __init__(self):
+        import gdb
+        self.gdb = gdb
+
+    def do(self, command, line=None):
+        words = {"break": f"tbreak {PROGRAM}:{line}", "delete": "delete"}
+        try:
+            return self.gdb.execute(words.get(command, command), to_string=True)
+        except self.gdb.error as error:
+            raise Ended(error) from error
+
+    def is_inside(self):
+        """Whether the newest frame is in the middle of a Python line."""
+        frame = self.gdb.newest_frame()
+        return self.is_python(frame) and frame.pc() != frame.find_sal().pc
+
+    @staticmethod
+    def is_python(frame):
+        symtab = frame.find_sal().symtab
+        return symtab is not None and os.path.basename(symtab.filename) == PROGRAM
+
+    def stack(self):
+        frame, found = self.gdb.newest_frame(), []
+        while frame:
+            if self.is_python(frame):
+                found.append((frame.name().partition(".")[2], frame.find_sal().line))
+            frame = frame.older()
+        return found
+
+    def thread(self):
+        return self.gdb.selected_thread().ptid[1]
+
+    def call(self, address, text):
+        self.do("set scheduler-locking on")
+        self.do(f'call ((int (*)(const char *)){address})("{text}")')
+        self.do("set scheduler-locking replay")
 
 
-def seen():
-    frame, found = gdb.newest_frame(), []
-    while frame:
-        if is_python(frame):
-            found.append((frame.name().partition(".")[2], frame.find_sal().line))
-        frame = frame.older()
-    return found
+class Lldb:
+    def __init__(self):
+        import lldb
+        self.lldb, self.debugger = lldb, lldb.debugger
+        self.debugger.SetAsync(False)
+
+    def do(self, command, line=None):
+        words = {"break": f"breakpoint set --one-shot true -f {PROGRAM} -l {line}", "run": "run", "next": "thread step-over",
+                 "step": "thread step-in", "finish": "thread step-out"}
+        answer = self.lldb.SBCommandReturnObject()
+        target = self.debugger.GetSelectedTarget()
+        thread = target.process.GetSelectedThread()
+        if command == "delete":
+            return target.DeleteAllBreakpoints()
+        # The context of the command that runs this file is from before the program began.
+        context = self.lldb.SBExecutionContext(thread if thread.IsValid() else target)
+        self.debugger.GetCommandInterpreter().HandleCommand(words.get(command, command), context, answer)
+        if not answer.Succeeded() or command != "break" and target.process.state != self.lldb.eStateStopped:
+            raise Ended(answer.GetError() or target.process.state)
+        return answer.GetOutput()
+
+    def frames(self):
+        return self.debugger.GetSelectedTarget().process.GetSelectedThread().frames
+
+    @staticmethod
+    def is_python(frame):
+        return frame.GetLineEntry().GetFileSpec().GetFilename() == PROGRAM
+
+    def is_inside(self):
+        frame = self.frames()[0]
+        start = frame.GetLineEntry().GetStartAddress().GetLoadAddress(self.debugger.GetSelectedTarget())
+        return self.is_python(frame) and frame.GetPC() != start
+
+    def stack(self):
+        return [(frame.GetFunctionName().partition(".")[2], frame.GetLineEntry().GetLine())
+                for frame in self.frames() if self.is_python(frame)]
+
+    def thread(self):
+        return self.debugger.GetSelectedTarget().process.GetSelectedThread().GetThreadID()
+
+    def call(self, address, text):
+        options = self.lldb.SBExpressionOptions()
+        options.SetIgnoreBreakpoints(True)
+        options.SetTryAllThreads(False)
+        options.SetStopOthers(True)
+        value = self.frames()[0].EvaluateExpression(f'((int (*)(const char *)){address})("{text}")', options)
+        if not value.GetError().Success():
+            raise Ended(value.GetError())
 
 
-def told():
-    with open(FOLDER + "/begin") as begin:
-        address = begin.read().split()[1]
-    execute(f'call ((int (*)(const char *)){address})("{QUESTION}")')
+def told(debugger):
+    with open(f"{FOLDER}/begin.{debugger.thread()}") as begin:
+        debugger.call(begin.read().split()[1], QUESTION)
     with open(FOLDER + "/answer") as answer:
         return ast.literal_eval(answer.read())
 
 
-def check(command):
-    frame = gdb.newest_frame()
-    # After the last line of a function gdb is in the caller's line already.
-    inside = is_python(frame) and frame.pc() != frame.find_sal().pc
-    mine, theirs = seen(), told()
+def check(debugger, command):
+    # After the last line of a function the debugger is in the caller's line already.
+    inside = debugger.is_inside()
+    mine, theirs = debugger.stack(), told(debugger)
     right = mine == theirs or (inside and mine == theirs[1:])
-    print("same" if right else f"differs: {command}: gdb {mine}, Python {theirs}")
+    print("same" if right else f"differs: {command}: debugger {mine}, Python {theirs}")
 
 
-def choose():
-    command = chosen.choice(["next"] * 5 + ["step"] * 3 + ["finish"] * 2 + ["break"] * 4)
-    if command == "break":
-        command = f"tbreak {PROGRAM}:{chosen.choice(LINES)}"
-        done.append(command)
-        execute(command)
-        command = "continue"
-    # Behind the module's own frame there is no Python any more.
-    return "next" if command == "finish" and len(seen()) < 2 else command
+def session(debugger):
+    done = []  # for who reads what went wrong
+    try:
+        debugger.do("break", chosen.choice(LINES))
+        debugger.do(os.environ["BEGIN"])
+        check(debugger, "begin")
+        for _ in range(STEPS):
+            command = chosen.choice(["next"] * 5 + ["step"] * 3 + ["finish"] * 2 + ["break"] * 4)
+            # Behind the module's own frame there is no Python any more.
+            if command == "finish" and len(debugger.stack()) < 2:
+                command = "next"
+            if command == "break":
+                line = chosen.choice(LINES)
+                done.append(f"break {line}")
+                debugger.do("break", line)
+                command = "continue"
+            done.append(command)
+            debugger.do(command)
+            check(debugger, done[-2:] if command == "continue" else command)
+        debugger.do("delete")
+        print("end")
+    except Ended as error:
+        print("ended:", error, "after", done)
 
 
-done = []  # for who reads what went wrong
-try:
-    execute(f"tbreak {PROGRAM}:{chosen.choice(LINES)}")
-    execute("run")
-    check("run")
-    for _ in range(STEPS):
-        command = choose()
-        done.append(command)
-        execute(command)
-        check(command)
-    execute("delete")
-    print(execute("continue"))
-except gdb.error as error:
-    print("ended:", error, "after", done)
+session(Gdb() if hasattr(sys.modules.get("gdb"), "execute") else Lldb())

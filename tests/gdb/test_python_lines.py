@@ -17,6 +17,7 @@ from terminal import Terminal  # noqa: E402
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lines.py")
 TOTAL = harness.source_line(PROGRAM, "total = n * rate")
 CALLS = harness.source_line(PROGRAM, "# calls price")
+PRICE = harness.source_line(PROGRAM, "def price")
 FRAME = re.compile(r"^#\d+ +(?:0x[0-9a-f]+ in )?lines\.(\S+) \(.*\) at \S*/lines\.py:(\d+)$", re.M)
 CHEAP = ["set print frame-arguments none"]
 known = unittest.skipUnless(harness.VERSION in ("3.11", "3.12", "3.13") and os.uname().machine == "x86_64",
@@ -271,6 +272,36 @@ class Auto(unittest.TestCase):
         self.assertIn("<module>", frames(output)[-1])
 
 
+LOOPING = """import threading, time
+
+def work():
+    n = 0
+    while True:
+        n += 1
+        time.sleep(0.001)
+
+threading.Thread(target=work, daemon=True).start()
+print("ready", flush=True)
+for _ in range(500):
+    time.sleep(0.01)
+"""
+
+
+@known
+@harness.needs_gdb
+class OtherThreads(unittest.TestCase):
+    def test_in_a_loop_that_calls_only_c(self):
+        for python in PYTHONS:
+            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "looping.py")
+                with open(path, "w") as file:
+                    file.write(LOOPING)
+                with harness.Background(*run(1, python=python)[:-1], path, until="ready") as program:
+                    output = harness.gdb(["break looping.py:6", "continue", "next", "next"], options=["-p", str(program.pid)])
+                self.assertRegex(output, r"hit Breakpoint 1\S*, looping\.work \(\) at ")
+                self.assertEqual(re.findall(r"^([567])\t", output, re.M)[:3], ["6", "7", "5"], output)
+
+
 CALLED = """import time
 
 def work(n):
@@ -336,6 +367,84 @@ class Steps(unittest.TestCase):
                 self.assertEqual([line and line[1] for line in found], ["4", "4", "9", None, None], output)
 
 
+STEPPED = """import asyncio
+
+def inner(n):
+    k = n + 1
+    return k
+
+def outer(n):
+    a = inner(n)
+    return a + inner(a)
+
+def numbers(n):
+    yield n
+    yield n + 1
+
+class Kind:
+    def __init__(self, n):
+        self.n = n
+
+    @property
+    def twice(self):
+        return 2 * self.n
+
+async def wait(n):
+    await asyncio.sleep(0)
+    return inner(n)
+
+def main():
+    x = abs(-1)
+    z = outer(x)
+    w = sorted([3, 1], key=inner)
+    for u in numbers(2):
+        x += u
+    t = Kind(x).twice
+    return asyncio.run(wait(1))
+
+main()
+print("end", flush=True)
+"""
+INNER = ["inner:3", "inner:4", "inner:5"]
+# Where each step of main() ends. A generator or coroutine that goes on is entered at its first line again.
+STEPS = ["main:29", "outer:7", "outer:8", *INNER, "outer:9", *INNER, "main:30", *INNER, *INNER, "main:31",
+         "numbers:11", "numbers:12", "main:32", "main:31", "numbers:11", "numbers:13", "main:32", "main:31", "numbers:11",
+         "main:33", "Kind.__init__:16", "Kind.__init__:17", "Kind.twice:19", "Kind.twice:21",
+         "main:34", "wait:23", "wait:24", "wait:23", "wait:25", *INNER, "<module>:37"]
+
+
+@known
+@harness.needs_gdb
+class StepsInto(unittest.TestCase):
+    """`step` enters functions of Python that the line calls, by itself or from C, and no others."""
+
+    @staticmethod
+    def session(python, *commands):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "stepped.py")
+            with open(path, "w") as file:
+                file.write(STEPPED)
+            return harness.gdb([*CHEAP, "break stepped.py:28", "run", "delete", *commands], *run(1, python=python)[:-1], path)
+
+    def test_each_step(self):
+        for python in PYTHONS:
+            with self.subTest(python=python):
+                output = self.session(python, *len(STEPS) * ["echo === step\\n", "step", "frame"])
+                found = [re.search(r"^#0 .*?stepped\.(\S+) \(.*\.py:(\d+)$", part, re.M) for part in output.split("=== step\n")[1:]]
+                self.assertEqual([place and f"{place[1]}:{place[2]}" for place in found], STEPS, output)
+
+    def test_stack_finish_and_next(self):
+        commands = ["next", "step", "info args", "bt", "finish", "echo === next\\n", "tbreak stepped.py:31", "continue", *6 * ["next"]]
+        for python in PYTHONS:
+            with self.subTest(python=python):
+                begin, _, end = self.session(python, *commands).partition("=== next\n")
+                stack = re.findall(r"^#\d+ .*?stepped\.(\S+) \(.*\.py:(\d+)$", begin, re.M)
+                self.assertEqual(stack, [("outer", "7"), ("main", "29"), ("<module>", "36")], begin)
+                self.assertRegex(begin, r'(?m)^n = 0x\w+ "1"$')
+                self.assertRegex(begin, r"(?m)^(?:0x\w+ in )?_Py\w+ \(.*\) at ")
+                self.assertEqual(re.findall(r"^(\d+)\t", end, re.M)[:7], ["31", "32", "31", "32", "31", "33", "34"], end)
+
+
 @known
 @harness.needs_gdb
 class Page(unittest.TestCase):
@@ -381,7 +490,10 @@ class TypedSession(unittest.TestCase):
         with Terminal(*run(1)) as gdb:
             gdb.ask(f"break lines.py:{CALLS}")
             self.assertRegex(gdb.ask("run"), rf"Breakpoint 1, lines\.each \(a=0x\w+ \"1\", b=0x\w+ \"2\"\) at \S+:{CALLS}\n")
-            self.assertRegex(gdb.ask("step"), rf"^{CALLS + 1}\t")
+            self.assertRegex(gdb.ask("step"), rf"^lines\.price \(n=0x\w+ \"2\", rate=0x\w+ \"2\"\) at \S+:{PRICE}\n")
+            for line in range(TOTAL, TOTAL + 3):
+                self.assertRegex(gdb.ask("step"), rf"^{line}\t")
+            self.assertRegex(gdb.ask("step"), rf"(?m)^{CALLS + 1}\t")
             self.assertRegex(gdb.ask("up 20"), r"^#20 ")
             self.assertRegex(gdb.ask("print $_strlen(\"abc\")"), "= 3")
             gdb.ask("delete")

@@ -4,6 +4,7 @@
 import os
 import re
 import sys
+import tempfile
 import unittest
 
 import harness
@@ -52,6 +53,57 @@ class Started(session.Case):
     def test_end(self):
         self.assertRegex(self.output, "exited with status = 0")
         self.assert_clean(self.output)
+
+
+STEPPED = """import functools
+
+def inner(n):
+    k = n + 1
+    return k
+
+def both(a, b):
+    return inner(a)
+
+def outer(n):
+    a = inner(n)
+    return functools.reduce(both, [a, a])
+
+def numbers(n):
+    yield n
+
+def main():
+    z = outer(1)
+    for z in numbers(z):
+        z = abs(z)
+    return z
+
+main()
+"""
+INNER = ["inner:3", "inner:4", "inner:5"]
+# After the last line of a function lldb stops in the middle of the caller's line, from which it goes on.
+STEPS = ["outer:10", "outer:11", *INNER, "outer:11", "outer:12", "both:7", "both:8", *INNER, "both:8", "outer:12",
+         "main:18", "main:19", "numbers:14", "numbers:15", "main:19", "main:20", "main:19"]
+
+
+@unittest.skipUnless(harness.VERSION in ("3.11", "3.12", "3.13") and os.uname().machine == "x86_64",
+                     "Python lines are for CPython 3.11 to 3.13 on x86-64")
+@harness.needs_lldb
+class StepsInto(session.Case):
+    """`step` enters functions of Python that the line calls, by itself or from C; a function begins at its first line."""
+
+    def test(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "stepped.py")
+            with open(path, "w") as file:
+                file.write(STEPPED)
+            output = harness.lldb(["breakpoint set -n stepped.main", "run", "breakpoint delete -f", "next", "script print('=== steps')",
+                                   *len(STEPS) * ["step"], "breakpoint set -n stepped.numbers", "continue"],
+                                  harness.GORGON, "run", "--python-lines=on", f"--python={harness.PYTHON}", path)
+        begin, _, steps = output.partition("=== steps\n")
+        place = re.compile(r"frame #0: .*`stepped\.([\w.<>]+)(?:\(.*\))? at stepped\.py:(\d+)")
+        self.assertEqual([":".join(found) for found in place.findall(begin)], ["main:17", "main:18"], output)
+        self.assertEqual([":".join(found) for found in place.findall(steps)], STEPS, output)
+        self.assertRegex(output, "exited with status = 0")
 
 
 if __name__ == "__main__":

@@ -22,10 +22,16 @@ struct gorgon_lines_record {
 	uint64_t
 		/* the record that the thread has made before, or 0; its function may be gone */
 		older;
-	uint64_t entered; /* the debugger has stopped at the call of the function */
+	/* GORGON_LINES_ENTERED, GORGON_LINES_PASSED, or, before the function begins, its struct
+	 * gorgon_lines_function if a debugger may step into it from its caller */
+	uint64_t entry;
 	uint64_t saved[6];
 	uint64_t caller; /* return address */
 };
+
+#define GORGON_LINES_ENTERED 1 /* the debugger has stopped at the call of the function */
+/* while it waits for the frame, it has gone over a function that the frame has called */
+#define GORGON_LINES_PASSED 2
 
 /* What the code below reads and calls; it lies behind the code. */
 struct gorgon_lines_links {
@@ -52,7 +58,7 @@ struct gorgon_lines_links {
  * rbx    the record of the frame that runs
  *      nop                    breakpoints are here
  *      call *links(%rip)      to "leave"; for debuggers, to what the line does
- *      jmp *%r11              to another line's stub
+ *      jmp *%r11              to another line's stub, or to the entry of a function
  *      mov %r13,%rbx
  *      jmp *%r10
  */
@@ -65,6 +71,22 @@ static inline void gorgon_lines_write_stub(uint8_t *stub, const void *leave_link
 
 	__builtin_memcpy(stub, code, sizeof(code));
 	__builtin_memcpy(stub + 3, &distance, sizeof(distance));
+}
+
+/* Behind the stubs of a function: its entry, for debuggers that wait for a frame which calls it. */
+#define GORGON_LINES_ENTRY_SIZE 16
+#define GORGON_LINES_ENTRY_JUMP 3
+
+/*
+ * rbx    the record of the caller, which has called this from r10
+ *      mov %r15,%rbx          from here on it is the frame of r15
+ *      jmp *%r13              to a stub
+ */
+static inline void gorgon_lines_write_entry(uint8_t *entry)
+{
+	static const uint8_t code[] = {0x4c, 0x89, 0xfb, 0x41, 0xff, 0xe5};
+
+	__builtin_memcpy(entry, code, sizeof(code));
 }
 
 /* Code of an interpreter, one page. */
@@ -89,9 +111,9 @@ struct gorgon_lines_run {
 	uint64_t stack;
 	uint64_t resume; /* set: where the stub would have gone on */
 	uint64_t target; /* a stub, or a place in it */
-	uint64_t record, line, caller_record,
-		caller_line; /* rbx, which is set, too; r11, r13, r10 */
-	uint64_t old_record; /* r15: @record, from the stub's mov on */
+	uint64_t rbx;    /* set, too */
+	uint64_t r11, r13, r10;
+	uint64_t r15; /* the newest frame's record: that of rbx, or of a caller or callee of it */
 };
 
 void gorgon_lines_run(struct gorgon_lines_run *run);
@@ -101,6 +123,7 @@ enum {
 	GORGON_LINES_RBX = 3,
 	GORGON_LINES_RBP = 6,
 	GORGON_LINES_RSP = 7,
+	GORGON_LINES_R10 = 10,
 	GORGON_LINES_R12 = 12,
 	GORGON_LINES_R13 = 13,
 	GORGON_LINES_R15 = 15,

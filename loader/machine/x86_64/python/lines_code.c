@@ -25,7 +25,7 @@ void gorgon_lines_write_code(uint8_t *code, const struct gorgon_lines_links *lin
 		0x41, 0x56,                                  //   6: push %r14
 		0x41, 0x57,                                  //   8: push %r15
 		0x64, 0x48, 0x8b, 0x04, 0x25, 0, 0,    0, 0, // 10: mov %fs:newest,%rax
-		0x6a, 0x00,                                  //  19: push $0		entered
+		0x6a, 0x00,                                  //  19: push $0		entry
 		0x50,                                        //  21: push %rax		older
 		0x6a, 0x00,                                  //  22: push $0		state
 		0x6a, 0x00,                                  //  24: push $0		values

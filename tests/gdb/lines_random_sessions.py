@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""Random sessions of debuggers at Python lines (lines_random_driver.py), in programs of one and of
+three interpreters, which they start or attach to."""
+
+import itertools
+import os
+import sys
+import tempfile
+
+import harness
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from test_python_lines import PYTHONS, known  # noqa: E402, F401
+
+PROGRAM = os.path.join(HERE, "lines_random.py")
+DRIVER = os.path.join(HERE, "lines_random_driver.py")
+
+
+def session(debugger, load, python, seed, steps, count=1, attached=False):
+    """What a debugger of the harness says in a session. @load: its command that runs the driver."""
+    with tempfile.TemporaryDirectory() as folder, harness.environment(
+            {"FOLDER": folder, "SEED": f"{seed}", "STEPS": f"{steps}", "PYTHON": python,
+             "PATH_OF_PROGRAM": PROGRAM, "BEGIN": "continue" if attached else "run"}):
+        command = [harness.GORGON, "run", "-n", count, "--python-lines=on", f"--python={python}",
+                   PROGRAM, os.path.join(folder, "begin"), 1000000 if attached else 40]
+        if not attached:
+            return debugger([load, "continue"], *map(str, command))
+        with harness.Background(*command, until=rf"(?s)(ready\n.*){{{count}}}") as program:
+            return debugger([load], options=["-p", str(program.pid)])
+
+
+class Sessions:
+    """Debuggers' tests derive from this and have @debugger and @load of session()."""
+
+    def check(self, seeds, steps, counts=(1,), attached=(False,)):
+        for python, count, attach in itertools.product(PYTHONS, counts, attached):
+            for seed in seeds:
+                with self.subTest(python=python, count=count, attached=attach, seed=seed):
+                    output = session(self.debugger, self.load, python, seed, steps, count, attach)
+                    self.assertNotIn("differs: ", output)
+                    self.assertNotIn("ended: ", output)
+                    self.assertEqual(output.count("same\n"), steps + 1, output)
+                    self.assertEqual(output.count("answer "), 0 if attach else count, output)
+
+    def check_many(self):
+        self.check(range(2, 2 + int(os.environ.get("SEEDS", "20"))), 60, (1, 3), (False, True))
