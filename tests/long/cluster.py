@@ -4,6 +4,7 @@
 the same results as with dask's own workers."""
 
 import os
+import re
 import sys
 import tempfile
 
@@ -11,6 +12,7 @@ from report import Report
 from sources import environment
 import harness
 
+EXAMPLE = os.path.join(harness.ROOT, "examples", "cluster.py")
 WORK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "cluster_work.py")
 OWN = ["own: four interpreters True", "own: what a worker keeps stays 1000.0 0.0", "own: environments True", "own: metrics True True True"]
 
@@ -18,6 +20,21 @@ OWN = ["own: four interpreters True", "own: what a worker keeps stays 1000.0 0.0
 def lines_of(python, site, kind):
     result = harness.run(python, WORK, kind, env={"PYTHONPATH": site}, timeout=1800)
     return result.stdout.splitlines(), result.stderr[-3000:] if result.returncode else ""
+
+
+def check_example(report, python, site):
+    """examples/cluster.py: the same values from each kind of workers, and a history that is there once."""
+    values, memory, sent = {}, {}, {}
+    for kind in ("processes", "threads", "interpreters"):
+        result = harness.run(python, EXAMPLE, kind, "60", env={"PYTHONPATH": site}, timeout=1800)
+        found = re.fullmatch(r"(value at risk: .*)\n\w+: \S+ s, (\d+) MiB, (\d+) MiB sent\n", result.stdout)
+        if not report.check(f"examples/cluster.py, {kind}", found, "values, and what they cost", result.stdout.replace("\n", "; "), result.stderr[-3000:]):
+            return
+        values[kind], memory[kind], sent[kind] = found[1], int(found[2]), int(found[3])
+    report.check("examples/cluster.py: values", len(set(values.values())) == 1, "the same", "; ".join(sorted(set(values.values()))))
+    report.check("examples/cluster.py: memory, and what workers sent", memory["interpreters"] < memory["processes"] and not sent["interpreters"],
+                 "less than that of processes, nothing", f"{memory['interpreters']} MiB, processes {memory['processes']} MiB; {sent['interpreters']} MiB, "
+                 f"processes {sent['processes']} MiB")
 
 
 def main():
@@ -35,6 +52,7 @@ def main():
             report.check(f"{kind}: work", lines and not failure and [line for line in lines if line not in own] == expected,
                          f"the {len(expected)} lines of dask's own workers", f"{len(lines) - len(own)} lines", failure)
             report.check(f"{kind}: interpreters, copies, environments, metrics", own == OWN, "; ".join(OWN), "; ".join(own))
+        check_example(report, python, site)
     return report.finish()
 
 
