@@ -86,6 +86,24 @@ class Python:
 
     def frames(self, tid):
         """The Python frames of a thread, innermost first, and CALL where a call of the evaluation function ends."""
+        for frame in self.addresses(tid):
+            if self.has_code(frame):
+                yield self.frame(frame)
+            if self.ends_call(frame):
+                yield CALL
+
+    def calls(self, tid):
+        """For each call of the evaluation function, innermost first, the address of its innermost Python frame; 0: it has none yet."""
+        first = 0
+        for frame in self.addresses(tid):
+            if not first and self.has_code(frame):
+                first = frame
+            if self.ends_call(frame):
+                yield first
+                first = 0
+
+    def addresses(self, tid):
+        """The frames of a thread, innermost first, also those without code."""
         state = self.thread_state(tid)
         if not state:
             return
@@ -98,10 +116,7 @@ class Python:
         for frame in self.chain(innermost, "interpreter_frame.previous", FRAMES_MAX):
             if frame == base:
                 return
-            if self.has_code(frame):
-                yield self.frame(frame)
-            if self.ends_call(frame):
-                yield CALL
+            yield frame
 
     def has_code(self, frame):
         return "interpreter_frame.owner" not in self.offsets or \

@@ -11,6 +11,7 @@ through gdb, which are each copy's own. What it asks for by the name of a variab
 to the copy of the selected frame."""
 
 import fnmatch
+import itertools
 import os
 import re
 import sys
@@ -84,10 +85,15 @@ def python_of_host():
     return python.Python(process.read_memory, runtime, layout.minor_of(process.read_memory, runtime))
 
 
+def python_of(namespace):
+    """The python.Python of a copy, or of the host's own CPython; None when there is none. Raises root.RootError for a CPython that is not
+    known here."""
+    return process.python_of(namespace) if namespace else python_of_host()
+
+
 def thread_state(namespace):
-    """The selected thread's PyThreadState in a copy, or in the host's own CPython; None when it has none. Raises
-    root.RootError for a CPython that is not known here."""
-    found = process.python_of(namespace) if namespace else python_of_host()
+    """The selected thread's PyThreadState there; None when it has none. Raises root.RootError."""
+    found = python_of(namespace)
     try:
         address = found.thread_state(process.kernel_id(gdb.selected_thread())) if found else 0
     except root.MemoryProblem:
@@ -100,7 +106,7 @@ def use_own_thread_state():
     gdb shows other memory in private copies, or call a function in the process, which lets the process run."""
     cls = getattr(sys.modules["__main__"], "PyFramePtr", None)
     theirs = getattr(cls, "get_thread_state", None)
-    if not theirs or theirs.__module__ == __name__:
+    if cls is None or getattr(theirs, "__module__", None) == __name__:
         return
 
     def get_thread_state():
@@ -109,22 +115,27 @@ def use_own_thread_state():
             return thread_state(namespace)
         except root.RootError:
             return None if namespace else theirs()
-    cls.get_thread_state = staticmethod(get_thread_state)
-    use_frames_of_each(sys.modules["__main__"].Frame, cls)
+    if theirs:
+        cls.get_thread_state = staticmethod(get_thread_state)
+    use_frames_of_each(sys.modules["__main__"].Frame, cls, bool(theirs))
 
 
-def use_frames_of_each(cls, interpreter_frame):
-    """If the compiler has kept no variables of a call of the evaluation function, the helper goes on with the caller of the last
-    Python frame. That fails where one interpreter, or the host's Python, has called another. So look the frame up there."""
+def use_frames_of_each(cls, interpreter_frame, only_callers):
+    """If the compiler has kept no variables of a call of the evaluation function, as in Debian's CPython 3.13, the helper knows no
+    Python frame there. Since 3.14 it goes on with the caller of the last one (@only_callers), which fails where one interpreter, or
+    the host's Python, has called another. So look the frame up in the thread's state."""
     theirs = cls.get_pyop
+    if theirs.__module__ == __name__:
+        return
 
     def get_pyop(self):
-        return theirs(self) or frame_of_caller(self, interpreter_frame)
+        return theirs(self) or frame_of_call(self, interpreter_frame, only_callers)
     cls.get_pyop = get_pyop
 
 
-def frame_of_caller(frame, interpreter_frame):
-    """The Python frame of a call of the evaluation function, if the next call further in is another interpreter's."""
+def frame_of_call(frame, interpreter_frame, only_callers):
+    """The innermost Python frame of a call of the evaluation function. @only_callers: if the next call further in is another
+    interpreter's."""
     def namespace_of(call):
         found = process.find_object(call._gdbframe.pc())
         return found.namespace if found else None
@@ -134,24 +145,20 @@ def frame_of_caller(frame, interpreter_frame):
         return theirs.id == own.id if theirs and own else theirs is own
 
     own = namespace_of(frame)
-    inner = (each for each in newer(frame) if each.is_evalframe())
-    nearest = next(inner, None)
-    if not nearest or is_own(nearest):
+    inner = [each for each in newer(frame) if each.is_evalframe()]
+    if only_callers and (not inner or is_own(inner[0])):
         return None
     selected = gdb.selected_frame()
     frame._gdbframe.select()  # there gdb finds the host's variables
     try:
-        state = thread_state(own)
-    except root.RootError:
+        found = python_of(own)
+        calls = found.calls(process.kernel_id(gdb.selected_thread())) if found else ()
+        address = next(itertools.islice(calls, sum(map(is_own, inner)), None), 0)
+    except (root.RootError, root.MemoryProblem):
         return None
     finally:
         selected.select()
-    found = interpreter_frame(state["current_frame"]) if state and int(state["current_frame"]) else None
-    for _ in filter(is_own, inner):
-        while found and not found.is_shim():
-            found = found.previous()
-        found = found and found.previous()
-    return found
+    return interpreter_frame(gdb.Value(address).cast(gdb.lookup_type("_PyInterpreterFrame").pointer())) if address else None
 
 
 def newer(frame):

@@ -8,7 +8,6 @@ if n == 1` is "walk.cc:30"), or by its number if two breakpoints have one locati
 import os
 import re
 import tempfile
-import unittest
 
 import harness
 
@@ -19,10 +18,6 @@ WALK = os.path.join(harness.ROOT, "tests", "modules", "walk.cc")
 STOP_LINE = harness.source_line(PROGRAM, "# where the sessions stop")
 WAIT_LINE = harness.source_line(PROGRAM, "# where attached sessions find them")
 DECIMAL = f"_decimal{harness.EXT_SUFFIX}"
-
-# In CPython 3.13 the helper takes frames from a variable that Debian 13 has optimized out, in any process; since 3.14
-# it does not.
-needs_frames_of_helper = unittest.skipIf(harness.VERSION == "3.13", "CPython 3.13's own py-bt finds no frames here")
 
 LOOP = r"""
 python

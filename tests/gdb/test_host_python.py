@@ -99,7 +99,6 @@ class HostPython(unittest.TestCase):
                 self.assertIn("in crossing.call at ", output)
                 self.assertNotIn(f"\n1.{2 if name == 'executor' else 3} ", output)  # a further place
 
-    @session.needs_frames_of_helper
     def test_python_frames_of_both_are_in_one_backtrace(self):
         for part in self.output.split("first\n")[1].split("second\n"):
             trace = part.split("Traceback (most recent call first):\n")[1]

@@ -168,7 +168,6 @@ class Live(Case):
         for stop in self.sleeps.values():
             self.assertNotIn("[interp", stop.output["bt 2"])
 
-    @session.needs_frames_of_helper
     def test_py_bt_shows_python_frames_of_each_copy(self):
         for stop in self.sleeps.values():
             text = stop.output["py-bt"]
@@ -178,13 +177,11 @@ class Live(Case):
                              r"    time\.sleep\(0\.125")
             self.assertLess(text.index("in inner"), text.index("in <module>"))
 
-    @session.needs_frames_of_helper
     def test_py_list_shows_the_line(self):
         for stop in self.sleeps.values():
             self.assertRegex(stop.output["py-list"], rf">{session.STOP_LINE}\s+time\.sleep\(0\.125")
             self.assertRegex(stop.output["py-up"], r"#\d+ <built-in method exec of |file <string>, line 1, in <module> ")
 
-    @session.needs_frames_of_helper
     def test_py_locals_and_py_print_have_values_of_their_interpreter(self):
         for i, stop in self.sleeps.items():
             text = stop.output["py-locals"]
@@ -240,8 +237,7 @@ class Afterwards(Case):
             self.assertRegex(backtraces[lwp], rf"time_sleep from {harness.SONAME_RE} \[interp {i}\] \(")
             self.assertEqual(set(re.findall(r"\[interp (\d)\]", backtraces[lwp])), {str(i)})
             self.assertEqual(session.frames(backtraces[lwp])[-2:], ["start_thread", "clone3"])
-            if harness.VERSION != "3.13":  # see needs_frames_of_helper
-                self.assertIn(f'File "{session.PROGRAM}", line {session.WAIT_LINE}, in <module>\n', pythons[lwp])
+            self.assertIn(f'File "{session.PROGRAM}", line {session.WAIT_LINE}, in <module>\n', pythons[lwp])
         (main,) = set(backtraces) - {int(row[1]) for row in table}
         self.assertEqual(interps[main], -1)
         self.assertIn(session.DECIMAL, head)

@@ -206,7 +206,6 @@ class NobodyLooked(unittest.TestCase):
                              r"#\d+ .*time_sleep from \S+ \[interp \1\] \(self=.*, timeout_obj=", self.output)
         self.assertEqual(sorted(map(int, numbers)), list(range(MANY)), self.output)
 
-    @session.needs_frames_of_helper
     def test_python_frames_of_one(self):
         self.assertRegex(self.output, r'File "<string>", line 2, in wait\n')
 
