@@ -62,7 +62,7 @@ case $(version python3-numpy) in 1.*) ;; *) meson=meson ;; esac
 cross=""
 [ "$(dpkg --print-architecture)" = arm64 ] || cross="gcc-aarch64-linux-gnu g++-aarch64-linux-gnu"
 
-build="gcc make pkg-config libelf-dev zlib1g-dev libdw-dev libjson-c-dev python3 lib$python lib$python-dev"
+build="gcc make pkg-config libelf-dev zlib1g-dev libdw-dev libjson-c-dev python3 lib$python lib$python-dev libpython3-dev"
 demo="$build python3-numpy gdb lldb-$lldb python3-lldb-$lldb lib$python-dbg $python-dbg"
 check="$demo
 	g++ gfortran $gold git $cross libcmocka-dev

@@ -71,7 +71,7 @@ class Tutorial(unittest.TestCase):
             for line in expected:
                 pattern = ".*?".join(map(re.escape, line.split("...")))
                 self.assertRegex(said[command], re.sub(r"(hit\\ Breakpoint\\ 1\\\.)\d", r"\1\\d", pattern), result.stdout)
-        self.assertRegex(said["info locals"], r"number = (1\.5|0\.5)\n(?s:.*)total = [01]\n")
+        self.assertRegex(said["info locals"], r"total = [60]\n")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import time
 import unittest
 
 import dap_client
+import harness
 from harness import BUILD, GORGON, PYTHON3, SANITIZED, VENV_PYTHON, install_package
 
 ASKED = os.path.join(BUILD, "asked")
@@ -61,6 +62,22 @@ class Exec(unittest.TestCase):
             answers = json.loads(result.stdout)
             self.assertEqual([(a["interpreter"], a["stdout"], a["status"], a["error"]) for a in answers],
                              [(i, f"{i} 5\n", 0, None) for i in range(count)])
+
+    @unittest.skipIf(harness.VERSION in ("3.11", "3.12", "3.13"), "sys.remote_exec() is new in CPython 3.14")
+    def test_remote_debugging_of_cpython_enters_interpreter_0(self):
+        with tempfile.TemporaryDirectory() as folder, program("while True: time.sleep(0.01)", "", "-n", "2") as (_, pid):
+            script, told = os.path.join(folder, "script.py"), os.path.join(folder, "told")
+            with open(script, "w") as file:
+                file.write(f"import gorgon, os\nwith open('{told}.new', 'w') as file: print(gorgon.interpreter, file=file)\n"
+                           f"os.rename('{told}.new', '{told}')\n")
+            for command, expected in (([PYTHON3, "-c", f"import sys; sys.remote_exec({pid}, {script!r})"], "0\n"),
+                                      ([GORGON, "exec", str(pid), "-i", "1", script], "1\n")):
+                subprocess.run(command, check=True, timeout=120)
+                while not os.path.exists(told):
+                    time.sleep(0.05)
+                with open(told) as file:
+                    self.assertEqual(file.read(), expected)
+                os.unlink(told)
 
     def test_programs(self):
         for name, code in {
