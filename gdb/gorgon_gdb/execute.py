@@ -14,9 +14,10 @@ Outside of events run() is gdb.execute().
 
 When a file is added or removed, gdb looks for the places of all breakpoints again. Then it does not know any more at which of them the
 selected thread has stopped, and warns after each command ("location number not found for breakpoint 1"). It stops warning
-after "stepi 0", a step by no instruction: then it only knows that the thread has stopped. So run() selects another thread in
-events, and settle() steps in this way before the prompt. Between the two gdb warns once. Therefore files that can wait for
-the prompt do (waits()), and forget_place() steps before they come."""
+after "stepi 0", a step by no instruction: then it only knows that the thread has stopped. So the scripts step in this way before a
+file comes or goes (places_change()). In events they cannot: there run() selects another thread, settle() steps before the prompt, and
+between the two gdb warns once. Therefore files that can wait for the prompt do (waits()). In -batch and for editors nothing steps,
+and neither does a command among those of a breakpoint, because the others would not be run after it."""
 
 import contextlib
 import functools
@@ -28,6 +29,8 @@ STEP_NOTHING = "with suppress-cli-notifications on -- stepi 0"
 _events = 0  # number of events that are being handled
 _stale = False  # breakpoints have other places than when the process stopped
 _hit = ()  # the breakpoints at which the process has stopped, without those that gdb deletes then
+_thread = None  # that has stopped there
+_before_prompt = False  # handlers of that event run, behind all commands of breakpoints
 _settling = False  # forget_place() is stepping: its events are no news
 _passing = 0  # number of gdb's commands that the scripts are running
 _prompts = False  # gdb has had a prompt, so there will be others; with -batch and for an editor there are none
@@ -58,9 +61,24 @@ def within_event(handler):
     return handle
 
 
+def before_prompt(handler):
+    """Make a handler of the event before a prompt."""
+    @functools.wraps(handler)
+    def handle(*args):
+        global _before_prompt
+        _before_prompt = True
+        try:
+            return handler(*args)
+        finally:
+            _before_prompt = False
+    return handle
+
+
 def places_change():
     """Called before something that makes gdb look for the places of breakpoints again."""
     global _stale
+    if _prompts and not _events and (_before_prompt or not can_have_commands()):
+        forget_place()
     _stale = _stale or any(breakpoint.hit_count for breakpoint in gdb.breakpoints())
 
 
@@ -80,40 +98,44 @@ def hit_by(event):
     return [breakpoint for breakpoint in getattr(event, "breakpoints", ()) if breakpoint.is_valid() and not breakpoint.temporary]
 
 
-def has_several_places(breakpoints):
-    """Whether one of the breakpoints has several places at this moment: gdb looks for the place of a stop only then."""
-    return any(breakpoint.is_valid() and len(breakpoint.locations) > 1 for breakpoint in breakpoints)
-
-
 def on_stop(event):
     """Called before other handlers of the stop, because they change the places of breakpoints."""
-    global _hit
+    global _hit, _thread
     if not _settling:
-        _hit = hit_by(event)
+        _hit, _thread = hit_by(event), gdb.selected_thread()
 
 
 def settle(_event=None):
     """Called before each prompt: have gdb forget at which place it has stopped, if it would not find that place."""
     global _prompts
     _prompts = True
-    if _stale:
+    # gdb looks for the place of a stop only where there are several.
+    if _stale and any(breakpoint.is_valid() and len(breakpoint.locations) > 1 for breakpoint in _hit):
         forget_place()
 
 
 def forget_place():
-    """Step by no instruction, but only if gdb could warn: after such a step a core of gcore lacks the signal of the stop."""
+    """Step by no instruction. (After such a step a core of gcore lacks the signal of the stop.) The user's thread and frame stay."""
     global _settling, _stale, _hit
-    # A breakpoint that had one place at the stop may have more by now: another interpreter has loaded the library.
-    thread = gdb.selected_thread() if has_several_places(_hit) else None
-    if not thread or not thread.is_stopped() or thread.is_exited():
+    if not _hit or not _thread.is_valid() or not _thread.is_stopped():
         return
     _stale, _hit, _settling = False, (), True
+    selected = gdb.selected_thread()
     try:
+        frame = gdb.selected_frame()
+    except gdb.error:
+        frame = None  # of a stack that cannot be read
+    try:
+        _thread.switch()
         gdb.execute(STEP_NOTHING, to_string=True)
     except gdb.error:
         pass  # a core
     finally:
         _settling = False
+        if selected:
+            selected.switch()
+        if frame and frame.is_valid():
+            frame.select()
 
 
 @contextlib.contextmanager

@@ -67,11 +67,6 @@ def add(objects):
     return all([symbols.add_everywhere(obj) for obj in wanted(objects)])
 
 
-def are_to_come():
-    snapshot = process.try_snapshot()
-    return snapshot is not None and (snapshot, words()) != _settled and bool(wanted(snapshot.objects))
-
-
 def refresh():
     """Add the files of all extensions that lack them. Returns whether nothing is left to do."""
     global _settled

@@ -29,8 +29,6 @@ def on_stop(event=None):
 
 def before_prompt(_event=None):
     """Add and remove files that had to wait for the prompt."""
-    if symbols.are_to_change() or extensions.are_to_come():
-        execute.forget_place()
     on_stop()
     lines.remove_gone(symbols.covered())
 
@@ -50,7 +48,8 @@ def install_at_stop(_event):
 def connect(name, handler):
     event = getattr(gdb.events, name, None)
     if event is not None:
-        event.connect(execute.interruptible(handler if name == "before_prompt" else execute.within_event(handler)))
+        within = execute.before_prompt if name == "before_prompt" else execute.within_event
+        event.connect(execute.interruptible(within(handler)))
         _events.append(event)
 
 

@@ -174,11 +174,6 @@ def remove_stale():
         remove(key)
 
 
-def are_to_change():
-    """Whether files are to be added or removed before this prompt."""
-    return bool(stale() or is_to_look() and missing(objects_in_stack()))
-
-
 def on_free_objfile(event):
     """gdb forgets objects. The files that were added for them are removed at the next stop: gdb 13 crashes if they are
     removed here."""
