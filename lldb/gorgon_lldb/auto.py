@@ -12,11 +12,12 @@ be said before there is a program: then the breakpoint is in lldb's dummy target
 
 In processes that start meanwhile lldb does not read registrations itself (plugin.jit-loader.gdb.enable is off). Otherwise it
 would make a module of each symfile first, and breakpoints by name would keep dead locations in these modules in their lists.
-The setting also concerns programs with code from other JIT compilers: lldb does not know the names of that code then."""
+The setting also concerns programs with code from other JIT compilers: lldb does not know the names of that code then. Python
+lines become modules all the same (python_lines.py)."""
 
 import lldb
 
-from . import cores, files, process, symbols
+from . import cores, files, process, python_lines, symbols
 
 FUNCTION = "__jit_debug_register_code"
 NAME = "gorgon_auto"
@@ -94,7 +95,10 @@ def is_on(debugger):
 
 
 def follow(target):
-    symbols.follow(target, is_on(target.GetDebugger()))
+    everything = is_on(target.GetDebugger())
+    symbols.follow(target, everything)
+    if everything and symbols.lacks_loader(target):
+        python_lines.follow(target)
 
 
 def switch(debugger, on):

@@ -2,6 +2,7 @@
 """gorgon check: compares what the process says of its private copies with the files on disk and
 lldb's modules."""
 
+import contextlib
 import struct
 
 import lldb
@@ -12,6 +13,7 @@ from . import process, reference
 DESCRIPTOR = struct.Struct("<IIQQ")  # version, action, relevant entry, first entry
 ENTRY = struct.Struct("<QQQQ")       # next, previous, symfile, size
 ENTRIES_MAX = 1_000_000
+REGISTER, UNREGISTER = 1, 2          # actions
 
 
 def registered(target, read):
@@ -33,6 +35,21 @@ def registered(target, read):
         except root.MemoryProblem as problem:
             problems.append(f"the list at __jit_debug_descriptor breaks off: {problem}")
     return found, problems
+
+
+def latest(target, read):
+    """({symfile: size}, {symfile}): what the process has just registered, or taken back."""
+    found, gone = {}, set()
+    for context in target.FindSymbols("__jit_debug_descriptor"):
+        address = context.GetSymbol().GetStartAddress().GetLoadAddress(target)
+        with contextlib.suppress(root.MemoryProblem):
+            _, action, entry, _ = DESCRIPTOR.unpack(read(address, DESCRIPTOR.size))
+            _, _, symfile, size = ENTRY.unpack(read(entry, ENTRY.size)) if entry else (0, 0, 0, 0)
+            if action == REGISTER:
+                found[symfile] = size
+            elif action == UNREGISTER:
+                gone.add(symfile)
+    return found, gone
 
 
 def overlaps(snapshot):

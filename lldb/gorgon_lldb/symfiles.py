@@ -14,7 +14,7 @@ import bisect
 import struct
 
 PT_LOAD, READ_EXECUTE = 1, 5
-SHT_SYMTAB, SHT_NOBITS = 2, 8
+SHT_PROGBITS, SHT_SYMTAB, SHT_NOBITS = 1, 2, 8
 ET_REL, ET_DYN = 1, 3
 
 HEADER_SIZE, SEGMENT_SIZE = 64, 56
@@ -55,6 +55,13 @@ class Symfile:
         for table in (s for s in self.sections if s[1] == SHT_SYMTAB):
             for at, symbol in self.symbols(table):
                 SYMBOL.pack_into(self.data, at, *symbol)
+
+    def fill(self, read):
+        """Give sections that are only in memory their contents, in which lldb looks for branches when it steps."""
+        for section in (s for s in self.sections if s[1] == SHT_NOBITS):
+            content = read(section[3], section[5])
+            section[1], section[4] = SHT_PROGBITS, len(self.data)
+            self.data += content
 
     def keep_names(self, ranges):
         """Keep only symbols within the ranges, as symbols of the first section, which is the pack's .text."""
@@ -109,10 +116,12 @@ def join(packs):
     return whole.finish()
 
 
-def as_library(data):
-    """The file for a whole symfile."""
+def as_library(data, read=None):
+    """The file for a whole symfile; with the code, if there is a function that reads memory."""
     symfile = Symfile(data)
     symfile.make_absolute()
+    if read:
+        symfile.fill(read)
     return symfile.finish()
 
 
