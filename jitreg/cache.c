@@ -47,7 +47,7 @@ struct open_file {
 };
 
 /* The file that is wanted, and the file that was found or made. */
-struct search {
+struct cache_lookup {
 	const char *key;
 	size_t key_size;
 	const char *name, *suffix;
@@ -192,7 +192,7 @@ enum found {
 	FOUND_DAMAGED // a file that is not as this library has written it, or cannot be read
 };
 
-static bool read_bytes(struct search *c)
+static bool read_bytes(struct cache_lookup *c)
 {
 	size_t done = 0;
 
@@ -210,7 +210,7 @@ static bool read_bytes(struct search *c)
 	return c->bytes;
 }
 
-static bool has_key(const struct search *c, const char *path)
+static bool has_key(const struct cache_lookup *c, const char *path)
 {
 	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;
 	GElf_Shdr shdr;
@@ -224,7 +224,7 @@ static bool has_key(const struct search *c, const char *path)
 
 /* Open, lock and read what has this name. All of it is read: a debugger would believe a damaged
  * file. */
-static enum found read_file(struct search *c, const char *path)
+static enum found read_file(struct cache_lookup *c, const char *path)
 {
 	enum found found;
 
@@ -246,7 +246,7 @@ static enum found read_file(struct search *c, const char *path)
 	return is_ours(&c->open) ? found : FOUND_OTHER;
 }
 
-static void forget_file(struct search *c)
+static void forget_file(struct cache_lookup *c)
 {
 	free(c->bytes);
 	c->bytes = NULL;
@@ -289,7 +289,8 @@ static int write_all(const struct open_file *file, const uint8_t *bytes, size_t 
  * written the same file in the meantime; its file may be in use and stays. A damaged file is
  * replaced.
  */
-static int write_file(struct search *c, const char *folder_path, const char *path, bool replace)
+static int write_file(struct cache_lookup *c, const char *folder_path, const char *path,
+		      bool replace)
 {
 	char *temporary;
 	int r = 0, fd;
@@ -400,7 +401,7 @@ static void remove_oldest(int folder)
 }
 
 /* See JITREG_CACHE_CRC. */
-static int add_checksum(struct search *c)
+static int add_checksum(struct cache_lookup *c)
 {
 	uint32_t crc = jitreg_crc32(c->bytes, c->size);
 	uint8_t *grown = realloc(c->bytes, c->size + sizeof(crc));
@@ -415,7 +416,7 @@ static int add_checksum(struct search *c)
 
 /* Make the file: no file has that name, though another process may be about to write it, or a
  * damaged one has it. */
-static int make_file(struct search *c, int folder, const char *folder_path, const char *path,
+static int make_file(struct cache_lookup *c, int folder, const char *folder_path, const char *path,
 		     bool replace)
 {
 	int r = c->build(c->ctx, &c->bytes, &c->size);
@@ -433,7 +434,7 @@ static int make_file(struct search *c, int folder, const char *folder_path, cons
 }
 
 /* malloc()ed name of the file number @number with this key; NULL: no memory. */
-static char *format_path(const struct search *c, const char *folder_path, uint32_t checksum,
+static char *format_path(const struct cache_lookup *c, const char *folder_path, uint32_t checksum,
 			 unsigned number)
 {
 	char *path;
@@ -447,7 +448,7 @@ static char *format_path(const struct search *c, const char *folder_path, uint32
 	return r < 0 ? NULL : path;
 }
 
-static int find_in(struct search *c, int folder, const char *folder_path, char **path)
+static int find_in(struct cache_lookup *c, int folder, const char *folder_path, char **path)
 {
 	unsigned count = c->name ? 1 : SAME_NAME_MAX;
 	uint32_t checksum = jitreg_crc32(c->key, c->key_size);
@@ -482,14 +483,14 @@ static int find_in(struct search *c, int folder, const char *folder_path, char *
 int jitreg_cache_find(const char *key, size_t key_size, const char *name, const char *suffix,
 		      jitreg_cache_build_fn *build, void *ctx, bool read, struct jitreg_cached *ret)
 {
-	struct search c = {.key = key,
-			   .key_size = key_size,
-			   .name = name,
-			   .suffix = suffix,
-			   .build = build,
-			   .ctx = ctx,
-			   .read = read,
-			   .open.fd = -1};
+	struct cache_lookup c = {.key = key,
+				 .key_size = key_size,
+				 .name = name,
+				 .suffix = suffix,
+				 .build = build,
+				 .ctx = ctx,
+				 .read = read,
+				 .open.fd = -1};
 	char *folder_path = NULL, *path = NULL;
 	struct open_file folder;
 	int r;

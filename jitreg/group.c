@@ -284,7 +284,7 @@ static bool is_worth_packing(const struct selection *selection, bool traced)
 	return full || (apart && (!traced || selection->count >= TRACED_MIN));
 }
 
-struct part {
+struct packed_part {
 	struct selection selection;
 	struct pack_request request;
 	struct jitreg_listing *pack;
@@ -293,7 +293,7 @@ struct part {
 struct jitreg_packing {
 	uint64_t state; /* the group's when the packing began */
 	enum jitreg_debugger debugger;
-	struct part *parts;
+	struct packed_part *parts;
 	size_t count;
 };
 
@@ -425,7 +425,7 @@ static int plan_packs(const struct jitreg_group *group, bool singly, struct jitr
 				      : group_split(&all, traced, packing);
 	free(all.entries);
 	for (size_t i = 0; !r && i < packing->count; i++) {
-		struct part *part = &packing->parts[i];
+		struct packed_part *part = &packing->parts[i];
 
 		if (!is_worth_packing(&part->selection, traced))
 			continue;
@@ -469,7 +469,7 @@ int jitreg_packing_end(struct jitreg_packing *packing, struct jitreg_group *grou
 	if (packing->state != group->state || packing->debugger != jitreg_debugger_find())
 		return -EAGAIN;
 	for (size_t i = 0; i < packing->count; i++) {
-		struct part *part = &packing->parts[i];
+		struct packed_part *part = &packing->parts[i];
 
 		if (part->pack)
 			list_pack(&part->selection, part->pack);

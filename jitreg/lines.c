@@ -18,11 +18,11 @@
 #define FIRST_ROWS 3
 
 /* The line table of one or more units, as far as it was read. */
-struct table {
+struct source_table {
 	const struct jitreg_dwarf *dwarf;
 	uint64_t off;
 	struct jitreg_line_table sources;
-	struct table *next;
+	struct source_table *next;
 };
 
 struct builder {
@@ -31,7 +31,7 @@ struct builder {
 	size_t file_capacity, row_capacity;
 	uint32_t *buckets; // indexes of files, plus 1
 	size_t bucket_count;
-	struct table *tables;
+	struct source_table *tables;
 	uint64_t room; // how many more bytes of line tables are read
 	int error;
 };
@@ -118,7 +118,7 @@ static uint32_t intern_source(struct builder *b, const char *folder,
 static uint32_t find_declaration(struct builder *b, const struct jitreg_function *function)
 {
 	const struct jitreg_cu *unit = function->declared;
-	struct table *table = b->tables;
+	struct source_table *table = b->tables;
 	const char *folder;
 
 	if (!unit || unit->lines == UINT64_MAX)
@@ -389,7 +389,7 @@ static int find_rows(struct builder *b)
 static void lines_deinit(struct builder *b)
 {
 	while (b->tables) {
-		struct table *table = b->tables;
+		struct source_table *table = b->tables;
 
 		b->tables = table->next;
 		jitreg_line_table_deinit(&table->sources);

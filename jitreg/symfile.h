@@ -5,14 +5,14 @@
  *
  * A template is built once per file: the finished bytes for a bias of 0, and the
  * places that the bias is added to. A symfile is a copy of the first part of these bytes
- * for one private copy of the object; it shares the rest with other symfiles (rows.c).
+ * for one private copy of the object; it shares the rest with other symfiles (slabs.c).
  */
 #ifndef JITREG_SYMFILE_H
 #define JITREG_SYMFILE_H
 
 #include "jitreg.h"
 #include "file/object.h"
-#include "rows.h"
+#include "slabs.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -56,7 +56,7 @@ struct jitreg_template {
 	struct jitreg_member *members; /**< Of a pack (pack.c), which has no path. */
 	size_t member_count;
 	bool with_lines; /**< A pack whose symfiles get lines for LLDB. */
-	struct jitreg_row *rows; /**< Rows with an empty slot. */
+	struct jitreg_slab *slabs; /**< Slabs with an empty slot. */
 	/** Its lines have been looked for. Also guarded by the mutex of prepare.c. */
 	bool prepared;
 	/** Lines as DWARF; NULL until they are wanted (relocated_lines.c). */

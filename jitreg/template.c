@@ -21,7 +21,7 @@
  *     .shstrtab
  *
  * In the file, what differs from copy to copy comes first: header, section headers,
- * and .eh_frame when relocation changes it. The rest is common (rows.c).
+ * and .eh_frame when relocation changes it. The rest is common (slabs.c).
  *
  * Both GDB and LLDB take sh_addr as a final address in a relocatable file, too, so
  * each copy gets its own: one evenly spaced row of numbers (struct jitreg_fixup), which is why the

@@ -5,7 +5,7 @@
  * takes the new file for a file in memory that it reads, which has nothing but a header.
  *
  * In the file the headers come first, then the contents that differ from copy to copy, then the
- * rest (rows.c says why).
+ * rest (slabs.c says why).
  */
 #include "writer.h"
 

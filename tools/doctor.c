@@ -21,7 +21,7 @@
 // An interpreter with numpy has about so many mappings, as /proc/PID/maps shows.
 #define MAPPINGS_PER_INTERPRETER 200
 
-enum state {
+enum verdict {
 	STATE_OK,
 	STATE_NOTE, // it works, but something is missing
 	STATE_BAD,
@@ -29,10 +29,10 @@ enum state {
 
 static const char *const states[] = {"ok", "note", "PROBLEM"};
 
-static enum state worst;
+static enum verdict worst;
 
 // Add a row: @what was looked at, what was found, and @advice, which says what to do or is NULL.
-static __attribute__((format(printf, 5, 6))) void say(struct json_object *list, enum state state,
+static __attribute__((format(printf, 5, 6))) void say(struct json_object *list, enum verdict state,
 						      const char *what, const char *advice,
 						      const char *format, ...)
 {

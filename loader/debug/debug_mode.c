@@ -57,7 +57,7 @@
 #define FEW_OBJECTS    400
 #define QUIET_NS       1000000000u
 #define BUDGET_NS      100000000u
-#define RESTED_COUNT   256
+#define QUIET_SETS     256
 
 // What is known of a namespace.
 struct gorgon_debug_mode_ns {
@@ -78,7 +78,7 @@ static bool were_few; // there were few until now: objects have symfiles with DW
 static bool is_due_to_look; // a namespace has loaded something or ended since the last look
 static bool somebody_packs;
 // sets of images at which namespaces were quiet, by their numbers
-static uint64_t rested[RESTED_COUNT];
+static uint64_t quiet_sets[QUIET_SETS];
 
 struct gorgon_debug_mode_ns *gorgon_debug_mode_create(struct gorgon_ns *ns)
 {
@@ -142,18 +142,18 @@ static uint64_t set_of(const struct gorgon_ns *ns)
 	return sum;
 }
 
-static bool has_rested(const struct gorgon_ns *ns)
+static bool was_quiet(const struct gorgon_ns *ns)
 {
 	uint64_t set = set_of(ns);
 
-	return set && rested[set % RESTED_COUNT] == set;
+	return set && quiet_sets[set % QUIET_SETS] == set;
 }
 
 static void mode_remember(const struct gorgon_ns *ns)
 {
 	uint64_t set = set_of(ns);
 
-	rested[set % RESTED_COUNT] = set;
+	quiet_sets[set % QUIET_SETS] = set;
 }
 
 static bool is_packed(struct gorgon_ns *ns)
@@ -233,7 +233,7 @@ static struct gorgon_ns *take_next(bool *ret_singly)
 			continue;
 		if (quiet)
 			mode_remember(mode->ns);
-		*ret_singly = !has_rested(mode->ns);
+		*ret_singly = !was_quiet(mode->ns);
 		return mode->ns;
 	}
 	return NULL;
@@ -330,7 +330,7 @@ void gorgon_debug_mode_changed(struct gorgon_ns *ns)
 	ns->debug_mode->changed_at = gorgon_now();
 	if (were_few)
 		all_are_due();
-	else if (is_packed(ns) && (ns->debug_mode->due || has_rested(ns)))
+	else if (is_packed(ns) && (ns->debug_mode->due || was_quiet(ns)))
 		jump_queue(ns->debug_mode);
 	else
 		join_queue(ns->debug_mode);
@@ -355,5 +355,5 @@ void gorgon_debug_mode_forget(struct gorgon_ns *ns)
 	jitreg_group_destroy(ns->jit_group);
 	ns->jit_group = NULL;
 	if (gorgon_ns_count() == 1) // it is the last
-		memset(rested, 0, sizeof(rested));
+		memset(quiet_sets, 0, sizeof(quiet_sets));
 }

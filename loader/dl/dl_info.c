@@ -134,7 +134,7 @@ int gorgon_dl_info(void *handle, int request, void *arg, struct gorgon_ns *ns)
 
 // Unwinders keep what they have found until dlpi_adds or dlpi_subs changes. So all entries of a
 // walk have equal numbers, and each number is a sum: the system's linker's and the namespace's.
-struct walk {
+struct phdr_walk {
 	int (*fn)(struct dl_phdr_info *info, size_t size, void *ctx);
 	void *ctx;
 	unsigned long long adds, subs;		// of the namespace
@@ -201,7 +201,7 @@ static void hide_tables(struct dl_phdr_info *info)
 
 static int visit_system(struct dl_phdr_info *info, size_t size, void *ctx)
 {
-	struct walk *walk = ctx;
+	struct phdr_walk *walk = ctx;
 	struct dl_phdr_info entry = *info;
 
 	hide_tables(&entry);
@@ -219,7 +219,7 @@ struct snapshot {
 _Static_assert(!offsetof(struct snapshot, walk), "gorgon_walk_end() frees it");
 
 // NULL: no memory.
-static struct snapshot *snapshot_begin(struct gorgon_ns *ns, const struct walk *walk)
+static struct snapshot *snapshot_begin(struct gorgon_ns *ns, const struct phdr_walk *walk)
 {
 	struct snapshot *ret;
 
@@ -253,7 +253,7 @@ static void snapshot_end(struct snapshot *snapshot, struct gorgon_ns *ns)
 int gorgon_dl_iterate_phdr(int (*fn)(struct dl_phdr_info *info, size_t size, void *ctx), void *ctx,
 			   struct gorgon_ns *ns)
 {
-	struct walk walk = {.fn = fn, .ctx = ctx};
+	struct phdr_walk walk = {.fn = fn, .ctx = ctx};
 	struct snapshot *snapshot;
 	int ret;
 

@@ -13,7 +13,7 @@
 #include "base/stay.h"
 #include "base/thunk.h"
 #include "debug/debug_mode.h"
-#include "image/place.h"
+#include "image/zones.h"
 #include "load/load.h"
 #include "load/unload.h"
 #include "ns/ns.h"
@@ -276,7 +276,7 @@ struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 	if (ns->user.on_end)
 		ns->user.on_end(ns->user.ctx);
 	gorgon_memory_release(gorgon_parts_state(ns->parts, &gorgon_memory_part));
-	gorgon_place_drop_ns(ns);
+	gorgon_zone_drop_ns(ns);
 	gorgon_ns_unlist(ns);
 	gorgon_debug_mode_unlock(NULL);
 	ns_free(ns);

@@ -20,7 +20,7 @@
 #include "process/memory/jit_mirror.h"
 #include "process/memory/malloc_family.h"
 #include "process/memory/memory.h"
-#include "process/memory/own_file.h"
+#include "process/memory/trampoline_file.h"
 #include "process/memory/patch.h"
 #include "process/part.h"
 
@@ -36,7 +36,7 @@ const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_environment_part,
 	&gorgon_own_environment_part,
 	&gorgon_exec_part,
-	&gorgon_own_file_part,
+	&gorgon_trampoline_file_part,
 	&gorgon_blocks_part,
 	&gorgon_jit_mirror_part,
 	&gorgon_hidden_traceback_part, // knows where output goes, too
@@ -63,7 +63,7 @@ const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_syslog,
 	&gorgon_text_domains,
 	&gorgon_random_numbers,
-	&gorgon_small_state,
+	&gorgon_static_results,
 	&gorgon_children_part,
 	&gorgon_proc_paths_part, // knows descriptors, streams and children
 	&gorgon_timers_part,

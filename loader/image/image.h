@@ -99,7 +99,7 @@ struct gorgon_image {
 	uint64_t eh_frame_vaddr;     /* what it points to, 0 without a terminator */
 	uint64_t eh_frame_size;      /* up to the end of its segment's part of the file */
 	bool symbolic, nodelete;
-	uint64_t place; /* of its first page, from the start of a zone; 0: none. See place.c */
+	uint64_t place; /* of its first page, from the start of a zone; 0: none. See zones.c */
 	struct gorgon_image *next_placed;
 	uint64_t number; /* never that of another image */
 	bool relocated_before;	   /* of these two: see ../load/plan.c */

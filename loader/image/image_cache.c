@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "image.h"
-#include "place.h"
+#include "zones.h"
 #include "plan.h"
 
 #include <errno.h>
@@ -108,7 +108,7 @@ static void cache_drop(struct gorgon_image *image)
 	while (*link != image)
 		link = &(*link)->next;
 	*link = image->next;
-	gorgon_place_drop_image(image);
+	gorgon_zone_drop_image(image);
 	image_destroy(image);
 }
 

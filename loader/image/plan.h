@@ -31,7 +31,8 @@ struct gorgon_plan_item {
 struct gorgon_plan {
 	struct gorgon_plan *next; /* newest first */
 	uint32_t key_count, item_count;
-	uint64_t added; /* gorgon_world_count() when the open items were looked at last */
+	uint64_t
+		added; /* gorgon_global_libraries_count() when the open items were looked at last */
 	uint64_t *key; /* all that decides how symbols are bound */
 	struct gorgon_plan_item *items;
 	uint64_t data[]; /* of both */

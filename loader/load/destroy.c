@@ -8,7 +8,7 @@
 #include "ns/ns.h"
 #include "ns/tls.h"
 #include "process/kernel/fork.h"
-#include "process/memory/own_file.h"
+#include "process/memory/trampoline_file.h"
 
 void gorgon_object_destroy(struct gorgon_object *object)
 {
@@ -19,7 +19,7 @@ void gorgon_object_destroy(struct gorgon_object *object)
 	if (object->ns)
 		gorgon_unique_forget(&object->ns->uniques, object);
 	gorgon_fork_drop(object);
-	gorgon_own_file_close(object);
+	gorgon_trampoline_file_close(object);
 	gorgon_tls_module_destroy(object);
 	if (!object->debug.link_map)
 		gorgon_unmap(object);

@@ -22,7 +22,7 @@
 #include "base/mappings.h"
 #include "ns/ns.h"
 #include "ns/object.h"
-#include "image/place.h"
+#include "image/zones.h"
 
 #include <errno.h>
 #include <string.h>
@@ -80,7 +80,7 @@ static void reserved(struct gorgon_object *object, uint64_t start, uint64_t size
 static bool reserve_place(struct gorgon_object *object)
 {
 	uint64_t size = object->image->vaddr_end - object->image->vaddr_start;
-	uint64_t start = gorgon_place_find(object->ns, object->image);
+	uint64_t start = gorgon_zone_find(object->ns, object->image);
 	void *p;
 
 	if (!start)

@@ -11,7 +11,7 @@
 //
 // Names that the system's linker could answer otherwise after further loads are open. When it has
 // loaded something, all libraries are searched for the open names before the plan is used again
-// (../ns/world.c).
+// (../ns/global_names.c).
 //
 // What a plan cannot cover is looked up each time: thread-local variables, IFUNCs, open names that
 // a second library has, and everything of a load with a provider, which
@@ -26,7 +26,7 @@
 #include "plan.h"
 #include "base/error.h"
 #include "image/plan.h"
-#include "ns/world.h"
+#include "ns/global_names.h"
 #include "process/interpose.h"
 #include "process/libc/environment.h"
 
@@ -137,15 +137,15 @@ static struct gorgon_plan *find_plan(const struct gorgon_image *image, const str
 
 // ---- open names --------------------------------------------------------------------------------
 
-static struct gorgon_world_name *list_open(const struct gorgon_image *image,
-					   const struct gorgon_plan *plan, size_t *count)
+static struct gorgon_global_name *list_open(const struct gorgon_image *image,
+					    const struct gorgon_plan *plan, size_t *count)
 {
-	struct gorgon_world_name *names = calloc(plan->item_count + 1u, sizeof(*names));
+	struct gorgon_global_name *names = calloc(plan->item_count + 1u, sizeof(*names));
 
 	*count = 0;
 	for (uint32_t i = 0; names && i < plan->item_count; i++)
 		if (plan->items[i].kind == GORGON_PLAN_OPEN)
-			names[(*count)++] = (struct gorgon_world_name){
+			names[(*count)++] = (struct gorgon_global_name){
 				.query = gorgon_symbol_query_of(image, plan->items[i].symbol),
 				.addr = (const void *)(uintptr_t)plan->items[i].addr};
 	return names;
@@ -155,15 +155,15 @@ static struct gorgon_world_name *list_open(const struct gorgon_image *image,
 // False: there is no memory to look.
 static bool renew(const struct gorgon_image *image, struct gorgon_plan *plan)
 {
-	struct gorgon_world_name *names;
+	struct gorgon_global_name *names;
 	size_t count, at = 0;
 
-	if (plan->added == gorgon_world_count())
+	if (plan->added == gorgon_global_libraries_count())
 		return true;
 	names = list_open(image, plan, &count);
 	if (!names)
 		return false;
-	plan->added = gorgon_world_survey(names, count);
+	plan->added = gorgon_global_names_survey(names, count);
 	for (uint32_t i = 0; i < plan->item_count; i++)
 		if (plan->items[i].kind == GORGON_PLAN_OPEN && names[at++].has_rival)
 			plan->items[i].kind = GORGON_PLAN_SEARCH;
@@ -174,17 +174,17 @@ static bool renew(const struct gorgon_image *image, struct gorgon_plan *plan)
 // What the system has answered in a plan that was just made.
 static void settle(const struct gorgon_image *image, struct gorgon_plan *plan)
 {
-	struct gorgon_world_name *names;
+	struct gorgon_global_name *names;
 	size_t count, at = 0;
 
 	names = list_open(image, plan, &count);
 	if (names) {
-		gorgon_world_find_global(names, count);
-		plan->added = gorgon_world_survey(names, count);
+		gorgon_global_names_find(names, count);
+		plan->added = gorgon_global_names_survey(names, count);
 	}
 	for (uint32_t i = 0; i < plan->item_count; i++) {
 		struct gorgon_plan_item *item = &plan->items[i];
-		const struct gorgon_world_name *name = names ? &names[at] : NULL;
+		const struct gorgon_global_name *name = names ? &names[at] : NULL;
 
 		if (item->kind != GORGON_PLAN_OPEN)
 			continue;

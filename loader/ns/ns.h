@@ -67,7 +67,7 @@ struct gorgon_ns {
 	size_t system_count;
 	struct gorgon_uniques uniques;
 	struct gorgon_jit_mirror *registrars; /* see jit_mirror.c */
-	uint64_t zone; /* address, 0: none yet. See place.c */
+	uint64_t zone;                        /* address, 0: none yet. See zones.c */
 	struct jitreg_group *jit_group; /* its objects in libjitreg, or NULL: no zone */
 	struct gorgon_debug_mode_ns *debug_mode;
 	struct gorgon_usage usage; /* of memory, by its code */

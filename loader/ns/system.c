@@ -158,14 +158,14 @@ bool gorgon_system_find_tls(struct gorgon_system_symbol *symbol)
 }
 
 // Where a module's block is, for the calling thread; 0: it has none yet.
-struct tls_place {
+struct tls_location {
 	uint64_t module;
 	uintptr_t from_pointer;
 };
 
 static int place_tls_block(struct dl_phdr_info *info, size_t size, void *ctx)
 {
-	struct tls_place *place = ctx;
+	struct tls_location *place = ctx;
 
 	(void)size;
 	if (info->dlpi_tls_modid != place->module || !info->dlpi_tls_data)
@@ -184,7 +184,7 @@ static void *place_elsewhere(void *ctx)
 // In a new thread all static TLS blocks exist; of the dynamic blocks, only those that it has used.
 bool gorgon_system_tls_is_static(const struct gorgon_system_symbol *symbol)
 {
-	struct tls_place here = {.module = symbol->tls_module}, there = here;
+	struct tls_location here = {.module = symbol->tls_module}, there = here;
 	pthread_t thread;
 
 	if (pthread_create(&thread, NULL, place_elsewhere, &there))

@@ -60,17 +60,17 @@ struct chunk {
 	struct range ranges[];
 };
 
-struct part {
+struct range_part {
 	uint64_t start; // of the chunk's first range
 	struct chunk *chunk;
 };
 
-struct table {
+struct range_table {
 	size_t count;
-	struct part parts[];
+	struct range_part parts[];
 };
 
-static struct table *current; // atomic; NULL: empty
+static struct range_table *current; // atomic; NULL: empty
 static bool has_dead;	      // a range is empty: there was no memory to take it out
 static unsigned epoch;	      // atomic
 static unsigned readers[2];   // atomic; by parity of the epoch they started in
@@ -94,7 +94,7 @@ static inline size_t count_until(const void *items, size_t count, size_t size, u
 	return low;
 }
 
-static size_t parts_until(const struct table *table, uint64_t addr)
+static size_t parts_until(const struct range_table *table, uint64_t addr)
 {
 	return count_until(table->parts, table->count, sizeof(*table->parts), addr);
 }
@@ -104,7 +104,7 @@ static size_t ranges_until(const struct chunk *chunk, uint64_t addr)
 	return count_until(chunk->ranges, chunk->count, sizeof(*chunk->ranges), addr);
 }
 
-static const struct range *unwind_find(const struct table *table, uint64_t addr)
+static const struct range *unwind_find(const struct range_table *table, uint64_t addr)
 {
 	size_t part = table ? parts_until(table, addr) : 0;
 	const struct range *range;
@@ -197,9 +197,9 @@ static bool is_reached(void)
 
 // Readers that may have seen the old table have left once the counter of the epoch that
 // ends is zero. Readers that start now are counted in the other epoch's counter.
-static void unwind_publish(struct table *table, struct chunk *old_chunk)
+static void unwind_publish(struct range_table *table, struct chunk *old_chunk)
 {
-	struct table *old = __atomic_exchange_n(&current, table, __ATOMIC_SEQ_CST);
+	struct range_table *old = __atomic_exchange_n(&current, table, __ATOMIC_SEQ_CST);
 
 	for (int i = 0; i < 2; i++) {
 		// Twice: a reader that read the epoch before a flip may count after it.
@@ -238,7 +238,7 @@ static bool unwind_replace(size_t at, const struct range *ranges, size_t count)
 	struct chunk *chunks[2] = {first ? create_chunk(ranges, first) : NULL,
 				   count > first ? create_chunk(ranges + first, count - first)
 						 : NULL};
-	struct table *table = malloc(sizeof(*table) + new_count * sizeof(struct part));
+	struct range_table *table = malloc(sizeof(*table) + new_count * sizeof(struct range_part));
 
 	if (!table || (first && !chunks[0]) || (count > first && !chunks[1])) {
 		free(table);
@@ -248,12 +248,12 @@ static bool unwind_replace(size_t at, const struct range *ranges, size_t count)
 	}
 	table->count = new_count;
 	if (taken) {
-		memcpy(table->parts, current->parts, at * sizeof(struct part));
+		memcpy(table->parts, current->parts, at * sizeof(struct range_part));
 		memcpy(table->parts + at + pieces, current->parts + at + 1,
-		       (old_count - at - 1) * sizeof(struct part));
+		       (old_count - at - 1) * sizeof(struct range_part));
 	}
 	for (size_t i = 0; i < pieces; i++)
-		table->parts[at + i] = (struct part){chunks[i]->ranges[0].start, chunks[i]};
+		table->parts[at + i] = (struct range_part){chunks[i]->ranges[0].start, chunks[i]};
 	if (!new_count) {
 		free(table);
 		table = NULL;

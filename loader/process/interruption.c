@@ -50,7 +50,7 @@
 
 struct gorgon_interruption {
 	struct gorgon_ns *ns;
-	bool wanted; // some thread has a request, or pretends; atomic
+	bool wanted; // some thread has a request, or poses as the main one; atomic
 	bool keeps;  // a SIGINT that the main thread is to get once a request was taken; atomic
 	struct gorgon_interruption_python python;
 };
@@ -58,7 +58,7 @@ struct gorgon_interruption {
 static bool waking;	    // the waker lives; under the list's lock
 static uint64_t wanted_at;  // time of the newest request; under the list's lock
 
-static __thread bool pretends __attribute__((tls_model("initial-exec")));
+static __thread bool poses_as_main __attribute__((tls_model("initial-exec")));
 static __thread bool ignores __attribute__((tls_model("initial-exec")));
 static __thread bool asked __attribute__((tls_model("initial-exec")));
 // for a SIGINT, as the main thread
@@ -97,7 +97,7 @@ void gorgon_interruption_describe(struct gorgon_interruption *state,
 
 // --- which thread this is --------------------------------------------------------------------
 
-struct search {
+struct frame_search {
 	const struct gorgon_interruption *state;
 	unsigned frames;
 	bool found;
@@ -105,7 +105,7 @@ struct search {
 
 static _Unwind_Reason_Code look_at_frame(struct _Unwind_Context *context, void *arg)
 {
-	struct search *search = arg;
+	struct frame_search *search = arg;
 	uintptr_t ip = _Unwind_GetIP(context) - 1; // within the call
 
 	for (size_t i = 0;
@@ -120,7 +120,7 @@ static _Unwind_Reason_Code look_at_frame(struct _Unwind_Context *context, void *
 
 static bool is_look_for_signals(const struct gorgon_interruption *state)
 {
-	struct search search = {.state = state};
+	struct frame_search search = {.state = state};
 
 	_Unwind_Backtrace(look_at_frame, &search);
 	return search.found;
@@ -174,7 +174,7 @@ static __attribute__((noinline)) pthread_t interruption_answer(struct gorgon_int
 	if (asked || pthread_self() == state->python.main || ignores || !thread ||
 	    request_of(thread) != state->ns || !state->python.trip || gorgon_shield_is_whole() ||
 	    !is_look_for_signals(state))
-		return pretends && !asked ? state->python.main : pthread_self();
+		return poses_as_main && !asked ? state->python.main : pthread_self();
 	// Python is about to handle all signals that wait. A SIGINT is for the call on the main
 	// thread.
 	asked = looks = true;
@@ -193,11 +193,11 @@ static pthread_t interruption_self(struct gorgon_interruption *state)
 		       : pthread_self();
 }
 
-bool gorgon_interruption_pretend(struct gorgon_interruption *state, bool begin_it)
+bool gorgon_interruption_pose_as_main(struct gorgon_interruption *state, bool begin_it)
 {
-	bool before = pretends;
+	bool before = poses_as_main;
 
-	pretends = begin_it;
+	poses_as_main = begin_it;
 	if (begin_it)
 		__atomic_store_n(&state->wanted, true, __ATOMIC_RELEASE);
 	return before;
@@ -206,10 +206,10 @@ bool gorgon_interruption_pretend(struct gorgon_interruption *state, bool begin_i
 void gorgon_interruption_trip(struct gorgon_interruption *state)
 {
 	// CPython tells its main thread of a signal only if that, as it believes, makes it known.
-	bool before = gorgon_interruption_pretend(state, true);
+	bool before = gorgon_interruption_pose_as_main(state, true);
 
 	trip(state, GORGON_SIGNAL_RESERVED);
-	gorgon_interruption_pretend(state, before);
+	gorgon_interruption_pose_as_main(state, before);
 }
 
 void gorgon_interruption_ignore(void)

@@ -33,9 +33,9 @@ struct gorgon_interruption_python {
 void gorgon_interruption_describe(struct gorgon_interruption *state,
 				  const struct gorgon_interruption_python *python);
 
-/* Until gorgon_interruption_pretend(state, false) the calling thread is the main thread, as far as
- * Python sees. Returns what held before. */
-bool gorgon_interruption_pretend(struct gorgon_interruption *state, bool begin);
+/* Until gorgon_interruption_pose_as_main(state, false) the calling thread is the main thread, as
+ * far as Python sees. Returns what held before. */
+bool gorgon_interruption_pose_as_main(struct gorgon_interruption *state, bool begin);
 
 /* Python, which is being finalised, has no handlers of signals any more: on the calling thread none
  * is called from now on. A request can be taken all the same. */

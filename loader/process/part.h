@@ -121,7 +121,7 @@ extern const struct gorgon_part gorgon_time_zone;
 extern const struct gorgon_part gorgon_syslog;
 extern const struct gorgon_part gorgon_text_domains;
 extern const struct gorgon_part gorgon_random_numbers;
-extern const struct gorgon_part gorgon_small_state;
+extern const struct gorgon_part gorgon_static_results;
 
 #define GORGON_LOADER_PARTS 5
 

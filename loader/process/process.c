@@ -56,7 +56,8 @@ void gorgon_process_leave(struct gorgon_ns *ns, int status)
 // given back.
 bool gorgon_process_end(struct gorgon_ns *ns, int status)
 {
-	const struct gorgon_own_files *files = gorgon_parts_state(ns->parts, &gorgon_files_part);
+	const struct gorgon_program_files *files =
+		gorgon_parts_state(ns->parts, &gorgon_files_part);
 
 	if (!__atomic_load_n(&files->own, __ATOMIC_RELAXED))
 		return false;

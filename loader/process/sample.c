@@ -17,7 +17,7 @@
 #include "ns/ns.h"
 #include "ns/unwind.h"
 #include "process/faults/backtrace.h"
-#include "process/faults/fault_place.h"
+#include "process/faults/fault_symbol.h"
 #include "process/faults/faults.h"
 #include "process/kernel/signals.h"
 
@@ -57,10 +57,10 @@ static void read_lines(const struct gorgon_ns *ns)
 
 static const struct gorgon_ns *ns_of_frames(void)
 {
-	struct gorgon_fault_place place = {};
+	struct gorgon_fault_symbol place = {};
 
 	for (size_t i = 0; i < frame_count && !place.ns; i++)
-		gorgon_fault_place(frames[i].pc - !frames[i].interrupted, &place);
+		gorgon_fault_symbol_find(frames[i].pc - !frames[i].interrupted, &place);
 	return place.ns;
 }
 
@@ -107,10 +107,10 @@ static void read_name(pid_t tid, char *ret, size_t size)
 static void describe_frame(struct gorgon_sample *ret)
 {
 	for (size_t i = 0; i < frame_count && !*ret->native; i++) {
-		struct gorgon_fault_place place;
+		struct gorgon_fault_symbol place;
 		const char *slash;
 
-		gorgon_fault_place(frames[i].pc - !frames[i].interrupted, &place);
+		gorgon_fault_symbol_find(frames[i].pc - !frames[i].interrupted, &place);
 		if (!place.function)
 			continue;
 		slash = strrchr(place.object, '/');

@@ -194,7 +194,7 @@ static struct gorgon_error *keep_gil(struct gorgon_interp *interp, void *ctx)
 	__typeof__(&PyGILState_Ensure) ensure =
 		(__typeof__(&PyGILState_Ensure))gorgon_interp_find_api(interp, "PyGILState_Ensure");
 
-	gorgon_parking_hurry(ctx);
+	gorgon_parking_set_deadline(ctx);
 	gorgon_usage_exempt(true);
 	if (ensure)
 		ensure();
@@ -207,10 +207,10 @@ static bool take_gil(struct gorgon_interp *interp)
 	static const struct gorgon_transition states = {
 		GORGON_INTERP_ABANDONED, GORGON_INTERP_ABANDONED, GORGON_INTERP_ABANDONED,
 		GORGON_INTERP_ABANDONED};
-	struct gorgon_hurry hurry = {interp->ns, gorgon_now() + GIL_MS * UINT64_C(1000000),
-				     gorgon_call_give_up, false};
+	struct gorgon_gil_deadline deadline = {
+		interp->ns, gorgon_now() + GIL_MS * UINT64_C(1000000), gorgon_call_give_up, false};
 	bool exempt = gorgon_usage_exempt(true);
-	struct gorgon_error *err = gorgon_call_protect(interp, &states, keep_gil, &hurry, NULL);
+	struct gorgon_error *err = gorgon_call_protect(interp, &states, keep_gil, &deadline, NULL);
 
 	gorgon_usage_exempt(exempt);
 	gorgon_error_destroy(err);
@@ -256,17 +256,17 @@ void gorgon_abandon(struct gorgon_interp *interp, const char *why)
 // --- after a fault
 // ---------------------------------------------------------------------------------
 
-struct errand {
+struct abandonment {
 	struct gorgon_interp *interp;
 	enum gorgon_interp_state before;
 };
 
-static void *run_abandoning_errand(void *arg)
+static void *run_abandonment(void *arg)
 {
-	struct errand errand = *(struct errand *)arg;
+	struct abandonment abandonment = *(struct abandonment *)arg;
 
 	free(arg);
-	finish_abandoning(errand.interp, errand.before);
+	finish_abandoning(abandonment.interp, abandonment.before);
 	return NULL;
 }
 
@@ -275,7 +275,7 @@ static void *run_abandoning_errand(void *arg)
 // they come out of a blocking call.
 void gorgon_abandon_on_fault(void *ctx, const char *text)
 {
-	struct errand *errand = malloc(sizeof(*errand));
+	struct abandonment *abandonment = malloc(sizeof(*abandonment));
 	struct gorgon_interp *interp = ctx;
 	enum gorgon_interp_state before;
 	pthread_attr_t attr;
@@ -288,19 +288,19 @@ void gorgon_abandon_on_fault(void *ctx, const char *text)
 		text += 8;
 	snprintf(why, sizeof(why), "%.*s", (int)strcspn(text, "\n"), text);
 	if (!mark_abandoned(interp, why, &before)) {
-		free(errand);
+		free(abandonment);
 		return;
 	}
-	err = errand ? pthread_attr_init(&attr) : ENOMEM;
+	err = abandonment ? pthread_attr_init(&attr) : ENOMEM;
 	if (!err) {
-		*errand = (struct errand){interp, before};
+		*abandonment = (struct abandonment){interp, before};
 		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-		err = pthread_create(&thread, &attr, run_abandoning_errand, errand);
+		err = pthread_create(&thread, &attr, run_abandonment, abandonment);
 		pthread_attr_destroy(&attr);
 	}
 	if (!err)
 		return;
-	free(errand);
+	free(abandonment);
 	pthread_mutex_lock(&interp->calls.lock);
 	interp->calls.abandoning--;
 	pthread_mutex_unlock(&interp->calls.lock);
@@ -313,7 +313,7 @@ void gorgon_abandon_on_fault(void *ctx, const char *text)
 // run, so the pages are counted again only after something was mapped or a thread has ended.
 static struct gorgon_error *count_kept_pages(struct gorgon_interp *interp, uint64_t *ret)
 {
-	struct gorgon_kept_pages *kept = &interp->kept_pages;
+	struct gorgon_resident_pages *kept = &interp->kept_pages;
 	uint64_t mapped_bytes = __atomic_load_n(&interp->ns->usage.mapped_bytes, __ATOMIC_RELAXED);
 	struct gorgon_resident resident;
 	struct gorgon_error *err;
@@ -322,9 +322,9 @@ static struct gorgon_error *count_kept_pages(struct gorgon_interp *interp, uint6
 	    kept->thread_count != interp->ns->thread_count) {
 		if ((err = gorgon_stats_memory(interp->ns, &resident)))
 			return err;
-		*kept = (struct gorgon_kept_pages){resident.private_bytes + resident.mapped_bytes +
-							   resident.stack_bytes,
-						   mapped_bytes, interp->ns->thread_count};
+		*kept = (struct gorgon_resident_pages){
+			resident.private_bytes + resident.mapped_bytes + resident.stack_bytes,
+			mapped_bytes, interp->ns->thread_count};
 	}
 	*ret = kept->bytes;
 	return NULL;

@@ -363,17 +363,17 @@ void gorgon_call_give_up(void)
 // are, as they would end with a python3.
 static void release_calls_gil(struct gorgon_interp *interp)
 {
-	struct gorgon_hurry here = {
+	struct gorgon_gil_deadline here = {
 		.ns = interp->ns,
 		.until = UINT64_MAX}; // this thread is neither parked nor gives up
 	// This function is not a part of the stable ABI, but all versions have it.
 	int (*has_gil)(void) = (int (*)(void))gorgon_interp_find_symbol(interp, "PyGILState_Check");
 
-	gorgon_parking_hurry(&here);
+	gorgon_parking_set_deadline(&here);
 	if (!gorgon_parking_is_abandoned(interp->ns) && interp->api &&
 	    API(interp, Py_IsInitialized)() && has_gil && has_gil())
 		API(interp, PyEval_SaveThread)();
-	gorgon_parking_hurry(NULL);
+	gorgon_parking_set_deadline(NULL);
 }
 
 // After an exit(): entries that the jump has skipped have ended, too, also those into other
@@ -492,7 +492,7 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 	way = run_function(&call, fn, ctx, &err);
 	gorgon_shields_leave(outer_shields);
 	call.left = true;
-	gorgon_parking_hurry(NULL);
+	gorgon_parking_set_deadline(NULL);
 	if (way == EXITED)
 		skip_call_entries(&call);
 	if (way != RETURNED)
@@ -654,7 +654,7 @@ static struct gorgon_error *with_gil(struct gorgon_interp *interp, void *ctx)
 	PyGILState_STATE gil = api->PyGILState_Ensure();
 	struct gorgon_error *err;
 
-	gorgon_parking_hurry(NULL);
+	gorgon_parking_set_deadline(NULL);
 	__atomic_store_n(&interp->calls.unsure, false, __ATOMIC_RELAXED);
 	gorgon_usage_exempt(exempt);
 	__atomic_add_fetch(&interp->calls.gil_wait_ns, gorgon_now() - asked_ns, __ATOMIC_RELAXED);
@@ -673,17 +673,17 @@ static struct gorgon_error *with_gil(struct gorgon_interp *interp, void *ctx)
 
 #define CHILD_MS 50 // CPython asks for the GIL several times within this time
 
-struct hurried {
+struct timed {
 	struct python_call call;
-	struct gorgon_hurry hurry;
+	struct gorgon_gil_deadline deadline;
 };
 
 static struct gorgon_error *with_gil_until(struct gorgon_interp *interp, void *ctx)
 {
-	struct hurried *hurried = ctx;
+	struct timed *timed = ctx;
 
-	gorgon_parking_hurry(&hurried->hurry);
-	return with_gil(interp, &hurried->call);
+	gorgon_parking_set_deadline(&timed->deadline);
+	return with_gil(interp, &timed->call);
 }
 
 struct gorgon_error *gorgon_call_python(struct gorgon_interp *interp, gorgon_call_fn *fn,
@@ -692,12 +692,12 @@ struct gorgon_error *gorgon_call_python(struct gorgon_interp *interp, gorgon_cal
 	static const struct gorgon_transition states = {
 		GORGON_INTERP_STARTED, GORGON_INTERP_STARTED, GORGON_INTERP_STARTED,
 		GORGON_INTERP_STARTED};
-	struct hurried call = {{fn, ctx}, {interp->ns, 0, gorgon_call_give_up, false}};
+	struct timed call = {{fn, ctx}, {interp->ns, 0, gorgon_call_give_up, false}};
 
 	if (!__atomic_load_n(&interp->calls.unsure, __ATOMIC_RELAXED))
 		return gorgon_call_protect(interp, &states, with_gil, &call.call, NULL);
 	// If nobody gives the GIL up within moments, a thread has it that is not here.
-	call.hurry.until = gorgon_now() + CHILD_MS * UINT64_C(1000000);
+	call.deadline.until = gorgon_now() + CHILD_MS * UINT64_C(1000000);
 	return gorgon_call_protect(interp, &states, with_gil_until, &call, NULL);
 }
 
@@ -718,10 +718,10 @@ struct gorgon_error *gorgon_call_python_until(struct gorgon_interp *interp, uint
 	static const struct gorgon_transition states = {
 		GORGON_INTERP_STOPPING, GORGON_INTERP_STOPPING, GORGON_INTERP_STOPPING,
 		GORGON_INTERP_STOPPING};
-	struct hurried hurried = {{fn, ctx}, {interp->ns, until, gorgon_call_give_up, false}};
+	struct timed timed = {{fn, ctx}, {interp->ns, until, gorgon_call_give_up, false}};
 
 	return gorgon_call_protect(interp, &states, until ? with_gil_until : with_gil,
-				   until ? (void *)&hurried : &hurried.call, NULL);
+				   until ? (void *)&timed : &timed.call, NULL);
 }
 
 // --- who is in it ----------------------------------------------------------------------

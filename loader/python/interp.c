@@ -19,7 +19,7 @@
 #include "find.h"
 #include "function.h"
 #include "held.h"
-#include "home.h"
+#include "program_thread.h"
 #include "import_locks.h"
 #include "imports.h"
 #include "interp.h"
@@ -360,7 +360,7 @@ struct gorgon_error *gorgon_interp_main(struct gorgon_interp *interp, int argc,
 
 	if (interp->files != GORGON_FILES_AUTO)
 		run_main(&main);
-	else if ((err = gorgon_home_run(run_main, &main)))
+	else if ((err = gorgon_program_thread_run(run_main, &main)))
 		return err;
 	if (!main.err)
 		*status = main.program.status;

@@ -204,7 +204,7 @@ struct gorgon_interp {
 	enum gorgon_files files; /* SHARED also where functions of the host forbid AUTO */
 	bool timing;
 	/* of one that was abandoned, when they were counted last; under the loader's lock */
-	struct gorgon_kept_pages {
+	struct gorgon_resident_pages {
 		uint64_t bytes;
 		uint64_t mapped_bytes; /* that it had then; */
 		unsigned thread_count; /* when either changes, pages are counted again */
@@ -275,8 +275,8 @@ size_t gorgon_call_list(struct gorgon_interp *interp, pid_t *list, size_t count)
 /* Where a thread of an abandoned interpreter goes: out of its entry, if its newest entry is into
  * this interpreter. */
 void gorgon_call_park(void *ctx);
-/* Leave the newest entry of the calling thread, which waits for the GIL; as struct gorgon_hurry has
- * it. */
+/* Leave the newest entry of the calling thread, which waits for the GIL; as struct
+ * gorgon_gil_deadline has it. */
 void gorgon_call_give_up(void);
 /* A thread of ours is about to enter a started interpreter, which is not destroyed before
  * gorgon_call_came(). False: it is not started, another such thread is on its way, or the lock is

@@ -40,7 +40,7 @@ struct module {
 	PyMethodDef methods[];
 };
 
-enum place {
+enum side {
 	INSIDE = 1, // an interpreter
 	HOST = 2,   // the process's own CPython
 	ANYWHERE = INSIDE | HOST,
@@ -52,7 +52,7 @@ static const struct method {
 	enum gorgon_module_thunk thunk;
 	int flags;
 	const char *doc;
-	enum place place;
+	enum side side;
 } methods[] = {
 	{"count", GORGON_THUNK_COUNT, METH_NOARGS,
 	 "count()\n--\n\nNumber of interpreters alive in this process.", ANYWHERE},
@@ -274,7 +274,7 @@ static struct module *create_module_definition(struct gorgon_interp *interp)
 		.m_size = -1,
 	};
 	struct module *ret = calloc(1, sizeof(*ret) + (METHOD_COUNT + 1) * sizeof(*ret->methods));
-	enum place place = interp->own ? HOST : INSIDE;
+	enum side side = interp->own ? HOST : INSIDE;
 	size_t filled = 0;
 
 	if (!ret)
@@ -282,7 +282,7 @@ static struct module *create_module_definition(struct gorgon_interp *interp)
 	ret->def = def;
 	ret->def.m_methods = ret->methods;
 	for (size_t i = 0; i < METHOD_COUNT; i++) {
-		if (!(methods[i].place & place))
+		if (!(methods[i].side & side))
 			continue;
 		ret->methods[filled++] = (PyMethodDef){
 			.ml_name = methods[i].name,

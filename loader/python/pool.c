@@ -61,7 +61,7 @@ struct gorgon_job {
 
 // A job on a worker's thread, in a pool with a limit. The worker, when it comes back, and the
 // watcher each try to change the state; only the first succeeds.
-struct turn {
+struct run {
 	enum {
 		RUNNING,
 		BACK,
@@ -73,7 +73,7 @@ struct worker {
 	struct gorgon_pool *pool;
 	pthread_t thread;
 	// Of the job that runs on it, in a pool with a limit; under the pool's lock.
-	struct turn *turn;
+	struct run *run;
 	struct gorgon_job *job;
 	uint64_t begun;
 	bool is_late;
@@ -83,7 +83,7 @@ struct worker {
 	bool watched;	// the watcher uses its interpreter without the lock
 	bool ended;	// its thread is at its end
 	bool joined;	// there is no thread to join
-	struct gorgon_starting_place place; // of its first interpreter
+	struct gorgon_starting_directory place; // of its first interpreter
 	struct gorgon_interp *interp;  // NULL: could not be made; the next job tries again
 	struct gorgon_error *err;      // of the first time
 };
@@ -314,27 +314,27 @@ static struct gorgon_job *next_job(struct worker *worker)
 }
 
 // False: no memory; the job runs without a limit.
-static bool begin_turn(struct worker *worker, struct gorgon_job *job)
+static bool begin_run(struct worker *worker, struct gorgon_job *job)
 {
 	struct gorgon_pool *pool = worker->pool;
 
 	if (!pool->job_limit || !job->interp)
 		return false;
 	pthread_mutex_lock(&pool->lock);
-	worker->turn = calloc(1, sizeof(*worker->turn));
+	worker->run = calloc(1, sizeof(*worker->run));
 	worker->job = job;
 	worker->begun = gorgon_now();
 	worker->is_late = worker->abandoned = false;
 	pthread_cond_broadcast(&pool->changed);
 	pthread_mutex_unlock(&pool->lock);
-	return worker->turn;
+	return worker->run;
 }
 
-static bool change_turn(struct turn *turn, int state)
+static bool change_run(struct run *run, int state)
 {
 	int running = RUNNING;
 
-	return __atomic_compare_exchange_n((int *)&turn->state, &running, state, false,
+	return __atomic_compare_exchange_n((int *)&run->state, &running, state, false,
 					   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
@@ -342,8 +342,8 @@ static void end_turn(struct worker *worker)
 {
 	while (worker->watched)
 		pthread_cond_wait(&worker->pool->changed, &worker->pool->lock);
-	free(worker->turn);
-	worker->turn = NULL;
+	free(worker->run);
+	worker->run = NULL;
 	worker->job = NULL;
 }
 
@@ -357,7 +357,7 @@ static enum outcome run_job(struct worker *worker, struct gorgon_job *job)
 {
 	struct gorgon_pool *pool = worker->pool;
 	struct gorgon_value result = {.kind = GORGON_VALUE_NONE};
-	struct turn *turn = begin_turn(worker, job) ? worker->turn : NULL;
+	struct run *run = begin_run(worker, job) ? worker->run : NULL;
 	struct gorgon_error *err;
 	bool sound;
 
@@ -365,15 +365,15 @@ static enum outcome run_job(struct worker *worker, struct gorgon_job *job)
 		err = call_job(job, &result);
 	else
 		err = gorgon_error_prefix(worker->err, "no interpreter for it");
-	if (turn && !change_turn(turn, BACK)) {
+	if (run && !change_run(run, BACK)) {
 		gorgon_error_destroy(err);
 		gorgon_value_deinit(&result);
-		free(turn);
+		free(run);
 		return GONE;
 	}
 	worker->err = NULL;
 	pthread_mutex_lock(&pool->lock);
-	if (turn)
+	if (run)
 		end_turn(worker);
 	sound = is_job_sound(job, err) &&
 		!(worker->interp && gorgon_cpu_limit_is_reached(worker->interp));
@@ -473,7 +473,7 @@ static void replace_worker(struct worker *worker)
 	struct gorgon_pool *pool = worker->pool;
 	struct gorgon_job *job = worker->job;
 
-	if (retired && change_turn(worker->turn, LOST)) {
+	if (retired && change_run(worker->run, LOST)) {
 		*retired = (struct retired){pool->retired, worker->interp};
 		pool->retired = retired;
 		finish_job(

@@ -248,7 +248,7 @@ static enum presence look_at_file(const char *path)
 // --- finding ------------------------------------------------------------------------------
 
 // What is known of a folder and a name while it is looked for.
-struct search {
+struct module_search {
 	const struct gorgon_pyfile_rules *rules;
 	const char *folder, *name;
 	struct stat folder_st, own_st; // of the folder, and of a package's own
@@ -281,7 +281,7 @@ static bool make_compiled_path(const struct gorgon_pyfile_rules *rules, const ch
 }
 
 // Whether the package FOLDER/NAME is of a kind that is kept. CPython looks for extensions first.
-static bool look_for_package(struct search *search)
+static bool look_for_package(struct module_search *search)
 {
 	for (const char *const *suffix = search->rules->suffixes; *suffix; suffix++)
 		if (!make_path(search->origin, "%s/__init__%s", search->own, *suffix) ||
@@ -295,7 +295,7 @@ static bool look_for_package(struct search *search)
 }
 
 // A file of the folder, under the module's name with a suffix, which is left in @origin.
-static enum presence look_for_file(struct search *search, const char *suffix)
+static enum presence look_for_file(struct module_search *search, const char *suffix)
 {
 	return make_path(search->origin, "%s/%s%s", search->folder, search->name, suffix)
 		       ? look_at_file(search->origin)
@@ -303,7 +303,7 @@ static enum presence look_for_file(struct search *search, const char *suffix)
 }
 
 // A module that is no package. False: what is there, if anything, is not kept.
-static bool look_for_module(struct search *search)
+static bool look_for_module(struct module_search *search)
 {
 	enum presence found = MISSING;
 
@@ -322,7 +322,7 @@ static bool look_for_module(struct search *search)
 	return look_for_file(search, ".pyc") == MISSING;
 }
 
-static bool look(struct search *search)
+static bool look(struct module_search *search)
 {
 	if (stat(search->folder, &search->folder_st) ||
 	    !gorgon_file_is_settled(&search->folder_st) ||
@@ -338,7 +338,7 @@ static bool look(struct search *search)
 	}
 }
 
-static struct entry *create_found(const struct search *search, const struct key *key)
+static struct entry *create_found(const struct module_search *search, const struct key *key)
 {
 	bool has_origin = search->kind != GORGON_PYFILE_ABSENT,
 	     is_package = search->kind == GORGON_PYFILE_PACKAGE;
@@ -387,7 +387,7 @@ static bool is_still_there(const struct entry *entry, const char *folder)
 
 static const struct gorgon_pyfile *look_and_learn(const struct key *key)
 {
-	struct search search;
+	struct module_search search;
 	struct entry *entry;
 
 	search.rules = key->rules;

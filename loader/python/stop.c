@@ -215,9 +215,9 @@ static void ask_finisher(struct finisher *finisher)
 	pthread_mutex_lock(&interp->calls.lock);
 	if (!finisher->pending_closed &&
 	    __atomic_load_n(&finisher->phase, __ATOMIC_ACQUIRE) == EXITING) {
-		gorgon_interruption_pretend(interruption_to_stop(interp), true);
+		gorgon_interruption_pose_as_main(interruption_to_stop(interp), true);
 		add_pending(interp);
-		gorgon_interruption_pretend(interruption_to_stop(interp), false);
+		gorgon_interruption_pose_as_main(interruption_to_stop(interp), false);
 	}
 	pthread_mutex_unlock(&interp->calls.lock);
 }
@@ -347,7 +347,7 @@ static void *finisher_run(void *arg)
 	bool left;
 
 	this_finisher = finisher;
-	gorgon_interruption_pretend(interruption_to_stop(interp), true);
+	gorgon_interruption_pose_as_main(interruption_to_stop(interp), true);
 	__atomic_store_n(&finisher->tid, gettid(), __ATOMIC_RELEASE);
 	// The host's threads in calls have left them, or are being refused.
 	gorgon_held_close(interp);

@@ -26,10 +26,10 @@ static void print(struct target *target, struct snapshot *snapshot)
 			    .addresses = addresses,
 			    .address_count = 2};
 
-	dump.places = places_create(&dump.target, &dump.snapshot);
+	dump.locations = locations_create(&dump.target, &dump.snapshot);
 	for (size_t i = 0; i < sizeof(outputs) / sizeof(*outputs); i++)
 		outputs[i](&dump);
-	places_destroy(dump.places);
+	locations_destroy(dump.locations);
 }
 
 static void read_lists(struct target *target, unsigned flags)

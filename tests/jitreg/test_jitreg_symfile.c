@@ -380,7 +380,7 @@ static void register_two_biases_differ_by_bias_only(void **state)
 }
 
 #define COPIES 20
-#define SLOTS  8 // slots of a row whose symfiles have little in common, jitreg/rows.c
+#define SLOTS  8 // slots of a row whose symfiles have little in common, jitreg/slabs.c
 
 static size_t count_distinct(const void *const pointers[COPIES])
 {

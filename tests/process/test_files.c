@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/process/kernel/files.c and loader/python/home.c: which descriptors, current directory and umask an interpreter
+// loader/process/kernel/files.c and loader/python/program_thread.c: which descriptors, current directory and umask an interpreter
 // has, and that a host keeps its own.
 
 #define _GNU_SOURCE

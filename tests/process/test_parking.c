@@ -140,9 +140,9 @@ static void give_up(void)
 
 static void *take_in_a_hurry(void *arg)
 {
-	struct gorgon_hurry hurry = {&ns, 0, give_up, false};
+	struct gorgon_gil_deadline hurry = {&ns, 0, give_up, false};
 
-	gorgon_parking_hurry(&hurry);
+	gorgon_parking_set_deadline(&hurry);
 	lock_mutex(&gil);
 	lock_mutex(&switches);
 	pthread_mutex_unlock(&switches);

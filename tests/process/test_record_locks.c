@@ -94,7 +94,7 @@ static void a_file_is_known_by_all_of_its_names(void **state)
 
 static void a_program_with_its_own_table_has_the_kernel_s_locks(void **state)
 {
-	struct gorgon_own_files *files = gorgon_parts_state(two.ns->parts, &gorgon_files_part);
+	struct gorgon_program_files *files = gorgon_parts_state(two.ns->parts, &gorgon_files_part);
 
 	(void)state;
 	files->own = true;

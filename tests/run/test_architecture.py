@@ -12,6 +12,18 @@ from harness import BUILD, ROOT, run
 
 DOCUMENT = os.path.join(ROOT, "docs", "architecture.md")
 FLOORS = "# Text\n\n```floors\ncode/low    what is below\ncode/high   what is above\n```\n"
+# Words that have meant several things, and structures' names that say nothing alone.
+WORN = {"kept", "place", "places", "row", "rows", "own", "home", "world", "turn", "errand", "hurry", "hurried", "brief", "rested", "gate",
+        "noted", "looks", "asked", "pretends"}
+VAGUE = {"state", "search", "walk", "table", "part", "place"}
+# Names that stay: of rows of DWARF's tables and of tables that are printed, public ones, a term of the document, names of places in gdb.
+ALLOWED = {"cfi_row", "line_row", "jitreg_line_row", "jitreg_lines_row", "top_row", "kept", "gorgon_kept_stats", "gorgon_debug_place", "place_names"}
+TOPS = ("jitreg", "loader", "tools", "gdb", "lldb", "debuggers")
+
+
+def sources(*ends, tops=TOPS):
+    return [os.path.join(folder, name) for top in tops for folder, _, names in os.walk(os.path.join(ROOT, top))
+            for name in names if name.endswith(ends)]
 
 
 class Architecture(unittest.TestCase):
@@ -55,6 +67,35 @@ class Architecture(unittest.TestCase):
                         if len(text) > 100 and not is_table:
                             long.append(f"{os.path.relpath(path, ROOT)}:{number}: {len(text)} columns")
         self.assertEqual(long, [])
+
+    def test_files_and_structures_have_no_name_that_has_meant_several_things(self):
+        files = {os.path.splitext(os.path.basename(path))[0] for path in sources(".c", ".h", ".S", ".py")}
+        structures = set()
+        for path in sources(".c", ".h"):
+            with open(path) as file:
+                structures |= set(re.findall(r"^(?:\t*|typedef )(?:struct|enum|union) (\w+) \{", file.read(), re.M))
+        self.assertIn("gorgon_part", structures)
+        self.assertEqual({name for name in files | structures if WORN & set(name.split("_"))} - ALLOWED, set())
+        self.assertEqual(structures & VAGUE - ALLOWED, set())
+
+    def test_the_list_of_terms_is_short(self):
+        with open(DOCUMENT) as file:
+            terms = re.findall(r"^\| (.+?) \| (.+) \|$", file.read().split("\n## Words\n")[1].split("\n## ")[0], re.M)[1:]
+        self.assertLessEqual(len(terms), 25)
+        self.assertEqual([term for term, text in terms if ". " in text], [])
+
+    def test_files_that_comments_name_are_there(self):
+        there = {os.path.relpath(path, ROOT) for path in sources(".c", ".h", ".S", ".py", ".txt", ".map", tops=(*TOPS, "tests"))}
+        folders = {part for path in there for part in path.split("/")[:-1]}
+        gone = []
+        for path in sources(".c", ".h", ".S", ".py"):
+            with open(path) as file:
+                for number, line in enumerate(file, 1):
+                    for name in re.findall(r"(?<![\w/<.-])((?:\.\./)*(?:[\w-]+/)+[\w-]+\.[chS])\b", "" if "#include" in line else line):
+                        name = name.replace("../", "")
+                        if name.split("/")[0] in folders and not any(f"/{other}".endswith(f"/{name}") for other in there):
+                            gone.append(f"{os.path.relpath(path, ROOT)}:{number}: {name}")
+        self.assertEqual(gone, [])
 
     def test_each_floor_of_the_document_is_a_folder(self):
         for floor in architecture.floors_of(DOCUMENT):

@@ -510,10 +510,10 @@ static void do_everything(void)
 	if (target_open(&dump.target, core_path, NULL, &problems) &&
 	    snapshot_take(&dump.target, SNAPSHOT_MAPPINGS | SNAPSHOT_SYMFILES | SNAPSHOT_CHECKS,
 			  &dump.snapshot)) {
-		dump.places = places_create(&dump.target, &dump.snapshot);
+		dump.locations = locations_create(&dump.target, &dump.snapshot);
 		for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 			all[i](&dump);
-		places_destroy(dump.places);
+		locations_destroy(dump.locations);
 	}
 	snapshot_deinit(&dump.snapshot);
 	target_close(&dump.target);

@@ -77,7 +77,7 @@ static void check_object(const struct dump *dump, const struct object *object,
 	if (object->symfile)
 		check_symfile(dump, object, label, problems);
 	// Opens the file, compares build-ids and says what is wrong.
-	places_library(dump->places, object);
+	locations_library(dump->locations, object);
 }
 
 static void check_overlaps(const struct snapshot *snapshot, struct problems *problems)
@@ -113,7 +113,7 @@ int check(struct dump *dump)
 {
 	struct problems problems = {0};
 	const struct problems *all[] = {&dump->snapshot.problems, &problems,
-					places_problems(dump->places)};
+					locations_problems(dump->locations)};
 	size_t count = 0;
 
 	if (!dump->snapshot.consistent)

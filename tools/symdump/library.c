@@ -79,9 +79,9 @@ static bool has_dwarf(Dwfl_Module *module)
 	return false;
 }
 
-// The DWARF is where the registry says; otherwise in the usual places, by build-id and by link. A
-// file with DWARF needs no other: libdw would open one for its names, read the DWARF of the first,
-// and lose the other.
+// The DWARF is where the registry says; otherwise in the usual locations, by build-id and by link.
+// A file with DWARF needs no other: libdw would open one for its names, read the DWARF of the
+// first, and lose the other.
 static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
 			  const char *file_name, const char *debuglink, GElf_Word crc, char **ret)
 {
@@ -404,7 +404,7 @@ const struct symbol *library_find(struct library *library, uint64_t vaddr)
 	return found;
 }
 
-struct row {
+struct line_row {
 	Dwarf_Addr addr;
 	const char *file;
 	int line;
@@ -412,10 +412,10 @@ struct row {
 	unsigned discriminator;
 };
 
-static struct row get_row(Dwarf_Lines *lines, size_t i)
+static struct line_row get_row(Dwarf_Lines *lines, size_t i)
 {
 	Dwarf_Line *line = dwarf_onesrcline(lines, i);
-	struct row row = {0};
+	struct line_row row = {0};
 
 	dwarf_lineaddr(line, &row.addr);
 	dwarf_lineno(line, &row.line);
@@ -426,7 +426,7 @@ static struct row get_row(Dwarf_Lines *lines, size_t i)
 	return row;
 }
 
-static bool is_same_file(const struct row *a, const struct row *b)
+static bool is_same_file(const struct line_row *a, const struct line_row *b)
 {
 	return a->file == b->file || !strcmp(a->file, b->file);
 }
@@ -434,7 +434,7 @@ static bool is_same_file(const struct row *a, const struct row *b)
 // Whether gdb keeps a row whatever the row before it is.
 static bool is_fresh(Dwarf_Lines *lines, size_t i)
 {
-	struct row row = get_row(lines, i), before;
+	struct line_row row = get_row(lines, i), before;
 
 	if (!i)
 		return true;
@@ -447,16 +447,16 @@ static bool is_fresh(Dwarf_Lines *lines, size_t i)
 // middle of a statement that begins at the same address, and a row that continues a line in which a
 // discriminator was seen. Of several rows at one address the last that begins a statement counts
 // (find_pc_sect_line()). dwfl_module_getsrc() does none of this.
-static struct row row_of_gdb(Dwarf_Lines *lines, size_t last)
+static struct line_row row_of_gdb(Dwarf_Lines *lines, size_t last)
 {
-	struct row ret = {0}, kept = {0}, before = {0};
+	struct line_row ret = {0}, kept = {0}, before = {0};
 	bool stmt_here = false, discriminated = false;
 	size_t i = last;
 
 	while (!is_fresh(lines, i) && last - i < ROWS_MAX)
 		i--;
 	for (size_t first = i; i <= last; i++) {
-		struct row row = get_row(lines, i);
+		struct line_row row = get_row(lines, i);
 		// no file: no row is kept yet
 		bool other_file = !kept.file || !is_same_file(&row, &kept);
 		bool other_addr = i == first || row.addr != before.addr;
@@ -477,7 +477,7 @@ static struct row row_of_gdb(Dwarf_Lines *lines, size_t last)
 
 // The row that gdb has for @vaddr. With @opening, the first row at @vaddr, which has the line where
 // a function opens.
-static struct row find_row(Dwarf_Lines *lines, size_t count, uint64_t vaddr, bool opening)
+static struct line_row find_row(Dwarf_Lines *lines, size_t count, uint64_t vaddr, bool opening)
 {
 	size_t low = 0, high = count;
 	Dwarf_Addr addr;
@@ -491,7 +491,7 @@ static struct row find_row(Dwarf_Lines *lines, size_t count, uint64_t vaddr, boo
 			low = middle + 1;
 	}
 	if (!low || get_row(lines, low - 1).is_end)
-		return (struct row){0};
+		return (struct line_row){0};
 	if (!opening)
 		return row_of_gdb(lines, low - 1);
 	while (low > 1 && get_row(lines, low - 2).addr == vaddr)
@@ -520,7 +520,7 @@ const char *library_find_line(struct library *library, uint64_t vaddr, bool open
 	Dwarf *dwarf = library->dwarf;
 	Dwarf_Die *unit;
 	Dwarf_Lines *lines;
-	struct row row;
+	struct line_row row;
 	size_t count;
 
 	if (library->module)

@@ -110,7 +110,7 @@ static int run_mode(struct dump *dump, const struct mode *mode)
 		snapshot_deinit(&dump->snapshot);
 		return STATUS_NO_TARGET;
 	}
-	dump->places = places_create(&dump->target, &dump->snapshot);
+	dump->locations = locations_create(&dump->target, &dump->snapshot);
 	status = mode->run(dump);
 	if (mode->run != check) { // --check has printed the problems itself
 		if (!dump->snapshot.consistent)
@@ -119,9 +119,9 @@ static int run_mode(struct dump *dump, const struct mode *mode)
 				"were read\n",
 				dump->target.name);
 		print_problems(&dump->snapshot.problems);
-		print_problems(places_problems(dump->places));
+		print_problems(locations_problems(dump->locations));
 	}
-	places_destroy(dump->places);
+	locations_destroy(dump->locations);
 	snapshot_deinit(&dump->snapshot);
 	if (!target_open_error())
 		return status;

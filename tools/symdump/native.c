@@ -99,21 +99,21 @@ static struct code read_code(struct native *native, uint64_t pc, bool after)
 	static const char loop[] = "_PyEval_EvalFrameDefault";
 	struct recording *recording = native->recording;
 	struct code code = {.ns = NO_NS};
-	struct place place;
+	struct location location;
 	char *path, *name;
 
-	if (!place_find_function(recording->dump->places, pc, after, &place)) {
+	if (!location_find_function(recording->dump->locations, pc, after, &location)) {
 		code.frame = profile_frame(&recording->profile, FRAME_NATIVE, "?", "", 0);
 		return code;
 	}
-	path = clean_text(place.path ?: "", place.path ? strlen(place.path) : 0);
-	name = place.symbol ? symbol_name(place.symbol)
-	       : *path      ? format("[%s]", base_name(path))
-			    : format("?");
+	path = clean_text(location.path ?: "", location.path ? strlen(location.path) : 0);
+	name = location.symbol ? symbol_name(location.symbol)
+	       : *path         ? format("[%s]", base_name(path))
+			       : format("?");
 	code.frame = profile_frame(&recording->profile, FRAME_NATIVE, name, path, 0);
-	code.ns = place.object ? place.object->ns : NO_NS;
+	code.ns = location.object ? location.object->ns : NO_NS;
 	// The compiler may have split it: ".cold".
-	code.is_loop = place.symbol && !strncmp(place.symbol->name, loop, sizeof(loop) - 1);
+	code.is_loop = location.symbol && !strncmp(location.symbol->name, loop, sizeof(loop) - 1);
 	free(path);
 	free(name);
 	return code;

@@ -80,7 +80,7 @@ static const struct python_layout known[] = {
 };
 
 // Where in the table the offsets are: indexes of words.
-struct table {
+struct offset_table {
 	uint8_t interp_head, interp_next, thread_head, gil_pointer, gil, gil_locked, gil_holder;
 	uint8_t thread_next, frame, thread_id, previous, code, instr, owner;
 	uint8_t filename, name, line_table, first_line, first_instr;
@@ -93,7 +93,7 @@ enum {
 	FREE_THREADED_WORD,
 };
 
-static const struct table tables[] = {
+static const struct offset_table tables[] = {
 	{5,  8,  9,  14, 15, 17, 18, 21, 23, 25, 29, 30,
 	 31, 33, 35, 37, 38, 39, 43, 65, 66, 68, 69, 70},
 	{5,  8,  9,  15, 16, 18, 19, 24, 26, 28, 32, 33,
@@ -102,7 +102,7 @@ static const struct table tables[] = {
 	 42, 44, 48, 50, 51, 52, 56, 87, 88, 90, 91, 92},
 };
 
-static char *read_table(struct target *target, const struct table *table, uint64_t runtime,
+static char *read_table(struct target *target, const struct offset_table *table, uint64_t runtime,
 			unsigned minor, struct python_layout *layout)
 {
 	uint64_t words[WORDS_MAX], gil;

@@ -87,8 +87,9 @@ static struct python_layout *find_layout(struct refresher *refresher,
 	*file = (struct known_file){.path = format("%s", libpython->path),
 				    .build_id_size = libpython->build_id_size};
 	memcpy(file->build_id, libpython->build_id, sizeof(file->build_id));
-	file->layout = python_layout_create(&dump->target, places_library(dump->places, libpython),
-					    libpython->bias, minor);
+	file->layout =
+		python_layout_create(&dump->target, locations_library(dump->locations, libpython),
+				     libpython->bias, minor);
 	if (python_layout_problem(file->layout))
 		problem(&dump->snapshot.problems, "%s: no Python frames: %s", libpython->path,
 			python_layout_problem(file->layout));
@@ -203,10 +204,10 @@ static bool record_refresh(struct refresher *refresher)
 	// Problems of the earlier snapshot are still to be printed.
 	for (size_t i = 0; i < dump->snapshot.problems.kept; i++)
 		problem(&fresh.problems, "%s", dump->snapshot.problems.lines[i]);
-	places_destroy(dump->places);
+	locations_destroy(dump->locations);
 	snapshot_deinit(&dump->snapshot);
 	dump->snapshot = fresh;
-	dump->places = places_create(&dump->target, &dump->snapshot);
+	dump->locations = locations_create(&dump->target, &dump->snapshot);
 	find_copies(refresher);
 	return true;
 }

@@ -21,7 +21,7 @@ static int each_file(struct dump *dump, void (*print)(const struct dump *, const
 		char label[32], *file = format("%s%s", dump->target.sysroot, object->path);
 
 		ns_label(&dump->snapshot, object->ns, label);
-		if (places_has_file(dump->places, object)) {
+		if (locations_has_file(dump->locations, object)) {
 			print(dump, object, label, file);
 		} else if (!*object->path) {
 			printf("# left out: generated code at 0x%lx\n", object->start);
@@ -98,9 +98,10 @@ int print_perf_map(struct dump *dump)
 {
 	for (size_t o = 0; o < dump->snapshot.object_count; o++) {
 		const struct object *object = &dump->snapshot.objects[o];
-		uint64_t bias = places_bias(dump->places, object);
+		uint64_t bias = locations_bias(dump->locations, object);
 		const struct symbol *symbols;
-		size_t count = library_symbols(places_library(dump->places, object), &symbols);
+		size_t count =
+			library_symbols(locations_library(dump->locations, object), &symbols);
 		char label[32];
 
 		ns_label(&dump->snapshot, object->ns, label);
@@ -110,7 +111,7 @@ int print_perf_map(struct dump *dump)
 			// One name per address: the first is the best.
 			if (symbols[s].type == STT_OBJECT || !symbols[s].size ||
 			    (s && symbols[s - 1].vaddr == symbols[s].vaddr) ||
-			    !places_has_symbol(dump->places, object, &symbols[s]))
+			    !locations_has_symbol(dump->locations, object, &symbols[s]))
 				continue;
 			name = symbol_name(&symbols[s]);
 			printf("%lx %lx %s [%s%s%s]\n", bias + symbols[s].vaddr, symbols[s].size,

@@ -119,7 +119,7 @@ static void fill_object(struct target *target, struct snapshot *snapshot, struct
 	object->link_map = entry->link_map;
 }
 
-struct walk {
+struct list_walk {
 	struct target *target;
 	struct snapshot *snapshot;
 	unsigned flags;
@@ -131,7 +131,8 @@ struct walk {
 };
 
 // False: the list ends here, and a problem says so.
-static bool may_step(struct walk *walk, const char *what, uint64_t addr, size_t count, size_t limit)
+static bool may_step(struct list_walk *walk, const char *what, uint64_t addr, size_t count,
+		     size_t limit)
 {
 	if (count >= limit)
 		problem(&walk->snapshot->problems, "the list of %s has more than %zu entries", what,
@@ -144,7 +145,7 @@ static bool may_step(struct walk *walk, const char *what, uint64_t addr, size_t 
 	return false;
 }
 
-static void read_objects(struct walk *walk, size_t ns, uint64_t head, uint32_t expected)
+static void read_objects(struct list_walk *walk, size_t ns, uint64_t head, uint32_t expected)
 {
 	struct snapshot *snapshot = walk->snapshot;
 	uint64_t prev = 0, ns_addr = snapshot->namespaces[ns].addr;
@@ -182,7 +183,7 @@ static void read_objects(struct walk *walk, size_t ns, uint64_t head, uint32_t e
 			label, snapshot->namespaces[ns].object_count, expected);
 }
 
-static void read_namespaces(struct walk *walk, const struct gorgon_debug_root *root)
+static void read_namespaces(struct list_walk *walk, const struct gorgon_debug_root *root)
 {
 	struct snapshot *snapshot = walk->snapshot;
 	struct gorgon_debug_ns entry;
@@ -230,7 +231,7 @@ static void read_namespaces(struct walk *walk, const struct gorgon_debug_root *r
 
 // Whether the arrays of a thread can be read. They change while threads run, and `sequence` does
 // not: an array that cannot be read is a problem only if the thread still lists it.
-static bool has_slots(const struct walk *walk, uint64_t addr,
+static bool has_slots(const struct list_walk *walk, uint64_t addr,
 		      const struct gorgon_debug_thread *entry)
 {
 	struct gorgon_debug_thread again = {0};
@@ -249,7 +250,7 @@ static bool has_slots(const struct walk *walk, uint64_t addr,
 }
 
 // In an older process the entry has no owner.
-static bool read_thread(const struct walk *walk, const struct gorgon_debug_root *root,
+static bool read_thread(const struct list_walk *walk, const struct gorgon_debug_root *root,
 			uint64_t addr, struct gorgon_debug_thread *entry)
 {
 	*entry = (struct gorgon_debug_thread){0};
@@ -265,7 +266,7 @@ static bool has_threads(const struct gorgon_debug_root *root)
 
 // Reads the threads that code of a namespace has started. check_threads() says what is wrong with
 // the list.
-static void read_started_threads(struct walk *walk, const struct gorgon_debug_root *root)
+static void read_started_threads(struct list_walk *walk, const struct gorgon_debug_root *root)
 {
 	struct snapshot *snapshot = walk->snapshot;
 	struct address_set seen = {0};
@@ -286,7 +287,7 @@ static void read_started_threads(struct walk *walk, const struct gorgon_debug_ro
 }
 
 // Checks the whole list of threads, since debuggers' scripts read it.
-static void check_threads(struct walk *walk, const struct gorgon_debug_root *root)
+static void check_threads(struct list_walk *walk, const struct gorgon_debug_root *root)
 {
 	struct problems *problems = &walk->snapshot->problems;
 	struct gorgon_debug_thread entry;
@@ -363,7 +364,7 @@ static bool check_root(const struct gorgon_debug_root *root, struct problems *pr
 bool snapshot_read_root(struct target *target, uint64_t addr, unsigned flags,
 			struct snapshot *snapshot)
 {
-	struct walk walk = {target, snapshot, flags, .name_budget = NAMES_MAX};
+	struct list_walk walk = {target, snapshot, flags, .name_budget = NAMES_MAX};
 	struct gorgon_debug_root root, after;
 
 	if (!target_read(target, addr, &root, sizeof(root)) ||

@@ -57,7 +57,7 @@ static void find_layouts(struct stacks *stacks)
 	for (size_t i = 0; i < dump->snapshot.ns_count; i++) {
 		const struct object *libpython = snapshot_libpython(&dump->snapshot, i);
 		struct library *library =
-			libpython ? places_library(dump->places, libpython) : NULL;
+			libpython ? locations_library(dump->locations, libpython) : NULL;
 		size_t p = 0;
 
 		if (!library)
@@ -71,8 +71,8 @@ static void find_layouts(struct stacks *stacks)
 				python_layout_create(&dump->target, library, libpython->bias,
 						     dump->snapshot.namespaces[i].python_minor)};
 			if (python_layout_problem(stacks->pythons[p].layout))
-				problem(places_problems(dump->places), "%s: no Python frames: %s",
-					libpython->path,
+				problem(locations_problems(dump->locations),
+					"%s: no Python frames: %s", libpython->path,
 					python_layout_problem(stacks->pythons[p].layout));
 		}
 		stacks->layouts[i] = stacks->pythons[p].layout;

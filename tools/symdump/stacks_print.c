@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool runs_bytecode(const struct thread *thread, const struct place *place)
+static bool runs_bytecode(const struct thread *thread, const struct location *location)
 {
 	static const char loop[] = "_PyEval_EvalFrameDefault";
 
 	// The compiler may have split it: ".cold".
-	return place->object && place->object->ns == thread->python_ns && place->symbol &&
-	       !strncmp(place->symbol->name, loop, sizeof(loop) - 1);
+	return location->object && location->object->ns == thread->python_ns && location->symbol &&
+	       !strncmp(location->symbol->name, loop, sizeof(loop) - 1);
 }
 
 // The Python frames from @first on that one C call runs; returns where the next call's begin.
@@ -48,16 +48,16 @@ void print_thread(struct dump *dump, const struct thread *thread)
 	       thread->python.holds_gil ? ", holds the GIL" : "", colour_end());
 	for (size_t i = 0; i < thread->count; i++) {
 		const struct frame *frame = &thread->frames[i];
-		struct place place = {0};
+		struct location location = {0};
 		char *text;
 
-		if (place_find(dump->places, frame->pc, frame->after, &place))
-			text = place_text(dump->places, &place);
+		if (location_find(dump->locations, frame->pc, frame->after, &location))
+			text = location_text(dump->locations, &location);
 		else
 			text = format("in no loaded file");
 		printf("#%-3zu 0x%lx  %s\n", i, frame->pc, text);
 		free(text);
-		if (runs_bytecode(thread, &place)) {
+		if (runs_bytecode(thread, &location)) {
 			size_t end = entry_end(thread, python);
 
 			print_python(thread, python, end);
@@ -87,12 +87,12 @@ static struct json_object *python_json(const struct thread *thread, size_t first
 	return ret;
 }
 
-static const char *kind_of(const struct place *place)
+static const char *kind_of(const struct location *location)
 {
-	if (place->object)
-		return place->object->ns == NO_NS && !*place->object->path ? "generated"
-									   : "private";
-	return place->path ? "system" : "unknown";
+	if (location->object)
+		return location->object->ns == NO_NS && !*location->object->path ? "generated"
+										 : "private";
+	return location->path ? "system" : "unknown";
 }
 
 static void add_clean(struct json_object *to, const char *name, const char *text)
@@ -104,23 +104,25 @@ static void add_clean(struct json_object *to, const char *name, const char *text
 }
 
 static struct json_object *frame_json(const struct dump *dump, const struct frame *frame,
-				      const struct place *place)
+				      const struct location *location)
 {
 	struct json_object *ret = json_object_new_object();
-	char *function = place->symbol ? symbol_name(place->symbol) : NULL;
+	char *function = location->symbol ? symbol_name(location->symbol) : NULL;
 
 	json_add_address(ret, "addr", frame->pc);
-	json_add_string(ret, "kind", kind_of(place));
+	json_add_string(ret, "kind", kind_of(location));
 	json_add_namespace(ret, "namespace", &dump->snapshot,
-			   place->object ? place->object->ns : NO_NS);
-	add_clean(ret, "path", place->path);
-	json_add_address(ret, "vaddr", place->vaddr);
+			   location->object ? location->object->ns : NO_NS);
+	add_clean(ret, "path", location->path);
+	json_add_address(ret, "vaddr", location->vaddr);
 	json_add_string(ret, "function", function);
 	json_object_object_add(
 		ret, "offset",
-		function ? json_object_new_uint64(place->vaddr - place->symbol->vaddr) : NULL);
-	add_clean(ret, "file", place->file);
-	json_object_object_add(ret, "line", place->file ? json_object_new_int(place->line) : NULL);
+		function ? json_object_new_uint64(location->vaddr - location->symbol->vaddr)
+			 : NULL);
+	add_clean(ret, "file", location->file);
+	json_object_object_add(ret, "line",
+			       location->file ? json_object_new_int(location->line) : NULL);
 	free(function);
 	return ret;
 }
@@ -136,12 +138,12 @@ static struct json_object *thread_json(struct dump *dump, const struct thread *t
 	for (size_t i = 0; i < thread->count; i++) {
 		const struct frame *frame = &thread->frames[i];
 		struct json_object *item;
-		struct place place = {0};
+		struct location location = {0};
 		size_t end = python;
 
-		place_find(dump->places, frame->pc, frame->after, &place);
-		item = frame_json(dump, frame, &place);
-		if (runs_bytecode(thread, &place))
+		location_find(dump->locations, frame->pc, frame->after, &location);
+		item = frame_json(dump, frame, &location);
+		if (runs_bytecode(thread, &location))
 			end = entry_end(thread, python);
 		json_object_object_add(item, "python", python_json(thread, python, end));
 		json_object_array_add(frames, item);

@@ -5,7 +5,7 @@
  *     target.c process.c core.c    where bytes come from: memory, mappings, files
  *     snapshot.c jitlist.c         the lists in that memory, checked
  *     library.c                    names and lines of one file, at its own addresses
- *     place.c                      from an address to interpreter, library, function, line
+ *     location.c                      from an address to interpreter, library, function, line
  *     python_layout.c python.c     Python frames
  *     unwind.c stacks.c generated.c    native frames of all threads
  *     record.c watch.c samples.c native.c pages.c profile.c    what threads do, again and again
@@ -313,22 +313,22 @@ size_t elf_build_id(Elf *elf, uint8_t id[64]);
  */
 bool elf_file_start(Elf *elf, uint64_t *ret);
 
-/* ---- place.c ------------------------------------------------------------------- */
+/* ---- location.c ------------------------------------------------------------------- */
 
-struct places;
-struct places *places_create(struct target *target, const struct snapshot *snapshot);
-void places_destroy(struct places *places);
+struct locations;
+struct locations *locations_create(struct target *target, const struct snapshot *snapshot);
+void locations_destroy(struct locations *locations);
 /* The library of an object. Problems with its file are told once. */
-struct library *places_library(struct places *places, const struct object *object);
+struct library *locations_library(struct locations *locations, const struct object *object);
 /* Is that library made from its file, not from the symfile? */
-bool places_has_file(struct places *places, const struct object *object);
+bool locations_has_file(struct locations *locations, const struct object *object);
 /* Is the symbol one of this object's? A symfile may be that of several objects. */
-bool places_has_symbol(struct places *places, const struct object *object,
-		       const struct symbol *symbol);
+bool locations_has_symbol(struct locations *locations, const struct object *object,
+			  const struct symbol *symbol);
 /* What to add to the library's addresses to get this copy's. */
-uint64_t places_bias(struct places *places, const struct object *object);
+uint64_t locations_bias(struct locations *locations, const struct object *object);
 
-struct place {
+struct location {
 	const struct object *object; /* or NULL: code of the system's linker */
 	const char *path;            /* of the file, not clean; NULL: in no file */
 	uint64_t vaddr;
@@ -337,12 +337,13 @@ struct place {
 	int line;
 };
 /* @after: addr is a return address, the call is before it. False: addr is in no file. */
-bool place_find(struct places *places, uint64_t addr, bool after, struct place *ret);
+bool location_find(struct locations *locations, uint64_t addr, bool after, struct location *ret);
 /* Without file and line, which take longer. */
-bool place_find_function(struct places *places, uint64_t addr, bool after, struct place *ret);
+bool location_find_function(struct locations *locations, uint64_t addr, bool after,
+			    struct location *ret);
 /* "interp N  libfoo.so!func+0x12  file.c:34"; free() it. */
-char *place_text(struct places *places, const struct place *place);
-struct problems *places_problems(struct places *places);
+char *location_text(struct locations *locations, const struct location *location);
+struct problems *locations_problems(struct locations *locations);
 
 /* ---- python_layout.c, python.c: Python frames of a thread ------------------------ */
 
@@ -412,7 +413,7 @@ struct profile;
 struct dump {
 	struct target target;
 	struct snapshot snapshot;
-	struct places *places;
+	struct locations *locations;
 	const char *pattern;    /* of --symbols, --find, --extract */
 	char *const *addresses; /* of --addr */
 	int address_count;

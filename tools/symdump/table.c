@@ -101,7 +101,7 @@ int print_addresses(struct dump *dump)
 	int status = STATUS_OK;
 
 	for (int i = 0; i < dump->address_count; i++) {
-		struct place place;
+		struct location location;
 		uint64_t addr;
 		char *text;
 
@@ -111,12 +111,12 @@ int print_addresses(struct dump *dump)
 				dump->addresses[i]);
 			return STATUS_USAGE;
 		}
-		if (!place_find(dump->places, addr, false, &place)) {
+		if (!location_find(dump->locations, addr, false, &location)) {
 			printf("0x%lx  in no loaded file\n", addr);
 			status = STATUS_FOUND_NOTHING;
 			continue;
 		}
-		text = place_text(dump->places, &place);
+		text = location_text(dump->locations, &location);
 		printf("0x%lx  %s\n", addr, text);
 		free(text);
 	}
@@ -152,23 +152,25 @@ static int print_matching(struct dump *dump, bool exact)
 
 	for (size_t o = 0; o < dump->snapshot.object_count; o++) {
 		const struct object *object = &dump->snapshot.objects[o];
-		uint64_t bias = places_bias(dump->places, object);
+		uint64_t bias = locations_bias(dump->locations, object);
 		const struct symbol *symbols;
-		size_t count = library_symbols(places_library(dump->places, object), &symbols);
+		size_t count =
+			library_symbols(locations_library(dump->locations, object), &symbols);
 
 		for (size_t s = 0; s < count; s++) {
-			struct place place = {object,      object->path, symbols[s].vaddr,
-					      &symbols[s], NULL,         0};
+			struct location location = {object,      object->path, symbols[s].vaddr,
+						    &symbols[s], NULL,         0};
 			char *text;
 
 			if (!table_matches(&symbols[s], dump->pattern, exact) ||
-			    !places_has_symbol(dump->places, object, &symbols[s]))
+			    !locations_has_symbol(dump->locations, object, &symbols[s]))
 				continue;
 			found = true;
 			if (exact)
-				place.file = library_find_line(places_library(dump->places, object),
-							       place.vaddr, true, &place.line);
-			text = place_text(dump->places, &place);
+				location.file = library_find_line(
+					locations_library(dump->locations, object), location.vaddr,
+					true, &location.line);
+			text = location_text(dump->locations, &location);
 			printf("0x%lx %6lu  %s\n", bias + symbols[s].vaddr, symbols[s].size, text);
 			free(text);
 		}

@@ -31,7 +31,7 @@ struct spent {
 	uint64_t ns;
 };
 
-struct row {
+struct top_row {
 	const struct namespace *ns;
 	struct gorgon_debug_usage usage;
 	struct gorgon_debug_activity activity;
@@ -45,7 +45,7 @@ struct row {
 // What all interpreters were doing at one moment.
 struct look {
 	struct snapshot snapshot;
-	struct row *rows;
+	struct top_row *rows;
 	size_t count;
 	struct spent *threads;
 	size_t thread_count;
@@ -88,7 +88,7 @@ static uint64_t spent_before(const struct look *before, pid_t tid)
 }
 
 static void add_thread(const struct target *target, struct look *look, const struct look *before,
-		       struct row *row, uint64_t tid)
+		       struct top_row *row, uint64_t tid)
 {
 	uint64_t ns, earlier;
 
@@ -102,7 +102,7 @@ static void add_thread(const struct target *target, struct look *look, const str
 	row->spent_ns += ns > earlier ? ns - earlier : 0;
 }
 
-static struct row *row_of(const struct look *look, uint64_t ns_addr)
+static struct top_row *row_of(const struct look *look, uint64_t ns_addr)
 {
 	for (size_t i = 0; i < look->count; i++)
 		if (look->rows[i].ns->addr == ns_addr)
@@ -127,7 +127,7 @@ static void read_rows(const struct target *target, struct look *look, const stru
 	look->rows = zalloc(snapshot->ns_count + 1, sizeof(*look->rows));
 	for (size_t i = 0; i < snapshot->ns_count; i++) {
 		const struct namespace *ns = &snapshot->namespaces[i];
-		struct row *row = &look->rows[look->count];
+		struct top_row *row = &look->rows[look->count];
 
 		if (ns->interp == GORGON_DEBUG_NO_INTERP)
 			continue;
@@ -144,7 +144,7 @@ static void read_rows(const struct target *target, struct look *look, const stru
 	}
 	for (size_t i = 0; i < snapshot->thread_count; i++) {
 		const struct started_thread *thread = &snapshot->threads[i];
-		struct row *row = row_of(look, thread->ns);
+		struct top_row *row = row_of(look, thread->ns);
 
 		if (row && thread->tid != row->ns->thread)
 			add_thread(target, look, before, row, thread->tid);
@@ -174,7 +174,7 @@ static void look_deinit(struct look *look)
 
 // --- what people read ----------------------------------------------------------------------
 
-static const char *state_name(const struct row *row)
+static const char *state_name(const struct top_row *row)
 {
 	static const char *const names[] = {"created",  "running", "starting", "started",
 					    "stopping", "ending",  "ended",    "abandoned"};
@@ -185,7 +185,7 @@ static const char *state_name(const struct row *row)
 								    : "?";
 }
 
-static uint64_t top_held(const struct row *row)
+static uint64_t top_held(const struct top_row *row)
 {
 	return row->usage.heap_bytes + row->usage.mapped_bytes + row->usage.extension_bytes +
 	       row->usage.block_bytes;
@@ -201,7 +201,7 @@ static void size_text(bool known, uint64_t bytes, char *text, size_t size)
 		snprintf(text, size, "%luM", bytes >> 20);
 }
 
-static void age_text(const struct look *look, const struct row *row, char *text, size_t size)
+static void age_text(const struct look *look, const struct top_row *row, char *text, size_t size)
 {
 	uint64_t end = row->activity.end_ns ?: look->time, seconds;
 
@@ -217,14 +217,14 @@ static void age_text(const struct look *look, const struct row *row, char *text,
 // The busiest first, then by number, as the list has them.
 static int top_compare(const void *a, const void *b)
 {
-	const struct row *x = a, *y = b;
+	const struct top_row *x = a, *y = b;
 
 	if (x->spent_ns != y->spent_ns)
 		return x->spent_ns < y->spent_ns ? 1 : -1;
 	return x->ns->interp < y->ns->interp ? -1 : x->ns->interp > y->ns->interp;
 }
 
-static const struct row *find_before(const struct look *before, const struct row *row)
+static const struct top_row *find_before(const struct look *before, const struct top_row *row)
 {
 	for (size_t i = 0; before && i < before->count; i++)
 		if (before->rows[i].ns->id == row->ns->id && before->rows[i].has_activity &&
@@ -233,10 +233,10 @@ static const struct row *find_before(const struct look *before, const struct row
 	return NULL;
 }
 
-static void print_row(const struct look *look, const struct look *before, const struct row *row,
+static void print_row(const struct look *look, const struct look *before, const struct top_row *row,
 		      const char *eol)
 {
-	const struct row *earlier = find_before(before, row);
+	const struct top_row *earlier = find_before(before, row);
 	double elapsed = before ? (double)(look->time - before->time) : 0;
 	char cpu[16] = "-", wait[16] = "-", calls[24] = "-", memory[24], limit[24], age[32];
 
@@ -280,7 +280,7 @@ static void add_known(struct json_object *to, const char *name, bool known, uint
 	json_object_object_add(to, name, known ? json_object_new_uint64(value) : NULL);
 }
 
-static struct json_object *row_json(const struct look *look, const struct row *row)
+static struct json_object *row_json(const struct look *look, const struct top_row *row)
 {
 	struct json_object *ret = json_object_new_object();
 	const struct gorgon_debug_activity *activity = &row->activity;

@@ -151,7 +151,7 @@ struct rule {
 	struct jitreg_cursor expression;
 };
 
-struct row {
+struct cfi_row {
 	struct rule rules[REGISTERS];
 	struct rule cfa; // IN_REGISTER with an offset, or IS_EXPRESSION
 	unsigned cfa_register;
@@ -168,20 +168,20 @@ static struct jitreg_cursor read_block(struct jitreg_cursor *c)
 	return ret;
 }
 
-static void set_rule(struct row *row, uint64_t number, enum kind kind, int64_t value)
+static void set_rule(struct cfi_row *row, uint64_t number, enum kind kind, int64_t value)
 {
 	if (number < REGISTERS)
 		row->rules[number] = (struct rule){.kind = kind, .value = value};
 }
 
-static void set_expression(struct row *row, uint64_t number, enum kind kind,
+static void set_expression(struct cfi_row *row, uint64_t number, enum kind kind,
 			   struct jitreg_cursor expression)
 {
 	if (number < REGISTERS)
 		row->rules[number] = (struct rule){.kind = kind, .expression = expression};
 }
 
-static void set_cfa(struct row *row, uint64_t number, int64_t offset)
+static void set_cfa(struct cfi_row *row, uint64_t number, int64_t offset)
 {
 	row->cfa = (struct rule){.kind = IN_REGISTER, .value = offset};
 	row->cfa_register = (unsigned)number;
@@ -190,9 +190,9 @@ static void set_cfa(struct row *row, uint64_t number, int64_t offset)
 // Execute instructions up to those for addresses behind @pc. @first: the row that DW_CFA_restore
 // goes back to.
 static bool backtrace_execute(struct jitreg_cursor r, const struct description *d, uint64_t pc,
-			      struct row *row, const struct row *first)
+			      struct cfi_row *row, const struct cfi_row *first)
 {
-	struct row saved[DEPTH];
+	struct cfi_row saved[DEPTH];
 	unsigned depth = 0;
 	uint64_t at = d->start, number;
 
@@ -451,7 +451,7 @@ static bool backtrace_restore(const struct rule *rule, uint64_t old, const uint6
 static bool backtrace_step(uint64_t *registers, bool interrupted, const struct bounds *bounds,
 			   bool *caller_interrupted)
 {
-	struct row row = {.cfa_register = REGISTERS}, first;
+	struct cfi_row row = {.cfa_register = REGISTERS}, first;
 	uint64_t next[REGISTERS], cfa, pc = registers[PC] - !interrupted;
 	struct description d;
 

@@ -15,7 +15,7 @@
 #define _GNU_SOURCE
 #include "fault_owner.h"
 #include "backtrace.h"
-#include "fault_place.h"
+#include "fault_symbol.h"
 #include "faults.h"
 
 #include <string.h>
@@ -31,14 +31,14 @@ struct question {
 
 static __thread struct question *question __attribute__((tls_model("initial-exec")));
 
-static bool is_system(const struct gorgon_fault_place *place)
+static bool is_system(const struct gorgon_fault_symbol *place)
 {
 	static const char *const names[] = {"libc.so", "libm.so", "libstdc++.so", "libgcc_s.so",
 					    "ld-linux"};
 	bool ret = false;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		ret |= gorgon_fault_place_is_in(place, names[i]);
+		ret |= gorgon_fault_symbol_is_in(place, names[i]);
 	return ret;
 }
 
@@ -51,12 +51,12 @@ static bool is_astray(const struct gorgon_frame *frame, const siginfo_t *info)
 static void find_owner(void)
 {
 	struct gorgon_frame frames[FRAMES_MAX];
-	struct gorgon_fault_place place;
+	struct gorgon_fault_symbol place;
 	volatile size_t count = 0;
 
 	gorgon_backtrace(question->context, frames, FRAMES_MAX, &count);
 	for (size_t i = 0; i < count; i++) {
-		gorgon_fault_place(frames[i].pc - !frames[i].interrupted, &place);
+		gorgon_fault_symbol_find(frames[i].pc - !frames[i].interrupted, &place);
 		question->is_private = place.ns != NULL;
 		question->aborts |=
 			is_system(&place) && place.function && !strcmp(place.function, "abort");

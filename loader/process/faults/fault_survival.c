@@ -12,7 +12,7 @@
 
 #define _GNU_SOURCE
 #include "fault_survival.h"
-#include "fault_place.h"
+#include "fault_symbol.h"
 #include "ns/ns.h"
 
 #include <string.h>
@@ -35,10 +35,10 @@ static bool is_locking(const char *function)
 	return false;
 }
 
-static bool is_libc(const struct gorgon_fault_place *place)
+static bool is_libc(const struct gorgon_fault_symbol *place)
 {
-	return gorgon_fault_place_is_in(place, "libc.so") ||
-	       gorgon_fault_place_is_in(place, "libm.so");
+	return gorgon_fault_symbol_is_in(place, "libc.so") ||
+	       gorgon_fault_symbol_is_in(place, "libm.so");
 }
 
 // The frame that the first signal has interrupted: a handler may have handed the fault on by
@@ -57,11 +57,11 @@ bool gorgon_fault_may_go_on(const struct gorgon_frame *frames, size_t count, boo
 			    const struct gorgon_ns *ns)
 {
 	size_t first = first_frame(frames, count);
-	struct gorgon_fault_place here, place;
+	struct gorgon_fault_symbol here, place;
 
-	gorgon_fault_place((uintptr_t)gorgon_fault_may_go_on, &here);
+	gorgon_fault_symbol_find((uintptr_t)gorgon_fault_may_go_on, &here);
 	for (size_t i = first; i < count; i++) {
-		gorgon_fault_place(frames[i].pc - !frames[i].interrupted, &place);
+		gorgon_fault_symbol_find(frames[i].pc - !frames[i].interrupted, &place);
 		if (place.ns)
 			return place.ns == ns;
 		// Code that was compiled while the program runs is the program's.

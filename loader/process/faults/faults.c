@@ -14,7 +14,7 @@
 
 #define _GNU_SOURCE
 #include "backtrace.h"
-#include "fault_place.h"
+#include "fault_symbol.h"
 #include "fault_survival.h"
 #include "faults.h"
 #include "ns/ns.h"
@@ -43,7 +43,7 @@ struct report {
 	const struct gorgon_signals *view;
 	const struct gorgon_ns *ns; // whose code ran, or NULL
 	bool stack_overflow;
-	struct gorgon_fault_place place;
+	struct gorgon_fault_symbol place;
 	struct gorgon_frame frames[FRAMES_MAX];
 	volatile size_t frame_count;
 	char text[32 << 10];
@@ -206,9 +206,9 @@ static uint64_t place_of(const struct gorgon_frame *frame)
 static void find_ns_of_frames(void)
 {
 	for (size_t i = 0; i < report.frame_count && !report.ns; i++) {
-		struct gorgon_fault_place place;
+		struct gorgon_fault_symbol place;
 
-		gorgon_fault_place(place_of(&report.frames[i]), &place);
+		gorgon_fault_symbol_find(place_of(&report.frames[i]), &place);
 		report.ns = place.ns;
 	}
 }
@@ -252,9 +252,9 @@ static const char *base_name(const char *path)
 
 static void put_frame(const struct gorgon_frame *frame)
 {
-	struct gorgon_fault_place place;
+	struct gorgon_fault_symbol place;
 
-	gorgon_fault_place(place_of(frame), &place);
+	gorgon_fault_symbol_find(place_of(frame), &place);
 	faults_put("  ");
 	if (!place.object) {
 		put_hex(frame->pc);
@@ -301,7 +301,7 @@ static void find_place(void)
 		if (report.frames[i].interrupted)
 			frame = &report.frames[i];
 	if (report.frame_count)
-		gorgon_fault_place(place_of(frame), &report.place);
+		gorgon_fault_symbol_find(place_of(frame), &report.place);
 }
 
 static void put_python(void)

@@ -140,13 +140,13 @@ static bool exchange_take(int at, void *data, size_t size, int fds[static FDS_MA
 
 // --- the keeper -----------------------------------------------------------------------------
 
-struct kept {
-	struct kept *next;
+struct sent_fd {
+	struct sent_fd *next;
 	int fd;
 	char name[];
 };
 
-static struct kept **exchange_find(struct kept **list, const char *name)
+static struct sent_fd **exchange_find(struct sent_fd **list, const char *name)
 {
 	while (*list && strcmp((*list)->name, name))
 		list = &(*list)->next;
@@ -154,9 +154,9 @@ static struct kept **exchange_find(struct kept **list, const char *name)
 }
 
 // Returns an answer. Takes @fd on success.
-static int exchange_keep(struct kept **list, const char *name, int fd)
+static int exchange_keep(struct sent_fd **list, const char *name, int fd)
 {
-	struct kept *kept;
+	struct sent_fd *kept;
 
 	if (fd < 0)
 		return EMFILE; // it was sent, and there was no room for it
@@ -172,9 +172,9 @@ static int exchange_keep(struct kept **list, const char *name, int fd)
 	return 0;
 }
 
-static void exchange_drop(struct kept **place)
+static void exchange_drop(struct sent_fd **place)
 {
-	struct kept *kept = *place;
+	struct sent_fd *kept = *place;
 
 	*place = kept->next;
 	close(kept->fd);
@@ -192,7 +192,7 @@ static bool exchange_answer(int reply, int answer, const int *fd)
 	return false;
 }
 
-static void answer_send(struct kept **list, int reply, const char *name, int fd)
+static void answer_send(struct sent_fd **list, int reply, const char *name, int fd)
 {
 	int answer = exchange_keep(list, name, fd);
 
@@ -202,9 +202,9 @@ static void answer_send(struct kept **list, int reply, const char *name, int fd)
 		exchange_drop(exchange_find(list, name)); // the asking thread takes it for not sent
 }
 
-static void answer_receive(struct kept **list, int reply, const char *name)
+static void answer_receive(struct sent_fd **list, int reply, const char *name)
 {
-	struct kept **place = exchange_find(list, name);
+	struct sent_fd **place = exchange_find(list, name);
 
 	if (!*place)
 		exchange_answer(reply, NOT_SENT, NULL);
@@ -217,7 +217,7 @@ static void answer_receive(struct kept **list, int reply, const char *name)
 // stays only if there was room for both.
 static __attribute__((noreturn)) void keep_descriptors(int at)
 {
-	struct kept *list = NULL;
+	struct sent_fd *list = NULL;
 	struct question question;
 	pid_t pid = 0;
 	int fds[FDS_MAX];

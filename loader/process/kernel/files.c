@@ -176,7 +176,7 @@ void gorgon_files_close_from(int first)
 		close((int)fd);
 }
 
-void gorgon_files_note_place(struct gorgon_starting_place *place)
+void gorgon_files_note_place(struct gorgon_starting_directory *place)
 {
 	if (own != ALL)
 		return; // umask() cannot be asked without changing it
@@ -185,7 +185,7 @@ void gorgon_files_note_place(struct gorgon_starting_place *place)
 	umask(place->mask);
 }
 
-void gorgon_files_go_back(const struct gorgon_starting_place *place)
+void gorgon_files_go_back(const struct gorgon_starting_directory *place)
 {
 	if (own != ALL)
 		return;
@@ -194,7 +194,7 @@ void gorgon_files_go_back(const struct gorgon_starting_place *place)
 		return; // the folder is gone: the thread's next program begins in "/"
 }
 
-void gorgon_files_begin(struct gorgon_own_files *files)
+void gorgon_files_begin(struct gorgon_program_files *files)
 {
 	struct stat st;
 
@@ -218,7 +218,7 @@ static bool is_inherited(const struct gorgon_standard_file *file, int fd)
 // another thread has descriptors that are none of the program's.
 static void files_stop(void *state)
 {
-	struct gorgon_own_files *files = state;
+	struct gorgon_program_files *files = state;
 
 	if (own == NOTHING || !files->own)
 		return;
@@ -233,6 +233,6 @@ static void files_stop(void *state)
 }
 
 const struct gorgon_part gorgon_files_part = {
-	.state_size = sizeof(struct gorgon_own_files),
+	.state_size = sizeof(struct gorgon_program_files),
 	.stop = files_stop,
 };

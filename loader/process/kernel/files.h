@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 /* The part of a namespace. */
-struct gorgon_own_files {
+struct gorgon_program_files {
 	bool own; /* its threads have descriptors of their own; atomic */
 	struct gorgon_standard_file {
 		bool open;
@@ -41,16 +41,16 @@ bool gorgon_files_have_directory(void);
 void gorgon_files_close_from(int first);
 
 /* Where a program begins, for a thread that has several one after the other. */
-struct gorgon_starting_place {
+struct gorgon_starting_directory {
 	char *directory; /* owned; NULL: unknown */
 	mode_t mask;
 };
 
-void gorgon_files_note_place(struct gorgon_starting_place *place);
+void gorgon_files_note_place(struct gorgon_starting_directory *place);
 /* Restore directory and umask, if they are the calling thread's own. */
-void gorgon_files_go_back(const struct gorgon_starting_place *place);
+void gorgon_files_go_back(const struct gorgon_starting_directory *place);
 
 /* A program of the namespace begins on the calling thread. */
-void gorgon_files_begin(struct gorgon_own_files *files);
+void gorgon_files_begin(struct gorgon_program_files *files);
 
 #endif

@@ -34,15 +34,15 @@
 // changed.
 #define NAME_SIZE 128
 
-struct state {
-	const struct gorgon_own_files *files;
+struct proc_paths {
+	const struct gorgon_program_files *files;
 	struct gorgon_streams *streams;
 	const struct gorgon_children *children;
 };
 
 static bool proc_paths_begin(void *state, struct gorgon_ns *ns)
 {
-	*(struct state *)state = (struct state){
+	*(struct proc_paths *)state = (struct proc_paths){
 		.files = gorgon_parts_state(ns->parts, &gorgon_files_part),
 		.streams = gorgon_parts_state(ns->parts, &gorgon_streams_part),
 		.children = gorgon_parts_state(ns->parts, &gorgon_children_part),
@@ -82,7 +82,8 @@ static const char *below_self(const char *path)
 }
 
 // The name to use for @path; @buffer has NAME_SIZE bytes.
-static const char *proc_paths_translate(const struct state *state, const char *path, char *buffer)
+static const char *proc_paths_translate(const struct proc_paths *state, const char *path,
+					char *buffer)
 {
 	static const struct {
 		const char *name, *means;
@@ -126,7 +127,7 @@ static const char *proc_paths_translate(const struct state *state, const char *p
 		return name(__VA_ARGS__);                         \
 	}
 
-#define ST const struct state *state
+#define ST const struct proc_paths *state
 
 static int own_openat(int at, const char *path, int flags, mode_t mode, ST)
 {
@@ -174,7 +175,7 @@ FUNCTION(int, scandir,
 	  int (*compare)(const struct dirent **, const struct dirent **), ST),
 	 path, path, ret, filter, compare)
 
-static FILE *own_fopen(const char *path, const char *mode, const struct state *state)
+static FILE *own_fopen(const char *path, const char *mode, const struct proc_paths *state)
 {
 	int fd = -1, flags = strchr(mode, '+') || *mode != 'r' ? O_RDWR : O_RDONLY;
 	char buffer[NAME_SIZE];
@@ -189,18 +190,18 @@ static FILE *own_fopen(const char *path, const char *mode, const struct state *s
 	return gorgon_streams_note(state->streams, file);
 }
 
-static int own_open_checked(const char *path, int flags, const struct state *state)
+static int own_open_checked(const char *path, int flags, const struct proc_paths *state)
 {
 	return own_open(path, flags, 0, state);
 }
 
-static int own_openat_checked(int at, const char *path, int flags, const struct state *state)
+static int own_openat_checked(int at, const char *path, int flags, const struct proc_paths *state)
 {
 	return own_openat(at, path, flags, 0, state);
 }
 
 static ssize_t own_readlink_checked(const char *path, char *target, size_t size, size_t room,
-				    const struct state *state)
+				    const struct proc_paths *state)
 {
 	if (size > room)
 		abort(); // as the C library does, after a message
@@ -208,13 +209,13 @@ static ssize_t own_readlink_checked(const char *path, char *target, size_t size,
 }
 
 static ssize_t own_readlinkat_checked(int at, const char *path, char *target, size_t size,
-				      const struct state *state)
+				      const struct proc_paths *state)
 {
 	return own_readlinkat(at, path, target, size, state);
 }
 
 static char *own_realpath_checked(const char *path, char *target, size_t room,
-				  const struct state *state)
+				  const struct proc_paths *state)
 {
 	if (room < PATH_MAX)
 		abort();
@@ -223,20 +224,22 @@ static char *own_realpath_checked(const char *path, char *target, size_t room,
 
 // Programs that were linked with glibc 2.32 or older call these. The first argument is the version
 // of the structure; x86-64 has only one version.
-static int own_xstat(int version, const char *path, struct stat *ret, const struct state *state)
+static int own_xstat(int version, const char *path, struct stat *ret,
+		     const struct proc_paths *state)
 {
 	(void)version;
 	return own_stat(path, ret, state);
 }
 
-static int own_lxstat(int version, const char *path, struct stat *ret, const struct state *state)
+static int own_lxstat(int version, const char *path, struct stat *ret,
+		      const struct proc_paths *state)
 {
 	(void)version;
 	return own_lstat(path, ret, state);
 }
 
 static int own_fxstatat(int version, int at, const char *path, struct stat *ret, int flags,
-			const struct state *state)
+			const struct proc_paths *state)
 {
 	(void)version;
 	return own_fstatat(at, path, ret, flags, state);
@@ -296,7 +299,7 @@ static const struct gorgon_bound bound[] = {
 const struct gorgon_part gorgon_proc_paths_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
-	.state_size = sizeof(struct state),
+	.state_size = sizeof(struct proc_paths),
 	.begin = proc_paths_begin,
 	.title = "Files and directories by path",
 };

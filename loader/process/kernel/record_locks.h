@@ -12,7 +12,7 @@
 
 /* The state of the part: who owns locks. */
 struct gorgon_record_locks {
-	const struct gorgon_own_files *files;
+	const struct gorgon_program_files *files;
 	unsigned closings; /* of files with locks, so far; atomic */
 };
 

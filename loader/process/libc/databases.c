@@ -104,16 +104,16 @@ struct copy {
 	int code, errnum;
 };
 
-struct walk {
+struct database_walk {
 	struct database *database;
 	bool under_way;
 	struct copy copy;
 	const struct gorgon_listed *next; // NULL: at the end
-	struct gorgon_kept kept;
+	struct gorgon_result kept;
 };
 
-struct state {
-	struct walk walks[DATABASES];
+struct databases {
+	struct database_walk walks[DATABASES];
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards walks, copies and results
@@ -144,22 +144,22 @@ static bool read_entries(const struct database *database, struct gorgon_buffer *
 	}
 }
 
-struct errand {
+struct reading {
 	struct database *database;
 	struct copy *copy;
 	bool done; // false: there is no such database, or no memory
 	int errnum;
 };
 
-static void do_errand(struct errand *errand)
+static void do_reading(struct reading *reading)
 {
 	struct gorgon_buffer buffer = {0};
 
 	errno = 0;
-	errand->database->open();
-	errand->done = read_entries(errand->database, &buffer, errand->copy);
-	errand->errnum = errno;
-	errand->database->close();
+	reading->database->open();
+	reading->done = read_entries(reading->database, &buffer, reading->copy);
+	reading->errnum = errno;
+	reading->database->close();
 	gorgon_buffer_free(&buffer);
 }
 
@@ -184,20 +184,20 @@ static bool has_hosts_descriptors(void)
 // A walk that the host has left open has a descriptor of the host's table. On a thread with a table
 // of its own the C library would read from that number, and close it. In an empty table that fails
 // without harm.
-static void *do_errand_apart(void *of)
+static void *do_reading_apart(void *of)
 {
-	struct errand *errand = of;
+	struct reading *reading = of;
 
 	if (close_range(0, ~0U, CLOSE_RANGE_UNSHARE)) {
-		errand->errnum = errno;
+		reading->errnum = errno;
 		return NULL;
 	}
-	errand->database->close();
-	do_errand(errand);
+	reading->database->close();
+	do_reading(reading);
 	return NULL;
 }
 
-static void send_errand(struct errand *errand)
+static void read_on_thread(struct reading *reading)
 {
 	sigset_t all, before;
 	pthread_t thread;
@@ -205,10 +205,10 @@ static void send_errand(struct errand *errand)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&thread, NULL, do_errand_apart, errand);
+	r = pthread_create(&thread, NULL, do_reading_apart, reading);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (r)
-		errand->errnum = r;
+		reading->errnum = r;
 	else
 		pthread_join(thread, NULL);
 }
@@ -217,26 +217,26 @@ static void send_errand(struct errand *errand)
 // thread must not be cancelled. False with errno set: there is no such database, or no memory.
 static bool read_database(struct database *database, struct copy *copy)
 {
-	struct errand errand = {database, copy, false, 0};
+	struct reading reading = {database, copy, false, 0};
 	int before;
 
 	*copy = (struct copy){0};
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	pthread_mutex_lock(&database->lock);
 	if (has_hosts_descriptors())
-		do_errand(&errand);
+		do_reading(&reading);
 	else
-		send_errand(&errand);
+		read_on_thread(&reading);
 	pthread_mutex_unlock(&database->lock);
 	pthread_setcancelstate(before, NULL);
-	if (!errand.done)
+	if (!reading.done)
 		gorgon_list_free(&copy->list);
-	errno = errand.errnum;
-	return errand.done;
+	errno = reading.errnum;
+	return reading.done;
 }
 
 // Drop the copy. The last result stays.
-static void databases_restart(struct walk *walk)
+static void databases_restart(struct database_walk *walk)
 {
 	struct gorgon_list list;
 
@@ -250,7 +250,7 @@ static void databases_restart(struct walk *walk)
 }
 
 // Make a copy and take the lock. False with errno set: there is no copy, and the lock is not held.
-static bool begin_step(struct walk *walk)
+static bool begin_step(struct database_walk *walk)
 {
 	struct copy copy;
 
@@ -273,14 +273,14 @@ static bool begin_step(struct walk *walk)
 }
 
 // Answer as at the end of the database. The lock is held.
-static int say_end(const struct walk *walk)
+static int say_end(const struct database_walk *walk)
 {
 	if (walk->copy.errnum)
 		errno = walk->copy.errnum;
 	return walk->copy.code ?: ENOENT;
 }
 
-static void *databases_next(struct walk *walk)
+static void *databases_next(struct database_walk *walk)
 {
 	void *ret = NULL;
 
@@ -289,7 +289,7 @@ static void *databases_next(struct walk *walk)
 	if (!walk->next) {
 		say_end(walk);
 	} else {
-		ret = gorgon_kept_set(&walk->kept, walk->database->record, walk->next->record);
+		ret = gorgon_result_set(&walk->kept, walk->database->record, walk->next->record);
 		if (ret)
 			walk->next = walk->next->next;
 	}
@@ -298,7 +298,7 @@ static void *databases_next(struct walk *walk)
 }
 
 // Copy the next entry into the caller's buffer, or return an error. The lock is held.
-static int step_into(struct walk *walk, void *ret, char *buffer, size_t size)
+static int step_into(struct database_walk *walk, void *ret, char *buffer, size_t size)
 {
 	if (!walk->next)
 		return say_end(walk);
@@ -309,7 +309,7 @@ static int step_into(struct walk *walk, void *ret, char *buffer, size_t size)
 	return 0;
 }
 
-static int next_r(void *ret, char *buffer, size_t size, void **result, struct walk *walk)
+static int next_r(void *ret, char *buffer, size_t size, void **result, struct database_walk *walk)
 {
 	int code;
 
@@ -327,7 +327,7 @@ static int next_r(void *ret, char *buffer, size_t size, void **result, struct wa
 
 static bool databases_begin(void *of, struct gorgon_ns *ns)
 {
-	struct state *state = of;
+	struct databases *state = of;
 
 	(void)ns;
 	for (size_t i = 0; i < DATABASES; i++)
@@ -337,11 +337,11 @@ static bool databases_begin(void *of, struct gorgon_ns *ns)
 
 static void databases_end(void *of)
 {
-	struct state *state = of;
+	struct databases *state = of;
 
 	for (size_t i = 0; i < DATABASES; i++) {
 		gorgon_list_free(&state->walks[i].copy.list);
-		gorgon_kept_free(&state->walks[i].kept);
+		gorgon_result_free(&state->walks[i].kept);
 	}
 }
 
@@ -363,8 +363,8 @@ static void after_fork(bool child)
 #define WHY                                                                                        \
 	"the C library has one position for the process; a program walks a copy that is whole "   \
 	"unless the host walks the same database just then, and the host's walk is rewound"
-#define BOUND(name, target, args, index, reason)                                                   \
-	{name, target, args, offsetof(struct state, walks[index]), GORGON_OWN, reason}
+#define BOUND(name, target, args, index, reason) \
+	{name, target, args, offsetof(struct databases, walks[index]), GORGON_OWN, reason}
 #define WALKED(name, index)                                          \
 	BOUND("set" name, databases_restart, 0, index, WHY),         \
 		BOUND("end" name, databases_restart, 0, index, WHY), \
@@ -380,7 +380,7 @@ static const struct gorgon_bound bound[] = {
 const struct gorgon_part gorgon_databases_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
-	.state_size = sizeof(struct state),
+	.state_size = sizeof(struct databases),
 	.begin = databases_begin,
 	.end = databases_end,
 	.before_fork = before_fork,

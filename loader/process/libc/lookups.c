@@ -26,32 +26,33 @@
 // Each function has a place for its result. @F(function, type, parameters, arguments) is a function
 // without an h_errno, @H with an h_errno. A result is a `struct type`, and its record has that name
 // too.
-#define LOOKUPS(F, H)                                                                            \
-	F(getpwnam, passwd, (const char *name, struct state *state), name)                       \
-	F(getpwuid, passwd, (uid_t uid, struct state * state), uid)                              \
-	F(getgrnam, group, (const char *name, struct state *state), name)                        \
-	F(getgrgid, group, (gid_t gid, struct state * state), gid)                               \
-	F(getspnam, spwd, (const char *name, struct state *state), name)                         \
-	F(getservbyname, servent, (const char *name, const char *protocol, struct state *state), \
-	  name, protocol)                                                                        \
-	F(getservbyport, servent, (int port, const char *protocol, struct state *state), port,   \
-	  protocol)                                                                              \
-	F(getprotobyname, protoent, (const char *name, struct state *state), name)               \
-	H(gethostbyname, hostent, (const char *name, struct state *state), name)                 \
-	H(gethostbyaddr, hostent,                                                                \
-	  (const void *addr, socklen_t size, int family, struct state *state), addr, size, family)
+#define LOOKUPS(F, H)                                                                              \
+	F(getpwnam, passwd, (const char *name, struct lookups *state), name)                       \
+	F(getpwuid, passwd, (uid_t uid, struct lookups * state), uid)                              \
+	F(getgrnam, group, (const char *name, struct lookups *state), name)                        \
+	F(getgrgid, group, (gid_t gid, struct lookups * state), gid)                               \
+	F(getspnam, spwd, (const char *name, struct lookups *state), name)                         \
+	F(getservbyname, servent, (const char *name, const char *protocol, struct lookups *state), \
+	  name, protocol)                                                                          \
+	F(getservbyport, servent, (int port, const char *protocol, struct lookups *state), port,   \
+	  protocol)                                                                                \
+	F(getprotobyname, protoent, (const char *name, struct lookups *state), name)               \
+	H(gethostbyname, hostent, (const char *name, struct lookups *state), name)                 \
+	H(gethostbyaddr, hostent,                                                                  \
+	  (const void *addr, socklen_t size, int family, struct lookups *state), addr, size,       \
+	  family)
 
-#define PLACE(function, type, parameters, ...) struct gorgon_kept function;
+#define PLACE(function, type, parameters, ...) struct gorgon_result function;
 
-struct state {
+struct lookups {
 	LOOKUPS(PLACE, PLACE)
-	struct gorgon_kept getmntent;
+	struct gorgon_result getmntent;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards the results; a leaf
 
 // Keep a copy of @found, which may be NULL, as the function's result.
-static void *lookups_keep(struct gorgon_kept *kept, const struct gorgon_record *record,
+static void *lookups_keep(struct gorgon_result *kept, const struct gorgon_record *record,
 			  const void *found)
 {
 	void *ret;
@@ -59,7 +60,7 @@ static void *lookups_keep(struct gorgon_kept *kept, const struct gorgon_record *
 	if (!found)
 		return NULL;
 	pthread_mutex_lock(&lock);
-	ret = gorgon_kept_set(kept, record, found);
+	ret = gorgon_result_set(kept, record, found);
 	pthread_mutex_unlock(&lock);
 	return ret;
 }
@@ -111,7 +112,7 @@ LOOKUPS(LOOKUP, LOOKUP_WITH_HOST_ERROR)
 
 #define MOUNT_LINE 4096 // the rest of a longer line is lost, as in the C library
 
-static struct mntent *own_getmntent(FILE *file, struct state *state)
+static struct mntent *own_getmntent(FILE *file, struct lookups *state)
 {
 	char line[MOUNT_LINE];
 	struct mntent entry;
@@ -124,11 +125,11 @@ static struct mntent *own_getmntent(FILE *file, struct state *state)
 
 static void lookups_end(void *of)
 {
-	struct state *state = of;
+	struct lookups *state = of;
 
-#define FREE(function, type, parameters, ...) gorgon_kept_free(&state->function);
+#define FREE(function, type, parameters, ...) gorgon_result_free(&state->function);
 	LOOKUPS(FREE, FREE)
-	gorgon_kept_free(&state->getmntent);
+	gorgon_result_free(&state->getmntent);
 }
 
 #define WHY                                                                                        \
@@ -149,7 +150,7 @@ static const struct gorgon_bound bound[] = {
 const struct gorgon_part gorgon_lookups_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
-	.state_size = sizeof(struct state),
+	.state_size = sizeof(struct lookups),
 	.end = lookups_end,
 	.lock = &lock,
 };

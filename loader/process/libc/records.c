@@ -151,8 +151,8 @@ static size_t whole_size(const struct gorgon_record *record, const void *from)
 	return record->size + copy_fields(record, from, NULL, NULL, 0);
 }
 
-void *gorgon_kept_set(struct gorgon_kept *kept, const struct gorgon_record *record,
-		      const void *from)
+void *gorgon_result_set(struct gorgon_result *kept, const struct gorgon_record *record,
+			const void *from)
 {
 	size_t size = whole_size(record, from);
 
@@ -163,17 +163,17 @@ void *gorgon_kept_set(struct gorgon_kept *kept, const struct gorgon_record *reco
 		if (!block)
 			return NULL;
 		free(kept->block);
-		*kept = (struct gorgon_kept){block, room};
+		*kept = (struct gorgon_result){block, room};
 	}
 	gorgon_record_copy(record, from, kept->block, (char *)kept->block + record->size,
 			   kept->size - record->size);
 	return kept->block;
 }
 
-void gorgon_kept_free(struct gorgon_kept *kept)
+void gorgon_result_free(struct gorgon_result *kept)
 {
 	free(kept->block);
-	*kept = (struct gorgon_kept){0};
+	*kept = (struct gorgon_result){0};
 }
 
 bool gorgon_list_add(struct gorgon_list *list, const struct gorgon_record *record, const void *from)

@@ -43,15 +43,15 @@ size_t gorgon_record_copy(const struct gorgon_record *record, const void *from, 
 /* --- a copy that stays until the next one takes its place ----------------------------- */
 
 /* All zero: no copy. */
-struct gorgon_kept {
+struct gorgon_result {
 	void *block; /* the structure and what it points to */
 	size_t size;
 };
 
 /* The copy of @from; NULL with errno set: no memory, and the one before it is still there. */
-void *gorgon_kept_set(struct gorgon_kept *kept, const struct gorgon_record *record,
-		      const void *from);
-void gorgon_kept_free(struct gorgon_kept *kept);
+void *gorgon_result_set(struct gorgon_result *kept, const struct gorgon_record *record,
+			const void *from);
+void gorgon_result_free(struct gorgon_result *kept);
 
 /* --- a list of them --------------------------------------------------------------------- */
 

@@ -14,7 +14,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-struct search {
+struct inversion {
 	const struct gorgon_zone *zone;
 	bool local;
 	struct gorgon_zone_names *names;
@@ -33,13 +33,13 @@ static int64_t count_tm(const struct tm *tm)
 	return count_seconds(tm->tm_year, tm->tm_yday, tm->tm_hour, tm->tm_min, tm->tm_sec);
 }
 
-static bool zone_invert_convert(const struct search *search, int64_t time, struct tm *tm)
+static bool zone_invert_convert(const struct inversion *search, int64_t time, struct tm *tm)
 {
 	return gorgon_zone_convert(search->zone, time, tm, search->local ? search->names : NULL);
 }
 
 // Convert @time or, if its year does not fit, the nearest time to it whose year does.
-static bool convert_nearest(const struct search *search, int64_t *time, struct tm *tm)
+static bool convert_nearest(const struct inversion *search, int64_t *time, struct tm *tm)
 {
 	int64_t good = 0, bad = *time;
 
@@ -70,8 +70,8 @@ static bool out_of_range(void)
 
 // Whether the search swings around an hour that does not exist, and this side of it is the
 // answer. The newest guess was @time, those before it @last and @before_last.
-static bool is_in_gap(const struct search *search, int64_t time, int64_t last, int64_t before_last,
-		      bool last_is_dst, const struct tm *tm)
+static bool is_in_gap(const struct inversion *search, int64_t time, int64_t last,
+		      int64_t before_last, bool last_is_dst, const struct tm *tm)
 {
 	if (time != before_last || time == last)
 		return false;
@@ -81,7 +81,7 @@ static bool is_in_gap(const struct search *search, int64_t time, int64_t last, i
 }
 
 // True with *@exact: the time was found; without: the hour does not exist.
-static bool zone_invert_approach(const struct search *search, int64_t *time, struct tm *tm,
+static bool zone_invert_approach(const struct inversion *search, int64_t *time, struct tm *tm,
 				 bool *exact)
 {
 	int64_t last = *time, before_last = *time;
@@ -107,7 +107,7 @@ static bool zone_invert_approach(const struct search *search, int64_t *time, str
 
 // The date and time were found, with the other tm_isdst: take the difference from universal time
 // of the nearest time that has the right one.
-static bool change_isdst(const struct search *search, int64_t *time, struct tm *tm)
+static bool change_isdst(const struct inversion *search, int64_t *time, struct tm *tm)
 {
 	const int stride = 601200; // no period of either kind is shorter
 	const int64_t bound = 457243209 / 2 + stride; // half of the longest period
@@ -144,9 +144,9 @@ time_t gorgon_zone_invert(const struct gorgon_zone *zone, bool local, struct tm 
 		       (int64_t)wanted->tm_mday - 1;
 	// Seconds that no minute has are added at the end: some minutes have 61.
 	int sec = wanted->tm_sec < 0 ? 0 : wanted->tm_sec > 59 ? 59 : wanted->tm_sec;
-	struct search search = {
-		zone, local, names,
-		count_seconds(year, yday, wanted->tm_hour, wanted->tm_min, sec), wanted->tm_isdst};
+	struct inversion search = {zone, local, names,
+				   count_seconds(year, yday, wanted->tm_hour, wanted->tm_min, sec),
+				   wanted->tm_isdst};
 	int64_t time = search.wanted + *guess;
 	struct tm tm;
 	bool exact;

@@ -24,7 +24,7 @@
 #include "memory.h"
 #include "ns/ns.h"
 #include "base/file.h"
-#include "own_file.h"
+#include "trampoline_file.h"
 #include "jit_mirror.h"
 #include "ns/unwind.h"
 
@@ -143,18 +143,18 @@ static void count_bytes(struct gorgon_memory *memory)
 }
 
 // Map code of a file. If a library maps its own file by a descriptor that it has kept, the file is
-// that of own_file.c, which knows what the descriptor was.
+// that of trampoline_file.c, which knows what the descriptor was.
 static void *map_code(uint64_t caller, void *addr, size_t size, int prot, int flags, int fd,
 		      off_t off)
 {
 	struct gorgon_file file;
-	int own = gorgon_own_file_find(caller, fd, size, off, &file);
+	int own = gorgon_trampoline_file_find(caller, fd, size, off, &file);
 	void *ret = mmap(addr, size, prot, flags, own, off);
 
 	if (ret == MAP_FAILED) {
 		gorgon_file_close(&file);
 	} else if (own == fd) {
-		gorgon_own_file_mapped(caller, fd, size, off);
+		gorgon_trampoline_file_mapped(caller, fd, size, off);
 	} else if (gorgon_file_is_ours(&file)) {
 		gorgon_file_close(&file);
 	} else {

@@ -56,7 +56,7 @@
 
 #define LOOK_MS	 20 // how often a thread that waits looks whether its namespace is abandoned
 #define START_MS 200 // for a thread to come to the GIL
-#define HURRY_MS 5  // after so long a thread in a hurry asks for the GIL anew
+#define RETRY_MS 5   // after so long a thread in a deadline asks for the GIL anew
 
 // What a mutex of CPython is locked with: the C library's function, or ours. Its thunk jumps to it.
 struct parking;
@@ -80,7 +80,7 @@ struct starting {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static __thread struct gorgon_hurry *hurry __attribute__((tls_model("initial-exec")));
+static __thread struct gorgon_gil_deadline *deadline __attribute__((tls_model("initial-exec")));
 static __thread struct starting *starting
 	__attribute__((tls_model("initial-exec"))); // on the new thread
 
@@ -89,9 +89,9 @@ bool gorgon_parking_is_abandoned(const struct gorgon_ns *ns)
 	return __builtin_expect(__atomic_load_n(&ns->abandoned, __ATOMIC_ACQUIRE), false);
 }
 
-void gorgon_parking_hurry(struct gorgon_hurry *given)
+void gorgon_parking_set_deadline(struct gorgon_gil_deadline *given)
 {
-	hurry = given;
+	deadline = given;
 }
 
 void gorgon_park(struct gorgon_ns *ns)
@@ -112,24 +112,24 @@ void gorgon_park(struct gorgon_ns *ns)
 		pause();
 }
 
-static bool is_in_hurry(const struct gorgon_ns *ns)
+static bool has_deadline(const struct gorgon_ns *ns)
 {
-	return hurry && hurry->ns == ns;
+	return deadline && deadline->ns == ns;
 }
 
 bool gorgon_parking_is_due(const struct gorgon_ns *ns)
 {
-	return gorgon_parking_is_abandoned(ns) && !is_in_hurry(ns);
+	return gorgon_parking_is_abandoned(ns) && !has_deadline(ns);
 }
 
 // Where a thread may be parked, or may give up.
 static void stop_here(struct gorgon_ns *ns)
 {
-	if (!is_in_hurry(ns)) {
+	if (!has_deadline(ns)) {
 		if (gorgon_parking_is_abandoned(ns))
 			gorgon_park(ns);
-	} else if (gorgon_now() >= hurry->until) {
-		hurry->give_up();
+	} else if (gorgon_now() >= deadline->until) {
+		deadline->give_up();
 	}
 }
 
@@ -229,7 +229,7 @@ static int lock_while_threads_start(pthread_mutex_t *mutex, struct parking *park
 static int lock_when_abandoned(pthread_mutex_t *mutex, struct parking *parking)
 {
 	gorgon_parking_leave_start();
-	if (!is_in_hurry(parking->ns)) {
+	if (!has_deadline(parking->ns)) {
 		release_mutexes(parking);
 		gorgon_park(parking->ns);
 	}
@@ -311,9 +311,9 @@ void gorgon_parking_abandon(struct gorgon_ns *ns)
 // Leave a wait that this thread has the mutex for.
 static void leave_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, struct gorgon_ns *ns)
 {
-	if (!gorgon_parking_is_abandoned(ns) && !is_in_hurry(ns))
+	if (!gorgon_parking_is_abandoned(ns) && !has_deadline(ns))
 		return;
-	if (is_in_hurry(ns) && (gorgon_now() < hurry->until || !hurry->asked))
+	if (has_deadline(ns) && (gorgon_now() < deadline->until || !deadline->asked))
 		return;
 	pthread_cond_broadcast(cond);
 	pthread_mutex_unlock(mutex);
@@ -340,14 +340,14 @@ static int wait_for_cond_until(pthread_cond_t *cond, pthread_mutex_t *mutex,
 	int err;
 
 	leave_wait(cond, mutex, ns);
-	if (is_in_hurry(ns)) {
+	if (has_deadline(ns)) {
 		// The program may have told CPython to ask a running thread for the GIL only after
 		// a long time.
-		struct timespec soon = gorgon_deadline(HURRY_MS);
+		struct timespec soon = gorgon_deadline(RETRY_MS);
 
 		err = pthread_cond_clockwait(cond, mutex, CLOCK_MONOTONIC, &soon);
 		leave_wait(cond, mutex, ns);
-		hurry->asked |= err == ETIMEDOUT; // which makes CPython ask
+		deadline->asked |= err == ETIMEDOUT; // which makes CPython ask
 		return err;
 	}
 	err = pthread_cond_timedwait(cond, mutex, until);

@@ -21,7 +21,7 @@ bool gorgon_parking_is_due(const struct gorgon_ns *ns);
 _Noreturn void gorgon_park(struct gorgon_ns *ns);
 
 /* A thread that takes a lock of a CPython, and does not wait for it for ever. */
-struct gorgon_hurry {
+struct gorgon_gil_deadline {
 	struct gorgon_ns *ns;  /* whose CPython it is; there this thread is not parked */
 	uint64_t until;	       /* a time of gorgon_now() */
 	/* Called at that time, if the thread still waits, and CPython has asked the holder of the
@@ -30,8 +30,8 @@ struct gorgon_hurry {
 	bool asked; /* set when CPython has */
 };
 
-/* Begin, or with NULL end, the hurry of the calling thread; @hurry lives until then. */
-void gorgon_parking_hurry(struct gorgon_hurry *hurry);
+/* Begin, or with NULL end, the deadline of the calling thread; @deadline lives until then. */
+void gorgon_parking_set_deadline(struct gorgon_gil_deadline *deadline);
 
 /* A thread that libpython has started needs no longer be waited for. */
 void gorgon_parking_leave_start(void);

@@ -84,7 +84,7 @@ static const struct gorgon_bound bound[] = {
 	OWN("localeconv", get_convention, 0, "is not the result of another program's locale"),
 };
 
-const struct gorgon_part gorgon_small_state = {
+const struct gorgon_part gorgon_static_results = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct small),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/image/place.c: a file gets the same offset in all namespaces, and what happens where this is impossible.
+// loader/image/zones.c: a file gets the same offset in all namespaces, and what happens where this is impossible.
 
 #define _GNU_SOURCE
 #include "helpers.h"
@@ -7,7 +7,7 @@
 #include "image/image.h"
 #include "base/lock.h"
 #include "ns/ns.h"
-#include "image/place.h"
+#include "image/zones.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,8 @@ static bool in_zone(const struct gorgon_object *object)
 
 static void open_same_files_have_the_same_offsets(void **state)
 {
-	static const char *const modules[] = {"libtop.so", "libbasic.so", "libthrow.so", "libtls.so"};
+	static const char *const modules[] = {"libtop.so", "libbasic.so", "libthrow.so",
+					      "libtls.so"};
 	struct gorgon_ns *ns[3];
 
 	(void)state;
@@ -75,7 +76,8 @@ static void open_objects_lie_close_and_apart(void **state)
 		unsigned char resident;
 
 		for (const struct gorgon_object *b = ns->first; b; b = b->next)
-			assert_true(a == b || a->end + page <= b->start || b->end + page <= a->start);
+			assert_true(a == b || a->end + page <= b->start ||
+				    b->end + page <= a->start);
 		assert_int_not_equal(mincore((void *)a->end, page, &resident), 0); // nothing there
 		low = a->start < low ? a->start : low;
 		high = a->end > high ? a->end : high;
@@ -174,7 +176,8 @@ static void open_changed_file_has_another_place(void **state)
 	assert_ptr_not_equal(object[0]->image, object[1]->image);
 	assert_true(in_zone(object[1]) && in_zone(object[2]));
 	assert_int_equal(offset_of(object[1]), offset_of(object[2]));
-	assert_true(offset_of(object[1]) >= offset_of(object[0]) + (object[0]->end - object[0]->start));
+	assert_true(offset_of(object[1]) >=
+		    offset_of(object[0]) + (object[0]->end - object[0]->start));
 	for (size_t i = 0; i < 3; i++)
 		test_ns_destroy(ns[i]);
 }
@@ -204,14 +207,16 @@ static void close_place_is_free_for_others(void **state)
 static void find_no_zone_left_is_anywhere(void **state)
 {
 	struct gorgon_ns *ns = calloc(ZONE_COUNT + 1, sizeof(*ns));
-	struct gorgon_image image = {.vaddr_end = 5 * (uint64_t)getpagesize(), .align = (uint64_t)getpagesize()};
+	struct gorgon_image image = {.vaddr_end = 5 * (uint64_t)getpagesize(),
+				     .align = (uint64_t)getpagesize()};
 	uint64_t first, address, low = UINT64_MAX, high = 0;
 	size_t count;
 
 	(void)state;
 	assert_non_null(ns);
 	gorgon_lock();
-	for (count = 0; count < ZONE_COUNT && (address = gorgon_place_find(&ns[count], &image)); count++) {
+	for (count = 0; count < ZONE_COUNT && (address = gorgon_zone_find(&ns[count], &image));
+	     count++) {
 		assert_int_equal(address, ns[count].zone + image.place);
 		low = address < low ? address : low;
 		high = address > high ? address : high;
@@ -219,15 +224,15 @@ static void find_no_zone_left_is_anywhere(void **state)
 	// Programs with fewer addresses than 2^47 have fewer zones.
 	assert_true(count == ZONE_COUNT || (count > 7 && !(getauxval(AT_RANDOM) >> 46)));
 	assert_int_equal(high - low, (count - 1) * ZONE_SIZE); // each is at another address
-	assert_int_equal(gorgon_place_find(&ns[ZONE_COUNT], &image), 0);
+	assert_int_equal(gorgon_zone_find(&ns[ZONE_COUNT], &image), 0);
 	first = ns[7].zone;
-	gorgon_place_drop_ns(&ns[7]);
+	gorgon_zone_drop_ns(&ns[7]);
 	assert_int_equal(ns[7].zone, 0);
-	assert_int_equal(gorgon_place_find(&ns[ZONE_COUNT], &image), first + image.place);
-	assert_int_equal(gorgon_place_find(&ns[7], &image), 0);
+	assert_int_equal(gorgon_zone_find(&ns[ZONE_COUNT], &image), first + image.place);
+	assert_int_equal(gorgon_zone_find(&ns[7], &image), 0);
 	for (size_t i = 0; i <= ZONE_COUNT; i++)
-		gorgon_place_drop_ns(&ns[i]);
-	gorgon_place_drop_image(&image);
+		gorgon_zone_drop_ns(&ns[i]);
+	gorgon_zone_drop_image(&image);
 	gorgon_unlock();
 	free(ns);
 }
@@ -250,7 +255,7 @@ static void find_no_room_in_the_zone_is_anywhere(void **state)
 	(void)state;
 	gorgon_lock();
 	for (size_t i = 0; i < 7; i++)
-		addresses[i] = gorgon_place_find(&ns, &images[i]);
+		addresses[i] = gorgon_zone_find(&ns, &images[i]);
 	assert_int_equal(addresses[0], ns.zone + 0x10000);
 	assert_int_equal(addresses[1], 0);
 	assert_int_equal(addresses[2] % (half / 4), 0);
@@ -259,12 +264,12 @@ static void find_no_room_in_the_zone_is_anywhere(void **state)
 	assert_int_equal(addresses[4], 0);
 	assert_int_equal(addresses[5], 0);
 	assert_int_equal(addresses[6], addresses[0] + half + page); // the lowest room
-	gorgon_place_drop_image(&images[0]);
-	assert_int_equal(gorgon_place_find(&ns, &images[1]), ns.zone + 0x10000);
+	gorgon_zone_drop_image(&images[0]);
+	assert_int_equal(gorgon_zone_find(&ns, &images[1]), ns.zone + 0x10000);
 	for (size_t i = 0; i < 7; i++)
-		gorgon_place_drop_image(&images[i]); // does nothing for an image that has no place
-	gorgon_place_drop_ns(&ns);
-	gorgon_place_drop_ns(&ns);
+		gorgon_zone_drop_image(&images[i]); // does nothing for an image that has no place
+	gorgon_zone_drop_ns(&ns);
+	gorgon_zone_drop_ns(&ns);
 	gorgon_unlock();
 }
 

@@ -7,7 +7,7 @@
 // that the address is in it: the nearest name below an address is often another function.
 
 #define _GNU_SOURCE
-#include "fault_place.h"
+#include "fault_symbol.h"
 #include "ns/ns.h"
 #include "ns/unwind.h"
 
@@ -28,7 +28,7 @@ static const Elf64_Sym *find_function(const Elf64_Sym *symbols, uint32_t count, 
 	return NULL;
 }
 
-static void name_function(struct gorgon_fault_place *place, const Elf64_Sym *symbol,
+static void name_function(struct gorgon_fault_symbol *place, const Elf64_Sym *symbol,
 			  const char *strings)
 {
 	if (!symbol)
@@ -53,7 +53,7 @@ static uint32_t count_gnu(const uint32_t *hash)
 	return last + 1;
 }
 
-static void place_in_system(const struct link_map *map, struct gorgon_fault_place *ret)
+static void place_in_system(const struct link_map *map, struct gorgon_fault_symbol *ret)
 {
 	const Elf64_Sym *symbols = NULL;
 	const char *strings = NULL;
@@ -80,7 +80,7 @@ static void place_in_system(const struct link_map *map, struct gorgon_fault_plac
 		name_function(ret, find_function(symbols, count, ret->object_off), strings);
 }
 
-void gorgon_fault_place(uint64_t addr, struct gorgon_fault_place *ret)
+void gorgon_fault_symbol_find(uint64_t addr, struct gorgon_fault_symbol *ret)
 {
 	const struct gorgon_object *object = gorgon_unwind_object_at(addr);
 	struct dl_find_object found;
@@ -100,7 +100,7 @@ void gorgon_fault_place(uint64_t addr, struct gorgon_fault_place *ret)
 	}
 }
 
-bool gorgon_fault_place_is_in(const struct gorgon_fault_place *place, const char *name)
+bool gorgon_fault_symbol_is_in(const struct gorgon_fault_symbol *place, const char *name)
 {
 	const char *slash = place->object ? strrchr(place->object, '/') : NULL;
 

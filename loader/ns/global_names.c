@@ -10,7 +10,7 @@
 // a name is looked for in every library, and again when the system has loaded more.
 
 #define _GNU_SOURCE
-#include "world.h"
+#include "global_names.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -23,7 +23,7 @@ static int read_counter(struct dl_phdr_info *info, size_t size, void *ctx)
 	return 1;
 }
 
-uint64_t gorgon_world_count(void)
+uint64_t gorgon_global_libraries_count(void)
 {
 	uint64_t added = 0;
 
@@ -105,7 +105,7 @@ static bool world_contains(const struct dl_phdr_info *info, const void *addr)
 }
 
 struct survey {
-	struct gorgon_world_name *names;
+	struct gorgon_global_name *names;
 	size_t count;
 	uint64_t added;
 };
@@ -119,7 +119,7 @@ static int survey_library(struct dl_phdr_info *info, size_t size, void *ctx)
 	(void)size;
 	survey->added = info->dlpi_adds;
 	for (size_t i = 0; i < survey->count; i++) {
-		struct gorgon_world_name *name = &survey->names[i];
+		struct gorgon_global_name *name = &survey->names[i];
 
 		if (name->addr && world_contains(info, name->addr))
 			name->has_owner = true;
@@ -141,7 +141,7 @@ static bool is_global(void *program, const struct gorgon_symbol_query *query, co
 	return found && found == addr;
 }
 
-void gorgon_world_find_global(struct gorgon_world_name *names, size_t count)
+void gorgon_global_names_find(struct gorgon_global_name *names, size_t count)
 {
 	void *program = dlopen(NULL, RTLD_LAZY);
 
@@ -153,7 +153,7 @@ void gorgon_world_find_global(struct gorgon_world_name *names, size_t count)
 	dlerror(); // as in gorgon_system_find()
 }
 
-uint64_t gorgon_world_survey(struct gorgon_world_name *names, size_t count)
+uint64_t gorgon_global_names_survey(struct gorgon_global_name *names, size_t count)
 {
 	struct survey survey = {names, count, 0};
 

@@ -10,7 +10,7 @@
 // process.
 
 #define _GNU_SOURCE
-#include "home.h"
+#include "program_thread.h"
 #include "interp.h"
 #include "base/error.h"
 #include "process/kernel/files.h"
@@ -19,19 +19,19 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-struct errand {
+struct thread_call {
 	void (*fn)(void *ctx);
 	void *ctx;
 	int err; // errno: it was not called
 };
 
-static void *run_home(void *arg)
+static void *run_on_thread(void *arg)
 {
-	struct errand *errand = arg;
+	struct thread_call *thread_call = arg;
 
-	errand->err = -gorgon_files_unshare();
-	if (!errand->err)
-		errand->fn(errand->ctx);
+	thread_call->err = -gorgon_files_unshare();
+	if (!thread_call->err)
+		thread_call->fn(thread_call->ctx);
 	return NULL;
 }
 
@@ -53,9 +53,9 @@ static size_t home_stack_size(void)
 	return ret > GORGON_PYTHON_STACK_SIZE ? ret : GORGON_PYTHON_STACK_SIZE;
 }
 
-struct gorgon_error *gorgon_home_run(void (*fn)(void *ctx), void *ctx)
+struct gorgon_error *gorgon_program_thread_run(void (*fn)(void *ctx), void *ctx)
 {
-	struct errand errand = {.fn = fn, .ctx = ctx};
+	struct thread_call thread_call = {.fn = fn, .ctx = ctx};
 	pthread_attr_t attr;
 	pthread_t thread;
 	int err, before;
@@ -63,14 +63,14 @@ struct gorgon_error *gorgon_home_run(void (*fn)(void *ctx), void *ctx)
 	err = pthread_attr_init(&attr);
 	if (!err) {
 		pthread_attr_setstacksize(&attr, home_stack_size());
-		err = pthread_create(&thread, &attr, run_home, &errand);
+		err = pthread_create(&thread, &attr, run_on_thread, &thread_call);
 		pthread_attr_destroy(&attr);
 	}
 	if (!err) {
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 		pthread_join(thread, NULL);
 		pthread_setcancelstate(before, NULL);
-		err = errand.err;
+		err = thread_call.err;
 	}
 	return err ? gorgon_error_create_os(err,
 					    "cannot start a thread with descriptors of its own")

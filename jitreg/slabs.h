@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* Symfiles of one library's copies, which share their common part. See rows.c. */
-#ifndef JITREG_ROWS_H
-#define JITREG_ROWS_H
+/* Symfiles of one library's copies, which share their common part. See slabs.c. */
+#ifndef JITREG_SLABS_H
+#define JITREG_SLABS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct jitreg_row {
-	struct jitreg_row *next; // in jitreg_template.rows while it has an empty slot
+struct jitreg_slab {
+	struct jitreg_slab *next; // in jitreg_template.slabs while it has an empty slot
 	uint8_t *block;
 	size_t size;
 	size_t slot_count, used_count;
-	bool is_sealed; // read-only as a whole; a new row is sealed with its first slot
+	bool is_sealed; // read-only as a whole; a new slab is sealed with its first slot
 	bool used[];
 };
 
 struct jitreg_template;
 
-/** Where a symfile is: its private part is a slot, and the file ends with the row. */
+/** Where a symfile is: its private part is a slot, and the file ends with the slab. */
 struct jitreg_slot {
-	struct jitreg_row *row;
+	struct jitreg_slab *slab;
 	size_t index;
 };
 
 /** Find an empty slot. 0 or -ENOMEM. The caller holds jitreg_lock(), here and below. */
 int jitreg_slot_acquire(struct jitreg_template *template, struct jitreg_slot *ret);
 
-/** Give a slot back; the last slot in use frees the row. */
+/** Give a slot back; the last slot in use frees the slab. */
 void jitreg_slot_release(struct jitreg_template *template, struct jitreg_slot slot);
 
 /** Make the private part writable, or read-only again. 0 or -ENOMEM. */

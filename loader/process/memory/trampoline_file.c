@@ -28,7 +28,7 @@
 // `lock` is a leaf.
 
 #define _GNU_SOURCE
-#include "own_file.h"
+#include "trampoline_file.h"
 #include "ns/object.h"
 #include "ns/unwind.h"
 #include "process/part.h"
@@ -42,7 +42,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct own_file {
+struct trampoline_file {
 	int fd;
 	const struct gorgon_object *object;
 	off_t mark;
@@ -51,10 +51,10 @@ struct own_file {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct own_file *list; // an object has a number once
+static struct trampoline_file *list; // an object has a number once
 static size_t count, capacity;
 
-const struct gorgon_part gorgon_own_file_part = {.lock = &lock};
+const struct gorgon_part gorgon_trampoline_file_part = {.lock = &lock};
 
 static bool is_own(const struct gorgon_object *object, int fd)
 {
@@ -107,7 +107,7 @@ static bool has_mark(int fd, off_t mark)
 	return marked;
 }
 
-static struct own_file *find_entry(const struct gorgon_object *object, int fd)
+static struct trampoline_file *find_entry(const struct gorgon_object *object, int fd)
 {
 	for (size_t i = 0; i < count; i++)
 		if (list[i].object == object && list[i].fd == fd)
@@ -117,15 +117,15 @@ static struct own_file *find_entry(const struct gorgon_object *object, int fd)
 
 // The entry of @fd, a new one if need be, or NULL: no memory. The descriptor then stays
 // open, which is what would have happened without us.
-static struct own_file *add_entry(const struct gorgon_object *object, int fd)
+static struct trampoline_file *add_entry(const struct gorgon_object *object, int fd)
 {
-	struct own_file *own = find_entry(object, fd);
+	struct trampoline_file *own = find_entry(object, fd);
 
 	if (own)
 		return own;
 	if (count == capacity) {
 		size_t grown_capacity = capacity ? 2 * capacity : 8;
-		struct own_file *grown = reallocarray(list, grown_capacity, sizeof(*grown));
+		struct trampoline_file *grown = reallocarray(list, grown_capacity, sizeof(*grown));
 
 		if (!grown)
 			return NULL;
@@ -135,10 +135,11 @@ static struct own_file *add_entry(const struct gorgon_object *object, int fd)
 	return &list[count++];
 }
 
-int gorgon_own_file_find(uint64_t caller, int fd, size_t size, off_t off, struct gorgon_file *ret)
+int gorgon_trampoline_file_find(uint64_t caller, int fd, size_t size, off_t off,
+				struct gorgon_file *ret)
 {
 	const struct gorgon_object *object = gorgon_unwind_object_at(caller);
-	const struct own_file *own;
+	const struct trampoline_file *own;
 	bool again;
 
 	ret->fd = -1;
@@ -156,11 +157,11 @@ int gorgon_own_file_find(uint64_t caller, int fd, size_t size, off_t off, struct
 	return -1; // the right file is gone
 }
 
-void gorgon_own_file_mapped(uint64_t caller, int fd, size_t size, off_t off)
+void gorgon_trampoline_file_mapped(uint64_t caller, int fd, size_t size, off_t off)
 {
 	const struct gorgon_object *object = gorgon_unwind_object_at(caller);
 	int saved_errno = errno;
-	struct own_file *own;
+	struct trampoline_file *own;
 	off_t mark;
 
 	if (object && is_own(object, fd)) {
@@ -169,13 +170,13 @@ void gorgon_own_file_mapped(uint64_t caller, int fd, size_t size, off_t off)
 		// Without a mark it could not be known again, and is not listed.
 		if (!(own && has_mark(fd, own->mark)) && set_mark(fd, &mark) &&
 		    (own = add_entry(object, fd)))
-			*own = (struct own_file){fd, object, mark, size, off};
+			*own = (struct trampoline_file){fd, object, mark, size, off};
 		pthread_mutex_unlock(&lock);
 	}
 	errno = saved_errno;
 }
 
-void gorgon_own_file_close(const struct gorgon_object *object)
+void gorgon_trampoline_file_close(const struct gorgon_object *object)
 {
 	size_t kept = 0;
 

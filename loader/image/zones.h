@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Where objects are put, so that all namespaces look alike. See place.c. */
-#ifndef GORGON_IMAGE_PLACE_H
-#define GORGON_IMAGE_PLACE_H
+/* Where objects are put, so that all namespaces look alike. See zones.c. */
+#ifndef GORGON_IMAGE_ZONES_H
+#define GORGON_IMAGE_ZONES_H
 
 #include <stdint.h>
 
@@ -18,11 +18,11 @@ struct gorgon_image;
 struct gorgon_ns;
 
 /* The address for the first page of @image in @ns, or 0: anywhere. The lock is held. */
-uint64_t gorgon_place_find(struct gorgon_ns *ns, struct gorgon_image *image);
+uint64_t gorgon_zone_find(struct gorgon_ns *ns, struct gorgon_image *image);
 
 /* Make the room of an image, or of a namespace, free for others. One without room is ignored. The
  * lock is held. */
-void gorgon_place_drop_image(struct gorgon_image *image);
-void gorgon_place_drop_ns(struct gorgon_ns *ns);
+void gorgon_zone_drop_image(struct gorgon_image *image);
+void gorgon_zone_drop_ns(struct gorgon_ns *ns);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread with descriptors and a current directory of its own, for a program. See home.c. */
-#ifndef GORGON_PYTHON_HOME_H
-#define GORGON_PYTHON_HOME_H
+/* A thread with descriptors and a current directory of its own, for a program. See
+ * program_thread.c. */
+#ifndef GORGON_PYTHON_PROGRAM_THREAD_H
+#define GORGON_PYTHON_PROGRAM_THREAD_H
 
 #include "gorgon.h"
 
@@ -10,6 +11,6 @@
  * its descriptors; wait for its end. GORGON_ERROR_OS: no thread, or the system forbids it
  * descriptors of its own; then @fn was not called.
  */
-struct gorgon_error *gorgon_home_run(void (*fn)(void *ctx), void *ctx);
+struct gorgon_error *gorgon_program_thread_run(void (*fn)(void *ctx), void *ctx);
 
 #endif

@@ -20,7 +20,7 @@
 // it, and a while after that.
 
 #define _GNU_SOURCE
-#include "place.h"
+#include "zones.h"
 
 #include "image.h"
 #include "ns/ns.h"
@@ -112,14 +112,14 @@ static void place_image(struct gorgon_image *image)
 	*link = image;
 }
 
-uint64_t gorgon_place_find(struct gorgon_ns *ns, struct gorgon_image *image)
+uint64_t gorgon_zone_find(struct gorgon_ns *ns, struct gorgon_image *image)
 {
 	if (!image->place)
 		place_image(image);
 	return image->place && find_zone(ns) ? ns->zone + image->place : 0;
 }
 
-void gorgon_place_drop_image(struct gorgon_image *image)
+void gorgon_zone_drop_image(struct gorgon_image *image)
 {
 	struct gorgon_image **link = &placed;
 
@@ -131,7 +131,7 @@ void gorgon_place_drop_image(struct gorgon_image *image)
 	image->place = 0;
 }
 
-void gorgon_place_drop_ns(struct gorgon_ns *ns)
+void gorgon_zone_drop_ns(struct gorgon_ns *ns)
 {
 	if (ns->zone)
 		owners[(ns->zone - zones) / GORGON_ZONE_SIZE] = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/process/memory/own_file.c
+// loader/process/memory/trampoline_file.c
 
 #define _GNU_SOURCE
 #include "helpers.h"
@@ -43,7 +43,8 @@ static void close_own_file_s_descriptor_is_closed(void **state)
 {
 	struct gorgon_ns *ns = test_ns();
 	struct gorgon_object *object = test_open(ns, NAME);
-	int fd = SYMBOL(object, int (*)(const char *, int), "own_file_open")(test_module(NAME), CODE);
+	int fd = SYMBOL(object, int (*)(const char *, int), "own_file_open")(test_module(NAME),
+									     CODE);
 
 	(void)state;
 	gorgon_object_close(object);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The libraries that the system's linker has loaded, seen as a whole. See world.c. */
-#ifndef GORGON_NS_WORLD_H
-#define GORGON_NS_WORLD_H
+/* The libraries that the system's linker has loaded, seen as a whole. See global_names.c. */
+#ifndef GORGON_NS_GLOBAL_NAMES_H
+#define GORGON_NS_GLOBAL_NAMES_H
 
 #include "image/symbol.h"
 
 /* How many libraries it has ever loaded. */
-uint64_t gorgon_world_count(void);
+uint64_t gorgon_global_libraries_count(void);
 
 /* A name, and what the system answers for it: an address that is not of a thread-local variable, or
  * NULL. */
-struct gorgon_world_name {
+struct gorgon_global_name {
 	struct gorgon_symbol_query query;
 	const void *addr;
 	bool is_global; /* the first global library that has the name has it at @addr, for good */
@@ -19,10 +19,10 @@ struct gorgon_world_name {
 };
 
 /* Fill in @is_global of each name. */
-void gorgon_world_find_global(struct gorgon_world_name *names, size_t count);
+void gorgon_global_names_find(struct gorgon_global_name *names, size_t count);
 
 /* Look through all libraries for @has_owner and @has_rival of each name, which are false before.
- * Returns what gorgon_world_count() was meanwhile. */
-uint64_t gorgon_world_survey(struct gorgon_world_name *names, size_t count);
+ * Returns what gorgon_global_libraries_count() was meanwhile. */
+uint64_t gorgon_global_names_survey(struct gorgon_global_name *names, size_t count);
 
 #endif

@@ -8,17 +8,17 @@
  *              ^ symfile of slot 1 ............................. ^
  *
  * A slot has the ELF header and the section headers, which differ (template.c puts them first). The
- * common part is unwind data and names. Each symfile reaches from its slot to the end of the row:
+ * common part is unwind data and names. Each symfile reaches from its slot to the end of the slab:
  * the offsets in its section headers lead over the slots in between.
  *
  * LLDB reads a symfile as a whole, so the slots nearest to the common part are used
- * first, and a row has only so many slots that each object's share of the common part is small.
+ * first, and a slab has only so many slots that each object's share of the common part is small.
  *
  * An alternative would be a shared mapping of one file behind each slot. But GDB then warns about
  * every core ("Can't open file /memfd:... (deleted)"; also for /dev/zero), and each slot takes
  * mappings, of which a process has few.
  */
-#include "rows.h"
+#include "slabs.h"
 
 #include "arena.h"
 #include "symfile.h"
@@ -27,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many bytes of the common part each object may cost when a row is full. */
+/* How many bytes of the common part each object may cost when a slab is full. */
 #define COMMON_SIZE 2048
 
 #define MIN_SLOTS 8
@@ -48,84 +48,84 @@ static size_t count_slots(const struct jitreg_template *template)
 	return count < MAX_SLOTS ? count : MAX_SLOTS;
 }
 
-static struct jitreg_row *create_row(const struct jitreg_template *template)
+static struct jitreg_slab *create_slab(const struct jitreg_template *template)
 {
 	size_t slot_count = count_slots(template);
-	struct jitreg_row *row = calloc(1, sizeof(*row) + slot_count * sizeof(*row->used));
+	struct jitreg_slab *slab = calloc(1, sizeof(*slab) + slot_count * sizeof(*slab->used));
 
-	if (!row)
+	if (!slab)
 		return NULL;
-	row->slot_count = slot_count;
-	row->size = slot_count * template->private_size + common_size(template);
-	row->block = jitreg_arena_alloc(row->size);
-	if (!row->block) {
-		free(row);
+	slab->slot_count = slot_count;
+	slab->size = slot_count * template->private_size + common_size(template);
+	slab->block = jitreg_arena_alloc(slab->size);
+	if (!slab->block) {
+		free(slab);
 		return NULL;
 	}
-	memcpy(row->block + slot_count * template->private_size,
+	memcpy(slab->block + slot_count * template->private_size,
 	       template->bytes + template->private_size, common_size(template));
-	return row;
+	return slab;
 }
 
-static void remove_row(struct jitreg_template *template, const struct jitreg_row *row)
+static void remove_slab(struct jitreg_template *template, const struct jitreg_slab *slab)
 {
-	struct jitreg_row **link = &template->rows;
+	struct jitreg_slab **link = &template->slabs;
 
-	while (*link != row)
+	while (*link != slab)
 		link = &(*link)->next;
-	*link = row->next;
+	*link = slab->next;
 }
 
 int jitreg_slot_acquire(struct jitreg_template *template, struct jitreg_slot *ret)
 {
-	struct jitreg_row *row = template->rows;
+	struct jitreg_slab *slab = template->slabs;
 	size_t index;
 
-	if (!row) {
-		row = create_row(template);
-		if (!row)
+	if (!slab) {
+		slab = create_slab(template);
+		if (!slab)
 			return -ENOMEM;
-		template->rows = row;
+		template->slabs = slab;
 	}
-	for (index = row->slot_count - 1; row->used[index]; index--)
+	for (index = slab->slot_count - 1; slab->used[index]; index--)
 		;
-	row->used[index] = true;
-	if (++row->used_count == row->slot_count)
-		remove_row(template, row);
-	*ret = (struct jitreg_slot){row, index};
+	slab->used[index] = true;
+	if (++slab->used_count == slab->slot_count)
+		remove_slab(template, slab);
+	*ret = (struct jitreg_slot){slab, index};
 	return 0;
 }
 
 void jitreg_slot_release(struct jitreg_template *template, struct jitreg_slot slot)
 {
-	struct jitreg_row *row = slot.row;
+	struct jitreg_slab *slab = slot.slab;
 
-	if (row->used_count == row->slot_count) {
-		row->next = template->rows;
-		template->rows = row;
+	if (slab->used_count == slab->slot_count) {
+		slab->next = template->slabs;
+		template->slabs = slab;
 	}
-	row->used[slot.index] = false;
-	if (--row->used_count)
+	slab->used[slot.index] = false;
+	if (--slab->used_count)
 		return;
-	remove_row(template, row);
-	jitreg_arena_free(row->block, row->size);
-	free(row);
+	remove_slab(template, slab);
+	jitreg_arena_free(slab->block, slab->size);
+	free(slab);
 }
 
 uint8_t *jitreg_slot_bytes(const struct jitreg_template *template, struct jitreg_slot slot)
 {
-	return slot.row->block + slot.index * template->private_size;
+	return slot.slab->block + slot.index * template->private_size;
 }
 
 size_t jitreg_slot_distance(const struct jitreg_template *template, struct jitreg_slot slot)
 {
-	return (slot.row->slot_count - 1 - slot.index) * template->private_size;
+	return (slot.slab->slot_count - 1 - slot.index) * template->private_size;
 }
 
 // Neighbours on the same pages change with it: the lock keeps their writers away.
 int jitreg_slot_unseal(const struct jitreg_template *template, struct jitreg_slot slot)
 {
-	if (!slot.row->is_sealed)
+	if (!slot.slab->is_sealed)
 		return 0;
 	return jitreg_arena_protect(jitreg_slot_bytes(template, slot), template->private_size,
 				    PROT_READ | PROT_WRITE);
@@ -133,13 +133,13 @@ int jitreg_slot_unseal(const struct jitreg_template *template, struct jitreg_slo
 
 int jitreg_slot_seal(const struct jitreg_template *template, struct jitreg_slot slot)
 {
-	struct jitreg_row *row = slot.row;
+	struct jitreg_slab *slab = slot.slab;
 	int r;
 
-	if (row->is_sealed)
+	if (slab->is_sealed)
 		return jitreg_arena_protect(jitreg_slot_bytes(template, slot),
 					    template->private_size, PROT_READ);
-	r = jitreg_arena_protect(row->block, row->size, PROT_READ);
-	row->is_sealed = !r;
+	r = jitreg_arena_protect(slab->block, slab->size, PROT_READ);
+	slab->is_sealed = !r;
 	return r;
 }
