@@ -95,7 +95,6 @@ def register(objfile=None):
         connect("free_objfile", breakpoints.on_free_objfile)
         connect("new_objfile", lines.on_new_objfile)
         connect("new_objfile", symbols.on_settled)
-        connect("new_objfile", symbols.on_new_objfile)
         connect("new_objfile", extensions.on_new_objfile)
         connect("new_objfile", conditions.judge)
         connect("new_objfile", reruns.on_new_objfile)  # when lines are there, too

@@ -199,20 +199,6 @@ def on_settled(event):
         lines.leave(is_going, covered())
 
 
-def on_new_objfile(event):
-    """A new object may have the place and the file of an object that is gone. The file that was added for the old object
-    is then right for the new object, but gdb believes that its breakpoints there are still inserted: have gdb insert them."""
-    extent = objfiles.covered(event.new_objfile) if any(a.stale for a in _added.values()) else None
-    again = [a for a in _added.values() if a.stale and extent and extent[0] < a.end and a.start < extent[1]]
-    for addition in again:
-        addition.stale = False
-    for breakpoint in gdb.breakpoints() if again else ():
-        places = [int(place.address) for place in breakpoint.locations if place.enabled] if breakpoint.enabled else []
-        if any(a.start <= place < a.end for a in again for place in places):
-            breakpoint.enabled = False
-            breakpoint.enabled = True
-
-
 def attach(objects):
     """Add the files of the objects that gdb knows by names only. Returns the objects whose files were added."""
     return [obj for obj in missing(objects) if add(obj, by_itself=True) == "added"]
