@@ -56,6 +56,7 @@
 #include "gorgon/faults.h"
 #include "gorgon/inspection.h"
 #include "gorgon/pools.h"
+#include "gorgon/templates.h"
 #include "gorgon/arrays.h"
 
 #endif

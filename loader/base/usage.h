@@ -7,7 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All members are accessed atomically. */
+struct gorgon_zone_heap;
+
+/* All members are accessed atomically, but for @zone_heap. */
 struct gorgon_usage {
 	/* of private code, which jumps to it; see malloc_family.c */
 	void (*free)(void *p, struct gorgon_usage *usage);
@@ -28,6 +30,9 @@ struct gorgon_usage {
 	void (*exceeded)(void *ctx);
 	void *ctx;
 	uint64_t secret; /* of its blocks; see blocks.c. Does not change */
+	/* some of its blocks are there, or NULL; see ../process/memory/zone_heap.c. Does not change
+	 * when code has been loaded */
+	struct gorgon_zone_heap *zone_heap;
 };
 
 /* Set the limit and the hard limit, which is not less, or take them back with 0. */

@@ -23,6 +23,7 @@
 #include "process/memory/trampoline_file.h"
 #include "process/memory/patch.h"
 #include "process/part.h"
+#include "process/memory/zone_heap.h"
 
 #include <stdlib.h>
 
@@ -49,6 +50,7 @@ const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_atexit_part,
 	&gorgon_frames_part,
 	&gorgon_memory_part,
+	&gorgon_zone_heap_part,
 	// before malloc's part: the first entry that applies to a call counts, here libpython's
 	&gorgon_heap_part,
 	&gorgon_malloc_part,

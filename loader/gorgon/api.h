@@ -29,6 +29,7 @@ struct gorgon_object;
 struct gorgon_interp;
 struct gorgon_array;
 struct gorgon_pool;
+struct gorgon_template;
 struct gorgon_job;
 struct gorgon_value;
 struct gorgon_pyobject;

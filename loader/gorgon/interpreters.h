@@ -181,6 +181,15 @@ struct gorgon_interp_opts {
 	 * at Python lines; docs/mixed.md. On x86-64, with CPython 3.11 to 3.13, isolation by the
 	 * loader and a program of gorgon_interp_main() or gorgon_interp_start(). */
 	enum gorgon_python_lines python_lines;
+	/**
+	 * It is a copy of that template, see gorgon_template_create(): gorgon_interp_start() makes
+	 * the copy instead of starting Python. @c python and @c end must be those of the template.
+	 * With another way than GORGON_ISOLATE_LOADER, with @c provider or @c environment of struct
+	 * gorgon_ns_opts, and with GORGON_PYTHON_LINES_ON it is GORGON_ERROR_UNSUPPORTED. Without
+	 * a @c label it has that of the template: "template: " and the beginning of its program.
+	 * NULL: it starts as python3 does. Since 1.0.
+	 */
+	const struct gorgon_template *from;
 };
 
 /**

@@ -19,10 +19,10 @@ extern "C" {
 struct gorgon_pool_opts {
 	size_t size; /**< sizeof(struct gorgon_pool_opts) */
 	/** Options of each interpreter; NULL for defaults. The structures are copied; the strings
-	 * and lists in them are not, and must live as long as the pool. Jobs have signals as
-	 * programs have: handlers, alarms, what they send to themselves, SIGCHLD of their children;
-	 * unless
-	 * @c no_signals in struct gorgon_ns_opts is set. A SIGINT to the process is the host's. */
+	 * and lists in them are not, and must live as long as the pool; a template (@c from) is
+	 * held. Jobs have signals as programs have: handlers, alarms, what they send to
+	 * themselves, SIGCHLD of their children; unless @c no_signals in struct gorgon_ns_opts
+	 * is set. A SIGINT to the process is the host's. */
 	const struct gorgon_interp_opts *interp;
 	const struct gorgon_start_opts *start; /**< for each worker; NULL for defaults */
 	unsigned count;	     /**< interpreters; 0 for as many as there are processors */

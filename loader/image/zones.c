@@ -112,6 +112,11 @@ static void place_image(struct gorgon_image *image)
 	*link = image;
 }
 
+void gorgon_zone_take(struct gorgon_ns *ns)
+{
+	find_zone(ns);
+}
+
 uint64_t gorgon_zone_find(struct gorgon_ns *ns, struct gorgon_image *image)
 {
 	if (!image->place)

@@ -20,6 +20,10 @@ struct gorgon_ns;
 /* The address for the first page of @image in @ns, or 0: anywhere. The lock is held. */
 uint64_t gorgon_zone_find(struct gorgon_ns *ns, struct gorgon_image *image);
 
+/* Give @ns its zone, before it has an image there; its zone is 0 where there is none. The lock is
+ * held. */
+void gorgon_zone_take(struct gorgon_ns *ns);
+
 /* Make the room of an image, or of a namespace, free for others. One without room is ignored. The
  * lock is held. */
 void gorgon_zone_drop_image(struct gorgon_image *image);

@@ -192,6 +192,24 @@ void gorgon_import_locks_thunks(struct gorgon_interp *interp, struct gorgon_thun
 			(struct gorgon_thunk){call_shielded, 3, &interp->import_locks->of[i]};
 }
 
+size_t gorgon_import_locks_size(void)
+{
+	return sizeof(struct gorgon_import_locks);
+}
+
+void gorgon_import_locks_copy(const struct gorgon_import_locks *from, struct gorgon_interp *interp,
+			      void *(*move)(void *ctx, void *addr), void *ctx)
+{
+	struct gorgon_import_locks *to = interp->import_locks;
+
+	*to = *from;
+	for (size_t i = 0; to->on && i < GORGON_THUNK_LOCKS_COUNT; i++) {
+		to->of[i].interp = interp;
+		to->of[i].original = move(ctx, to->of[i].original);
+		to->of[i].method.ml_meth = (PyCFunction)move(ctx, (void *)to->of[i].method.ml_meth);
+	}
+}
+
 void gorgon_import_locks_free(struct gorgon_interp *interp)
 {
 	free(interp->import_locks);

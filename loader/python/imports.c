@@ -548,11 +548,57 @@ void gorgon_imports_thunks(struct gorgon_interp *interp, struct gorgon_thunk *li
 	list[GORGON_THUNK_IMPORTS_GET_CODE] = (struct gorgon_thunk){get_code, 2, interp};
 }
 
+size_t gorgon_imports_size(void)
+{
+	return sizeof(struct gorgon_imports);
+}
+
+bool gorgon_imports_copy(const struct gorgon_imports *from, struct gorgon_imports **ret)
+{
+	struct gorgon_imports *copy = from ? malloc(sizeof(*copy)) : NULL;
+	struct gorgon_pyfile_rules *rules;
+	size_t count = 0;
+
+	*ret = copy;
+	if (!copy)
+		return !from;
+	*copy = *from;
+	while (from->suffixes && from->suffixes[count])
+		count++;
+	rules = &copy->rules;
+	rules->text = malloc(rules->size ?: 1);
+	rules->suffixes = copy->suffixes = calloc(count + 1, sizeof(*copy->suffixes));
+	if (!rules->text || !copy->suffixes) {
+		gorgon_imports_destroy(copy);
+		*ret = NULL;
+		return false;
+	}
+	if (rules->size)
+		memcpy(rules->text, from->rules.text, rules->size);
+	rules->tag = rules->text;
+	for (size_t i = 0; i < count; i++)
+		copy->suffixes[i] = rules->text + (from->suffixes[i] - from->rules.text);
+	return true;
+}
+
+// The addresses, from the first class on, are Python's or those of thunks.
+void gorgon_imports_move(struct gorgon_imports *imports, void *(*move)(void *ctx, void *addr),
+			 void *ctx)
+{
+	for (void **p = (void **)&imports->finder; imports && p < (void **)(imports + 1); p++)
+		*p = move(ctx, *p);
+}
+
+void gorgon_imports_destroy(struct gorgon_imports *imports)
+{
+	if (!imports)
+		return;
+	free(imports->rules.text);
+	free(imports->suffixes);
+	free(imports);
+}
+
 void gorgon_imports_free(struct gorgon_interp *interp)
 {
-	if (!interp->imports)
-		return;
-	free(interp->imports->rules.text);
-	free(interp->imports->suffixes);
-	free(interp->imports);
+	gorgon_imports_destroy(interp->imports);
 }

@@ -3,6 +3,10 @@
 #ifndef GORGON_PYTHON_IMPORTS_H
 #define GORGON_PYTHON_IMPORTS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
+struct gorgon_imports;
 struct gorgon_interp;
 struct gorgon_thunk;
 
@@ -14,6 +18,14 @@ void gorgon_imports_thunks(struct gorgon_interp *interp, struct gorgon_thunk *li
  * names that are not UTF-8.
  */
 void gorgon_imports_begin(struct gorgon_interp *interp);
+/* Bytes of struct gorgon_imports. */
+size_t gorgon_imports_size(void);
+/* A copy of @from, which may be NULL. False: no memory. */
+bool gorgon_imports_copy(const struct gorgon_imports *from, struct gorgon_imports **ret);
+/* It is for another interpreter: its objects and thunks are where @move says. */
+void gorgon_imports_move(struct gorgon_imports *imports, void *(*move)(void *ctx, void *addr),
+			 void *ctx);
+void gorgon_imports_destroy(struct gorgon_imports *imports);
 /* Free what it needs, after Python's end. */
 void gorgon_imports_free(struct gorgon_interp *interp);
 

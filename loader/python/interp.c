@@ -28,6 +28,7 @@
 #include "lines.h"
 #include "module.h"
 #include "pyfiles.h"
+#include "template_state.h"
 #include "remote.h"
 #include "traceback.h"
 #include "base/clock.h"
@@ -42,6 +43,7 @@
 #include "process/kernel/signals.h"
 #include "process/libc/environment.h"
 #include "process/process.h"
+#include "process/memory/malloc_family.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +66,7 @@ static void interp_free(struct gorgon_interp *interp)
 	gorgon_import_locks_free(interp);
 	gorgon_calls_deinit(&interp->calls);
 	gorgon_python_deinit(&interp->python);
+	gorgon_template_drop(interp->template);
 	free(interp);
 }
 
@@ -98,8 +101,48 @@ void gorgon_interp_hide_home(struct gorgon_interp *interp)
 		gorgon_environment_hide(interp->ns->environment, "PYTHONHOME");
 }
 
+// What its Python asks for first.
+struct random_bytes {
+	const void *bytes;
+	size_t size;
+};
+
+static struct gorgon_error *check_template(const struct gorgon_interp *interp,
+					   const struct gorgon_ns_opts *opts)
+{
+	const struct gorgon_template *template = interp->template;
+
+	if (template && strcmp(template->libpython, interp->python.libpython))
+		return gorgon_error_create(
+			GORGON_ERROR_ARGUMENT,
+			"gorgon_interp_opts: template is of %s, expected one of %s",
+			template->libpython, interp->python.libpython);
+	if (template && template->end != interp->end)
+		return gorgon_error_create(
+			GORGON_ERROR_ARGUMENT,
+			"gorgon_interp_opts: end is %d, expected that of the template, %d",
+			(int)interp->end, (int)template->end);
+	if (!interp->isolation->counts_memory)
+		return gorgon_error_create(
+			GORGON_ERROR_UNSUPPORTED,
+			"gorgon_interp_opts: template: isolation by %s has no place "
+			"for copies, by the loader has",
+			interp->isolation->name);
+	if (interp->python_lines == GORGON_PYTHON_LINES_ON)
+		return gorgon_error_create(
+			GORGON_ERROR_UNSUPPORTED,
+			"gorgon_interp_opts: python_lines: not for a copy of a template");
+	if (opts->provider || opts->environment)
+		return gorgon_error_create(
+			GORGON_ERROR_UNSUPPORTED,
+			"gorgon_interp_opts: template: copies have the template's environment and "
+			"the C library's malloc(), expected no provider and no environment");
+	return NULL;
+}
+
 static struct gorgon_error *load_interp(struct gorgon_interp *interp, enum gorgon_isolate isolate,
-					const char *label, const struct gorgon_ns_opts *opts)
+					const char *label, const struct gorgon_ns_opts *opts,
+					const struct random_bytes *zone)
 {
 	struct gorgon_symbol_query entry = gorgon_symbol_query("Py_BytesMain", NULL);
 	struct gorgon_thunk thunks[GORGON_MODULE_THUNKS];
@@ -130,7 +173,7 @@ static struct gorgon_error *load_interp(struct gorgon_interp *interp, enum gorgo
 			interp->isolation->name);
 	if ((err = interp->isolation->check(opts)) || (err = gorgon_cpu_limit_check(interp)) ||
 	    (err = gorgon_limits_check(interp, interp->memory_limit, interp->memory_hard_limit)) ||
-	    (err = gorgon_lines_check(interp)))
+	    (err = gorgon_lines_check(interp)) || (zone && (err = check_template(interp, opts))))
 		return err;
 	gorgon_module_thunks(interp, thunks);
 	err = gorgon_ns_create_with(opts, thunks, GORGON_MODULE_THUNKS, &interp->ns);
@@ -147,6 +190,10 @@ static struct gorgon_error *load_interp(struct gorgon_interp *interp, enum gorgo
 		gorgon_call_park, gorgon_charges_end, gorgon_abandon_on_fault};
 	describe_interp(interp);
 	gorgon_unlock();
+	if (zone && !gorgon_malloc_begin_zone(interp->ns, zone->bytes, zone->size))
+		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					   "interpreter %u: no zone is left for it",
+					   interp->number);
 	err = interp->isolation->open(interp->ns, interp->python.libpython, &interp->libpython);
 	if (!err && !gorgon_symbol_find(interp->libpython->image, &entry))
 		err = gorgon_error_create(GORGON_ERROR_PYTHON,
@@ -162,9 +209,11 @@ static struct gorgon_error *unload_interp(struct gorgon_interp *interp)
 	return err ?: gorgon_ns_destroy(interp->ns);
 }
 
-struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
+static struct gorgon_error *create_interp(const struct gorgon_interp_opts *opts,
+					  const struct random_bytes *zone,
 					  struct gorgon_interp **ret)
 {
+	const struct random_bytes none = {NULL, 0};
 	struct gorgon_interp_opts given;
 	struct gorgon_ns_opts ns_opts;
 	struct gorgon_interp *interp;
@@ -184,6 +233,11 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 	interp->python_lines = given.python_lines;
 	interp->files = given.files;
 	interp->end = given.end;
+	if (given.from) {
+		interp->template = gorgon_template_hold((struct gorgon_template *)given.from);
+		zone = &none;
+		given.label = given.label ?: given.from->label;
+	}
 	interp->memory_limit = given.memory_limit;
 	interp->memory_hard_limit = given.memory_hard_limit;
 	interp->near_memory_limit = given.near_memory_limit;
@@ -201,7 +255,7 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 	else
 		err = gorgon_python_find(given.python, &interp->python);
 	if (!err)
-		err = load_interp(interp, given.isolate, given.label, &ns_opts);
+		err = load_interp(interp, given.isolate, given.label, &ns_opts, zone);
 	if (!err)
 		err = gorgon_cpu_limit_begin(interp);
 	if (err) {
@@ -219,6 +273,21 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 	gorgon_unlock();
 	*ret = interp;
 	return NULL;
+}
+
+struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
+					  struct gorgon_interp **ret)
+{
+	return create_interp(opts, NULL, ret);
+}
+
+struct gorgon_error *gorgon_interp_create_in_zone(const struct gorgon_interp_opts *opts,
+						  const void *random, size_t size,
+						  struct gorgon_interp **ret)
+{
+	const struct random_bytes zone = {random, size};
+
+	return create_interp(opts, &zone, ret);
 }
 
 // argv of the program: the executable's name, then the caller's arguments.
@@ -358,6 +427,12 @@ struct gorgon_error *gorgon_interp_main(struct gorgon_interp *interp, int argc,
 	struct main main = {.interp = interp, .program = {argc, argv, 0}};
 	struct gorgon_error *err;
 
+	if (interp->template)
+		return gorgon_error_create(
+			GORGON_ERROR_UNSUPPORTED,
+			"interpreter %u: is a copy of a template, which is for calls "
+			"of the host: expected gorgon_interp_start()",
+			interp->number);
 	if (interp->files != GORGON_FILES_AUTO)
 		run_main(&main);
 	else if ((err = gorgon_program_thread_run(run_main, &main)))

@@ -169,6 +169,7 @@ struct gorgon_interp {
 	struct gorgon_imports *imports; /* see imports.c; owned here */
 	struct gorgon_lines *lines;     /* see lines.c; owned here, NULL without them */
 	struct gorgon_import_locks *import_locks; /* see import_locks.c; owned here */
+	struct gorgon_template *template; /* of which it is a copy, until it is started; or NULL */
 	struct gorgon_calls calls;
 	struct gorgon_held held;
 	void (*take_request)(
@@ -211,6 +212,12 @@ struct gorgon_interp {
 	} kept_pages;
 	uint64_t first_event_ns; /* gorgon_now(), 0: not yet; atomic */
 };
+
+/* gorgon_interp_create() of one that others are copied from, or that is a copy: its memory is in
+ * its zone, and the first random bytes that it asks for are those. */
+struct gorgon_error *gorgon_interp_create_in_zone(const struct gorgon_interp_opts *opts,
+						  const void *random, size_t size,
+						  struct gorgon_interp **ret);
 
 /* --- call.c: entering and leaving ---------------------------------------------- */
 

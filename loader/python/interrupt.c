@@ -260,6 +260,12 @@ struct gorgon_error *gorgon_interrupt_prepare(struct gorgon_interp *interp)
 		interp->number);
 }
 
+void gorgon_interrupt_adopt(struct gorgon_interp *interp, void *type)
+{
+	interp->interrupt_type = type;
+	set_interruptible(interp, true);
+}
+
 static void tell_main(struct gorgon_interp *interp)
 {
 	struct gorgon_interruption *state = interruption_of(interp);

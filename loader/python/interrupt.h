@@ -19,6 +19,9 @@ struct gorgon_error *gorgon_interrupt_main(struct gorgon_interp *interp);
  * setting a handler makes Python handle signals that wait, and on another thread a call would lose
  * the SIGINT that interrupts it. */
 struct gorgon_error *gorgon_interrupt_prepare(struct gorgon_interp *interp);
+/* The same in a copy of an interpreter that was prepared, where @type is what
+ * PyThreadState_SetAsyncExc() gets. */
+void gorgon_interrupt_adopt(struct gorgon_interp *interp, void *type);
 /* Raise KeyboardInterrupt on @thread, in bytecode or in a blocking call. Nothing happens if Python
  * does not know the thread, or it has not taken the last interrupt yet. */
 void gorgon_interrupt_thread(struct gorgon_interp *interp, pthread_t thread);

@@ -19,6 +19,7 @@
 #define _GNU_SOURCE
 #include "abandon.h"
 #include "cpu_limit.h"
+#include "template_state.h"
 #include "value.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -607,6 +608,7 @@ static void pool_free(struct gorgon_pool *pool)
 	pthread_mutex_destroy(&pool->lock);
 	free(pool->workers);
 	free(pool->warm_up);
+	gorgon_template_drop((struct gorgon_template *)pool->interp.from);
 	free(pool);
 }
 
@@ -686,6 +688,8 @@ struct gorgon_error *gorgon_pool_create(const struct gorgon_pool_opts *opts,
 					   "interpreters that the loader isolates can be abandoned",
 					   given.job_limit_ms);
 	}
+	if (pool->interp.from)
+		gorgon_template_hold((struct gorgon_template *)pool->interp.from);
 	pool->process = getpid();
 	pool->job_limit = given.job_limit_ms * MS;
 	pool->queue_size = given.queue_size ?: 2 * count;

@@ -14,6 +14,8 @@
 #include "lines.h"
 #include "state.h"
 #include "traceback.h"
+#include "template_copy.h"
+#include "template_state.h"
 #include "module.h"
 #include "value.h"
 #include "remote.h"
@@ -175,6 +177,38 @@ static struct gorgon_error *start_python(struct gorgon_interp *interp, void *ctx
 	return err;
 }
 
+// Instead of a start of Python.
+static struct gorgon_error *copy_python(struct gorgon_interp *interp, void *ctx)
+{
+	const struct start *start = ctx;
+	struct gorgon_error *err;
+
+	gorgon_interp_stamp(&interp->calls.start_ns);
+	interp->progress = start->opts.progress;
+	interp->progress_ctx = start->opts.progress_ctx;
+	if ((err = gorgon_interp_take_files(interp)) || (err = gorgon_api_init(interp)))
+		return err;
+	gorgon_interp_show_thread(interp, (uint64_t)gettid());
+	if ((err = gorgon_template_copy(interp)))
+		return err;
+	if (start->opts.argv || start->opts.path)
+		err = set_up_sys_at_start(interp, &start->opts);
+	gorgon_remote_prepare(interp);
+	gorgon_template_copied(interp);
+	return err;
+}
+
+// What its command line says was said to the template.
+static struct gorgon_error *check_start_of_copy(const struct gorgon_start_opts *opts)
+{
+	if (!opts->options && !opts->isolated && !opts->ignore_environment && !opts->no_site)
+		return NULL;
+	return gorgon_error_create(
+		GORGON_ERROR_ARGUMENT,
+		"gorgon_start_opts: options for a copy of a template, expected argv, "
+		"path and progress at most");
+}
+
 struct gorgon_error *gorgon_interp_start(struct gorgon_interp *interp,
 					 const struct gorgon_start_opts *opts)
 {
@@ -191,7 +225,12 @@ struct gorgon_error *gorgon_interp_start(struct gorgon_interp *interp,
 		return err;
 	if ((err = gorgon_config_find(interp, &ctx.config)))
 		return err;
-	err = gorgon_call_protect(interp, &states, start_python, &ctx, NULL);
+	if (interp->template && (err = check_start_of_copy(&ctx.opts)))
+		return err;
+	err = gorgon_call_protect(interp, &states, interp->template ? copy_python : start_python,
+				  &ctx, NULL);
+	gorgon_template_drop(interp->template);
+	interp->template = NULL;
 	if (err) {
 		gorgon_interp_show_thread(interp, 0);
 		return err;

@@ -25,7 +25,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum phase { PREPARE, PARENT, CHILD, PHASES };
+enum { PHASES = 3 };
 
 static struct handler {
 	uint64_t number;
@@ -100,7 +100,7 @@ void gorgon_fork_drop(const struct gorgon_object *object)
 
 // The handler to run after number @number: the next larger number or, before a fork, the next
 // smaller.
-static void (*fork_next(enum phase phase, uint64_t *number))(void)
+static void (*fork_next(enum gorgon_fork_phase phase, uint64_t *number))(void)
 {
 	const struct handler *found = NULL;
 	void (*fn)(void) = NULL;
@@ -111,9 +111,9 @@ static void (*fork_next(enum phase phase, uint64_t *number))(void)
 
 		if (!h->fns[phase] || (forking && h->ns != forking) || h->number > last_before)
 			continue;
-		if (phase == PREPARE && h->number < *number)
+		if (phase == GORGON_FORK_PREPARE && h->number < *number)
 			found = h;
-		if (phase != PREPARE && h->number > *number && !found)
+		if (phase != GORGON_FORK_PREPARE && h->number > *number && !found)
 			found = h;
 	}
 	if (found) {
@@ -124,7 +124,7 @@ static void (*fork_next(enum phase phase, uint64_t *number))(void)
 	return fn;
 }
 
-static void fork_run(enum phase phase, uint64_t number)
+static void fork_run(enum gorgon_fork_phase phase, uint64_t number)
 {
 	void (*fn)(void);
 
@@ -137,14 +137,39 @@ void gorgon_fork_prepare(void)
 	gorgon_lock();
 	last_before = last_number;
 	gorgon_unlock();
-	fork_run(PREPARE, UINT64_MAX);
+	fork_run(GORGON_FORK_PREPARE, UINT64_MAX);
 }
 
 void gorgon_fork_done(bool child)
 {
 	if (child)
 		forked_by = forking;
-	fork_run(child ? CHILD : PARENT, 0);
+	fork_run(child ? GORGON_FORK_CHILD : GORGON_FORK_PARENT, 0);
+}
+
+void gorgon_fork_rehearse(struct gorgon_ns *ns, enum gorgon_fork_phase phase)
+{
+	const struct gorgon_ns *outer = forking;
+
+	forking = ns;
+	if (phase == GORGON_FORK_PREPARE)
+		gorgon_fork_prepare();
+	else
+		fork_run(phase, 0);
+	forking = outer;
+}
+
+void gorgon_fork_each(const struct gorgon_ns *ns,
+		      void (*fn)(void *ctx, void (*const fns[3])(void), uintptr_t owner), void *ctx)
+{
+	for (size_t i = 0; i < handler_count; i++)
+		if (handlers[i].ns == ns)
+			fn(ctx, handlers[i].fns, handlers[i].owner);
+}
+
+bool gorgon_fork_add(const struct gorgon_ns *ns, uintptr_t owner, void (*const fns[3])(void))
+{
+	return !fork_add(ns, owner, fns[0], fns[1], fns[2]);
 }
 
 bool gorgon_fork_has_made_us(const struct gorgon_ns *ns)

@@ -4,6 +4,7 @@
 #define GORGON_PROCESS_FORK_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct gorgon_ns;
@@ -17,6 +18,18 @@ void gorgon_fork_drop(const struct gorgon_object *object);
 /* Run the handlers before fork(), and those after it, without a lock. */
 void gorgon_fork_prepare(void);
 void gorgon_fork_done(bool child);
+
+/* Run the handlers of @ns alone, in the order in which a fork() of its code runs them, without a
+ * lock.  */
+enum gorgon_fork_phase { GORGON_FORK_PREPARE, GORGON_FORK_PARENT, GORGON_FORK_CHILD };
+void gorgon_fork_rehearse(struct gorgon_ns *ns, enum gorgon_fork_phase phase);
+/* Call @fn with each handler that code of @ns has registered, the oldest first, and an address in
+ * the object that has registered it; under the loader's lock. */
+void gorgon_fork_each(const struct gorgon_ns *ns,
+		      void (*fn)(void *ctx, void (*const fns[3])(void), uintptr_t owner),
+		      void *ctx);
+/* Register a handler for an object. False: no memory. */
+bool gorgon_fork_add(const struct gorgon_ns *ns, uintptr_t owner, void (*const fns[3])(void));
 
 /* This process is a child that code of @ns has forked. */
 bool gorgon_fork_has_made_us(const struct gorgon_ns *ns);

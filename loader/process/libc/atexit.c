@@ -123,6 +123,28 @@ static int register_with_status(void (*fn)(int, void *), void *arg, struct gorgo
 	return atexit_add(&(struct gorgon_exit){.status_fn = fn, .arg = arg}, exits);
 }
 
+void gorgon_atexit_each(const struct gorgon_atexit *exits,
+			void (*fn)(void *ctx, const struct gorgon_atexit_entry *entry), void *ctx)
+{
+	const struct gorgon_exit *exit = exits->pending;
+
+	while (exit && exit->next)
+		exit = exit->next;
+	for (; exit; exit = exit->prev) {
+		const struct gorgon_atexit_entry entry = {exit->fn, exit->status_fn, exit->arg,
+							  exit->dso == (void *)exits ? NULL
+										     : exit->dso};
+
+		fn(ctx, &entry);
+	}
+}
+
+bool gorgon_atexit_add(struct gorgon_atexit *exits, const struct gorgon_atexit_entry *entry)
+{
+	return !(entry->fn ? register_exit(entry->fn, entry->arg, entry->dso, exits)
+			   : register_with_status(entry->status_fn, entry->arg, exits));
+}
+
 // Copy the last registered function that has not been called; it counts as called from then on. The
 // C library still has it in its own list.
 static bool take_pending(struct gorgon_atexit *exits, struct gorgon_exit *ret)

@@ -25,6 +25,7 @@
 #define _GNU_SOURCE
 #include "heap.h"
 #include "blocks.h"
+#include "zone_heap.h"
 #include "base/clock.h"
 #include "base/quick_lock.h"
 #include "base/usage.h"
@@ -171,6 +172,8 @@ static __attribute__((noinline)) void *finish_malloc(void *base, size_t size,
 
 static __attribute__((noinline)) void *heap_malloc_slowly(size_t size, struct gorgon_heap *heap)
 {
+	if (gorgon_zone_heap_is_open(heap->usage->zone_heap))
+		return gorgon_zone_heap_alloc(heap->usage->zone_heap, 0, size);
 	return finish_malloc(allowed(heap, size) ? malloc(size + HEADER) : NULL, size, heap);
 }
 
@@ -194,6 +197,9 @@ void *gorgon_heap_calloc(size_t count, size_t size, struct gorgon_heap *heap)
 	size_t bytes;
 	void *base;
 
+	if (gorgon_zone_heap_is_open(heap->usage->zone_heap) &&
+	    !__builtin_mul_overflow(count, size, &bytes))
+		return gorgon_zone_heap_alloc(heap->usage->zone_heap, 0, bytes);
 	base = !__builtin_mul_overflow(count, size, &bytes) && allowed(heap, bytes)
 		       ? make_room(calloc(1, bytes + HEADER), bytes)
 		       : NULL;
@@ -277,6 +283,12 @@ void *gorgon_heap_realloc(void *p, size_t size, struct gorgon_heap *heap)
 {
 	if (!p)
 		return gorgon_heap_malloc(size, heap);
+	if (gorgon_zone_heap_owns(heap->usage->zone_heap, p))
+		return gorgon_zone_heap_fits(p, size)
+			       ? p
+			       : gorgon_zone_heap_move(heap->usage->zone_heap, p, size,
+						       size ? gorgon_heap_malloc(size, heap)
+							    : NULL);
 	if (listed(p))
 		return gorgon_heap_resize(p, size);
 	gorgon_blocks_forget(p, heap->usage);

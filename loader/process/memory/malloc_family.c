@@ -7,6 +7,7 @@
 #include "malloc_family.h"
 #include "blocks.h"
 #include "heap.h"
+#include "zone_heap.h"
 #include "ns/ns.h"
 
 #include <errno.h>
@@ -15,6 +16,8 @@
 
 static __attribute__((noinline)) void *malloc_slowly(size_t size, struct gorgon_usage *usage)
 {
+	if (gorgon_zone_heap_is_open(usage->zone_heap))
+		return gorgon_zone_heap_alloc(usage->zone_heap, 0, size);
 	return gorgon_blocks_allow(size, usage)
 		       ? gorgon_blocks_note(malloc(gorgon_blocks_size(size)), usage)
 		       : NULL;
@@ -47,6 +50,8 @@ void *gorgon_malloc_calloc(size_t count, size_t size, struct gorgon_usage *usage
 		errno = ENOMEM;
 		return NULL;
 	}
+	if (gorgon_zone_heap_is_open(usage->zone_heap))
+		return gorgon_zone_heap_alloc(usage->zone_heap, 0, bytes);
 	return gorgon_blocks_allow(bytes, usage)
 		       ? gorgon_blocks_note(calloc(1, gorgon_blocks_size(bytes)), usage)
 		       : NULL;
@@ -56,6 +61,8 @@ void *gorgon_malloc_aligned_alloc(size_t alignment, size_t size, struct gorgon_u
 {
 	if (alignment & (alignment - 1))
 		return aligned_alloc(alignment, size); // which C libraries refuse, or round up
+	if (gorgon_zone_heap_is_open(usage->zone_heap))
+		return gorgon_zone_heap_alloc(usage->zone_heap, alignment, size);
 	if (!gorgon_blocks_allow(size, usage))
 		return NULL;
 	// The counted block's size need be no multiple of the alignment, on which some replacements
@@ -68,6 +75,15 @@ int gorgon_malloc_posix_memalign(void **ret, size_t alignment, size_t size,
 {
 	int saved = errno, number = ENOMEM;
 
+	if (gorgon_zone_heap_is_open(usage->zone_heap)) {
+		void *p = gorgon_zone_heap_alloc(usage->zone_heap, alignment, size);
+
+		errno = saved;
+		if (!p)
+			return ENOMEM;
+		*ret = p;
+		return 0;
+	}
 	if (gorgon_blocks_allow(size, usage))
 		number = posix_memalign(ret, alignment, gorgon_blocks_size(size));
 	if (!number)
@@ -83,6 +99,11 @@ void *gorgon_malloc_realloc(void *p, size_t size, struct gorgon_usage *usage)
 
 	if (!p)
 		return gorgon_malloc(size, usage);
+	if (gorgon_zone_heap_owns(usage->zone_heap, p))
+		return gorgon_zone_heap_fits(p, size)
+			       ? p
+			       : gorgon_zone_heap_move(usage->zone_heap, p, size,
+						       size ? gorgon_malloc(size, usage) : NULL);
 	if (gorgon_heap_is_listed(p))
 		return gorgon_heap_resize(p, size);
 	before = malloc_usable_size(p);
@@ -110,6 +131,8 @@ size_t gorgon_malloc_usable_size(void *p, struct gorgon_usage *usage)
 {
 	if (!p)
 		return 0;
+	if (gorgon_zone_heap_owns(usage->zone_heap, p))
+		return gorgon_zone_heap_usable(p);
 	return gorgon_heap_is_listed(p) ? gorgon_heap_usable_size(p)
 					: gorgon_blocks_usable_size(p, usage);
 }
@@ -135,6 +158,25 @@ static void free_quickly(void *p, struct gorgon_usage *usage)
 	}
 	gorgon_blocks_forget_small(p, gorgon_blocks_small_size(p), usage);
 	free(p);
+}
+
+// In namespaces with blocks in their zones.
+static void free_with_zone(void *p, struct gorgon_usage *usage)
+{
+	if (gorgon_zone_heap_owns(usage->zone_heap, p))
+		gorgon_zone_heap_free(usage->zone_heap, p);
+	else if (gorgon_blocks_sizes_known)
+		free_quickly(p, usage);
+	else
+		free_any(p, usage);
+}
+
+bool gorgon_malloc_begin_zone(struct gorgon_ns *ns, const void *random, size_t size)
+{
+	if (!gorgon_zone_heap_begin(ns, random, size))
+		return false;
+	ns->usage.free = free_with_zone;
+	return true;
 }
 
 // C23, in the C library since 2.43. The block knows its size.

@@ -17,6 +17,8 @@ int gorgon_malloc_posix_memalign(void **ret, size_t alignment, size_t size,
 				 struct gorgon_usage *usage);
 void *gorgon_malloc_realloc(void *p, size_t size, struct gorgon_usage *usage);
 void *gorgon_malloc_reallocarray(void *p, size_t count, size_t size, struct gorgon_usage *usage);
+/* gorgon_zone_heap_begin(), and free() of private code knows those blocks, too. */
+bool gorgon_malloc_begin_zone(struct gorgon_ns *ns, const void *random, size_t size);
 size_t gorgon_malloc_usable_size(void *p, struct gorgon_usage *usage);
 
 #endif

@@ -47,6 +47,7 @@ struct gorgon_memory {
 	struct range *ranges; // made by private code, sorted
 	size_t count, capacity;
 	uint64_t arena_count, spare_arena; // of its object allocator; address, or 0
+	uint64_t next, end; // of the stretch in which it maps, or 0
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -203,6 +204,45 @@ static void *map_arena(struct gorgon_memory *memory)
 	return ret;
 }
 
+// Map at an address. MAP_FAILED: something is there, or there is no memory.
+static void *map_at(uint64_t addr, size_t size, int prot)
+{
+	void *ret = mmap((void *)(uintptr_t)addr, size, prot,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (ret == MAP_FAILED)
+		return ret;
+	if ((uintptr_t)ret != addr) { // the kernel does not know MAP_FIXED_NOREPLACE
+		munmap(ret, size);
+		errno = EEXIST;
+		return MAP_FAILED;
+	}
+	// What is copied is what was touched, and not what a large page has around it.
+	madvise(ret, size, MADV_NOHUGEPAGE);
+	return ret;
+}
+
+// Whether the kernel chooses the address; a wish is none of the caller's business.
+static bool is_anywhere(int flags)
+{
+	return (flags & (MAP_TYPE | MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_GROWSDOWN |
+			 MAP_HUGETLB)) == MAP_PRIVATE;
+}
+
+// Map behind what was mapped before. No address is used twice.
+static void *map_next(struct gorgon_memory *memory, size_t size, int prot)
+{
+	uint64_t align = size < ARENA_SIZE ? 4096 : ARENA_SIZE; // CPython aligns its arenas so
+	uint64_t addr = (memory->next + align - 1) & -align;
+
+	if (!size || size > memory->end - addr) {
+		errno = size ? ENOMEM : EINVAL;
+		return MAP_FAILED;
+	}
+	memory->next = addr + page_up(size);
+	return map_at(addr, size, prot);
+}
+
 static struct gorgon_memory *memory_of(const struct gorgon_ns *ns)
 {
 	return gorgon_parts_state(ns->parts, &gorgon_memory_part);
@@ -227,7 +267,9 @@ static void *map(void *addr, size_t size, int prot, int flags, int fd, off_t off
 	memory = memory_of(ns);
 	// The list changes with the mapping: another thread may get the address next.
 	pthread_mutex_lock(&lock);
-	if (is_arena(ns, addr, size, prot, flags))
+	if (memory->next && is_anywhere(flags))
+		ret = map_next(memory, size, prot);
+	else if (is_arena(ns, addr, size, prot, flags))
 		ret = map_arena(memory);
 	if (!ret)
 		ret = mmap(addr, size, prot, flags, fd, off);
@@ -266,6 +308,10 @@ static void *remap(void *addr, size_t size, size_t new_size, int flags, void *ne
 	if (!ns)
 		return mremap(addr, size, new_size, flags, new_addr);
 	memory = memory_of(ns);
+	if (memory->next) { // it would leave its stretch
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
 	pthread_mutex_lock(&lock);
 	i = find_range(memory, start);
 	listed = i < memory->count && memory->ranges[i].start <= start;
@@ -292,6 +338,42 @@ void gorgon_memory_each(struct gorgon_memory *memory,
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < memory->count; i++)
 		fn(ctx, memory->ranges[i].start, memory->ranges[i].end);
+	pthread_mutex_unlock(&lock);
+}
+
+void gorgon_memory_map_within(struct gorgon_memory *memory, uint64_t start, uint64_t end)
+{
+	pthread_mutex_lock(&lock);
+	memory->next = start;
+	memory->end = end;
+	pthread_mutex_unlock(&lock);
+}
+
+bool gorgon_memory_map_at(struct gorgon_memory *memory, uint64_t addr, uint64_t size)
+{
+	bool ret;
+
+	pthread_mutex_lock(&lock);
+	ret = map_at(addr, size, PROT_READ | PROT_WRITE) != MAP_FAILED;
+	if (ret)
+		memory_remember(memory, addr, addr + size);
+	count_bytes(memory);
+	pthread_mutex_unlock(&lock);
+	return ret;
+}
+
+void gorgon_memory_drop(struct gorgon_memory *memory, uint64_t start, uint64_t end)
+{
+	size_t i;
+
+	pthread_mutex_lock(&lock);
+	while ((i = find_range(memory, start)) < memory->count && memory->ranges[i].start < end) {
+		struct range *range = &memory->ranges[i];
+
+		munmap((void *)(uintptr_t)range->start, range->end - range->start);
+		delete_range(memory, i);
+	}
+	count_bytes(memory);
 	pthread_mutex_unlock(&lock);
 }
 

@@ -132,6 +132,17 @@ void gorgon_tsd_drop(const struct gorgon_ns *ns)
 			tsd_delete(key_at(i), i);
 }
 
+void gorgon_tsd_each(const struct gorgon_ns *ns, const struct gorgon_thread *thread,
+		     void (*fn)(void *ctx, unsigned number, void (*destructor)(void *),
+				void *value),
+		     void *ctx)
+{
+	for (unsigned i = 0; key_at(i); i++)
+		if (key_at(i)->ns == ns)
+			fn(ctx, FIRST + i, key_at(i)->destructor,
+			   i < thread->value_count ? thread->values[i] : NULL);
+}
+
 unsigned gorgon_tsd_count(void)
 {
 	unsigned count = 0;

@@ -22,6 +22,13 @@ void gorgon_tsd_at_thread_exit(struct gorgon_thread *thread);
 /* A key of @ns, or one of the C library's, that has this value on the calling thread. */
 bool gorgon_tsd_find(const struct gorgon_ns *ns, const void *value, unsigned *ret);
 
+/* Call @fn with each key of @ns, in the order of their numbers, and the value that @thread has. The
+ * lock is held. */
+void gorgon_tsd_each(const struct gorgon_ns *ns, const struct gorgon_thread *thread,
+		     void (*fn)(void *ctx, unsigned number, void (*destructor)(void *),
+				void *value),
+		     void *ctx);
+
 /* The number of keys in use, for tests. */
 unsigned gorgon_tsd_count(void);
 

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: MIT
+// Templates: interpreters that are copies of one that has started and run a program.
+//
+// The program runs four times, one after the other. The first time it finds out what the process
+// remembers of files, and is thrown away. The others stop at a point where fork() could copy them,
+// and stay there until they have been compared (template_map.c). Then the memory of the first of
+// them is kept, and all of them end as every interpreter.
+//
+// Each has a thread of its own with descriptors of its own, so that it is seen which ones it leaves
+// open, and that a number that only this thread has is seen as such.
+
+#define _GNU_SOURCE
+#include "api.h"
+#include "template_keep.h"
+#include "template_state.h"
+#include "template_zeros.h"
+#include "base/error.h"
+#include "base/lock.h"
+#include "base/sized.h"
+#include "ns/ns.h"
+#include "ns/thread.h"
+#include "process/kernel/fork.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/select.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WAIT_MS 1000 // for threads that were told to end
+
+struct making {
+	struct gorgon_interp_opts interp;
+	struct gorgon_start_opts start;
+	const char *program;
+	unsigned char random[64]; // the first that each Python gets
+};
+
+// One run of the program.
+struct run {
+	const struct making *making;
+	struct gorgon_template_run result;
+	struct gorgon_interp *interp;
+	struct gorgon_zeros zeros;
+	struct gorgon_error *err;
+	pthread_t thread;
+	bool begun;
+	sem_t stopped, go_on; // at the point where it can be copied
+};
+
+// --- before the program and after it ----------------------------------------------------------
+
+// What fork()'s child would draw anew; no generator's state must differ. Caches that the collector
+// empties hold old values.
+static const char settling[] = "def settle(sys=__import__('sys'), gc=__import__('gc')):\n"
+			       "    for name in 'random', 'numpy.random':\n"
+			       "        if name in sys.modules: sys.modules[name].seed(0)\n"
+			       "    gc.collect()\n"
+			       "    gc.collect()\n"
+			       "settle()\n"
+			       "del settle\n";
+
+// The calling thread's descriptors: the lowest one that is not in @before, or -1; without @before
+// all are put into @ret.
+static int list_descriptors(const fd_set *before, fd_set *ret)
+{
+	DIR *dir = opendir("/proc/thread-self/fd");
+	struct dirent *entry;
+	int found = -1;
+
+	while (dir && (entry = readdir(dir))) {
+		int fd = atoi(entry->d_name);
+
+		if (*entry->d_name == '.' || fd == dirfd(dir) || fd >= FD_SETSIZE)
+			continue;
+		if (!before)
+			FD_SET(fd, ret);
+		else if (!FD_ISSET(fd, before) && (found < 0 || fd < found))
+			found = fd;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+static struct gorgon_error *check_descriptors(const fd_set *before)
+{
+	char path[64], name[256] = "";
+	int fd = list_descriptors(before, NULL);
+
+	if (fd < 0)
+		return NULL;
+	snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", fd);
+	if (readlink(path, name, sizeof(name) - 1) < 0)
+		strcpy(name, "?");
+	return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+				   "template: it leaves a descriptor open: %d (%s), expected none",
+				   fd, name);
+}
+
+static struct gorgon_error *check_threads(const struct gorgon_ns *ns)
+{
+	const struct timespec a_moment = {0, 1000000};
+	unsigned left = WAIT_MS;
+
+	while (__atomic_load_n(&ns->thread_count, __ATOMIC_ACQUIRE) && left--)
+		nanosleep(&a_moment, NULL);
+	return ns->thread_count
+		       ? gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					     "template: %u threads that it has started still run, "
+					     "expected none",
+					     ns->thread_count)
+		       : NULL;
+}
+
+// With the GIL, on the thread of the run: come to the point where fork() would copy, and wait
+// there.
+static struct gorgon_error *stop_here(struct gorgon_interp *interp, void *ctx)
+{
+	void (*before)(void) = (void (*)(void))gorgon_interp_find_api(interp, "PyOS_BeforeFork");
+	void (*after)(void) =
+		(void (*)(void))gorgon_interp_find_api(interp, "PyOS_AfterFork_Parent");
+	struct run *run = ctx;
+
+	before();
+	gorgon_zeros_end(&run->zeros);
+	run->err = gorgon_tables_collect(interp, &run->result.tables);
+	gorgon_fork_rehearse(interp->ns, GORGON_FORK_PREPARE);
+	if (!run->err)
+		run->err = check_threads(interp->ns);
+	run->result.interp = interp;
+	run->result.thread = gorgon_thread_get();
+	sem_post(&run->stopped);
+	while (sem_wait(&run->go_on) && errno == EINTR)
+		continue;
+	gorgon_fork_rehearse(interp->ns, GORGON_FORK_PARENT);
+	after();
+	return NULL;
+}
+
+static struct gorgon_error *check_layout(struct gorgon_interp *interp, void *ctx)
+{
+	const struct run *run = ctx;
+
+	if (!gorgon_zeros_are_used(&run->zeros))
+		return gorgon_error_create(
+			GORGON_ERROR_UNSUPPORTED,
+			"template: Python has other allocators (PYTHONMALLOC, -X "
+			"dev), expected its own");
+	return gorgon_tables_check(interp);
+}
+
+static struct gorgon_error *start_run(struct run *run)
+{
+	const struct making *making = run->making;
+	struct gorgon_interp *interp;
+	struct gorgon_error *err = gorgon_interp_create_in_zone(&making->interp, making->random,
+								sizeof(making->random), &interp);
+
+	if (err)
+		return err;
+	run->interp = interp;
+	if (!gorgon_zeros_begin(interp, &run->zeros))
+		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					   "%s: has no PyMem_SetAllocator",
+					   interp->python.libpython);
+	if ((err = gorgon_interp_start(interp, &making->start)) ||
+	    (err = gorgon_call_python(interp, check_layout, run)))
+		return err;
+	if (making->program &&
+	    (err = gorgon_interp_run_string(interp, making->program, "<template>")))
+		return err;
+	if (interp->module)
+		return gorgon_error_create(
+			GORGON_ERROR_UNSUPPORTED,
+			"template: it imports the module gorgon, which belongs to "
+			"one interpreter");
+	return gorgon_interp_run_string(interp, settling, "<template>");
+}
+
+static void *do_run(void *arg)
+{
+	struct run *run = arg;
+	fd_set before;
+
+	FD_ZERO(&before);
+	if (unshare(CLONE_FILES))
+		run->err = gorgon_error_create_os(errno, "template: no descriptors of its own");
+	list_descriptors(NULL, &before);
+	if (!run->err)
+		run->err = start_run(run);
+	if (!run->err)
+		run->err = check_descriptors(&before);
+	if (!run->err)
+		gorgon_error_destroy(gorgon_call_python(run->interp, stop_here, run));
+	else
+		sem_post(&run->stopped);
+	if (run->interp)
+		gorgon_error_destroy(gorgon_interp_destroy(run->interp));
+	return NULL;
+}
+
+// --- all runs -----------------------------------------------------------------------------------
+
+// Returns when it has stopped, or failed.
+static struct gorgon_error *begin_run(struct run *run, const struct making *making)
+{
+	pthread_attr_t attr;
+	int errnum;
+
+	run->making = making;
+	sem_init(&run->stopped, 0, 0);
+	sem_init(&run->go_on, 0, 0);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, GORGON_PYTHON_STACK_SIZE);
+	errnum = pthread_create(&run->thread, &attr, do_run, run);
+	pthread_attr_destroy(&attr);
+	if (errnum)
+		return gorgon_error_create_os(errnum, "template: no thread");
+	run->begun = true;
+	while (sem_wait(&run->stopped) && errno == EINTR)
+		continue;
+	return run->err;
+}
+
+static void end_run(struct run *run)
+{
+	if (!run->begun)
+		return;
+	sem_post(&run->go_on);
+	pthread_join(run->thread, NULL);
+	sem_destroy(&run->stopped);
+	sem_destroy(&run->go_on);
+	gorgon_tables_free(&run->result.tables);
+}
+
+static struct gorgon_error *make_template(const struct making *making, struct gorgon_template **ret)
+{
+	struct gorgon_template_run results[3];
+	struct run first = {0}, runs[3] = {0};
+	struct gorgon_error *err = begin_run(&first, making);
+
+	end_run(&first);
+	for (int i = 0; i < 3 && !err; i++) {
+		err = begin_run(&runs[i], making);
+		results[i] = runs[i].result;
+	}
+	if (!err)
+		err = gorgon_template_keep(results, ret);
+	if (!err)
+		runs[0].result.tables = (struct gorgon_tables){0}; // it has them
+	for (int i = 3; i-- > 0;)
+		end_run(&runs[i]);
+	return err;
+}
+
+// The label of its copies, in which debuggers and `gorgon list` show it.
+static char *make_label(const char *program)
+{
+	static const char title[] = "template: ";
+	char *ret = malloc(GORGON_DEBUG_TEXT_SIZE);
+
+	if (ret)
+		snprintf(ret, GORGON_DEBUG_TEXT_SIZE, "%s%.*s", title, (int)strcspn(program, "\n"),
+			 program);
+	return ret;
+}
+
+static struct gorgon_error *check_python(const struct making *making)
+{
+	struct gorgon_python python;
+	struct gorgon_error *err = gorgon_python_find(making->interp.python, &python);
+
+	if (err)
+		return err;
+#ifdef __x86_64__
+	if (python.minor != GORGON_TEMPLATE_MINOR || python.debug)
+#endif
+		err = gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					  "%s: templates are not known of this CPython 3.%u, of "
+					  "3.%u without Py_DEBUG on x86-64 they are",
+					  python.libpython, python.minor, GORGON_TEMPLATE_MINOR);
+	gorgon_python_deinit(&python);
+	return err;
+}
+
+struct gorgon_error *gorgon_template_create(const struct gorgon_template_opts *opts,
+					    struct gorgon_template **ret)
+{
+	struct gorgon_template_opts given;
+	struct gorgon_template *template;
+	struct making making = {0};
+	struct gorgon_error *err;
+
+	if ((err = gorgon_sized_read("gorgon_template_opts", opts, &given, sizeof(given))) ||
+	    (err = gorgon_sized_read("gorgon_interp_opts", given.interp, &making.interp,
+				     sizeof(making.interp))) ||
+	    (err = gorgon_sized_read("gorgon_start_opts", given.start, &making.start,
+				     sizeof(making.start))))
+		return err;
+	making.program = given.program;
+	making.interp.size = sizeof(making.interp);
+	making.start.size = sizeof(making.start);
+	making.interp.files = GORGON_FILES_SHARED; // as its thread has them
+	making.interp.from = NULL;
+	making.interp.memory_limit = making.interp.memory_hard_limit = 0; // copies have theirs
+	making.interp.cpu_limit_ms = making.interp.cpu_hard_limit_ms = 0;
+	making.interp.python_lines = GORGON_PYTHON_LINES_OFF;
+	if ((err = check_python(&making)))
+		return err;
+	if (getrandom(making.random, sizeof(making.random), 0) != sizeof(making.random))
+		return gorgon_error_create_os(errno, "template: no random bytes");
+	if ((err = make_template(&making, &template)))
+		return err;
+	template->label = make_label(making.program ?: "");
+	template->end = making.interp.end;
+	if (!template->label) {
+		gorgon_template_drop(template);
+		return &gorgon_error_nomem;
+	}
+	*ret = template;
+	return NULL;
+}
+
+void gorgon_template_free(struct gorgon_template *template)
+{
+	gorgon_template_drop(template);
+}

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: MIT
+// Keeping an interpreter as a template: what it has in its memory, if copies of it would work, and
+// what it has registered outside.
+
+#define _GNU_SOURCE
+#include "template_keep.h"
+#include "import_locks.h"
+#include "imports.h"
+#include "template_parts.h"
+#include "template_state.h"
+#include "base/error.h"
+#include "base/lock.h"
+#include "image/image.h"
+#include "image/zones.h"
+#include "ns/ns.h"
+#include "ns/thread.h"
+#include "process/libc/environment.h"
+#include "process/kernel/fork.h"
+#include "process/libc/locales.h"
+#include "process/kernel/signals.h"
+#include "process/threads/tsd.h"
+#include "process/memory/zone_heap.h"
+
+#include <dlfcn.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define HANDFUL 16 // of words that differ without an explanation
+
+struct keeping {
+	struct gorgon_runs runs;
+	const struct gorgon_thread *threads[3];
+	struct gorgon_template *template;
+	struct gorgon_ns *fresh; // in which no code has run
+};
+
+// --- libraries --------------------------------------------------------------------------------
+
+static struct gorgon_error *keep_objects(struct keeping *keeping)
+{
+	struct gorgon_template *template = keeping->template;
+	const struct gorgon_ns *ns = keeping->runs.of[0]->ns;
+	size_t count = 0;
+
+	for (const struct gorgon_object *object = ns->first; object; object = object->next)
+		count++;
+	if (!(template->objects = calloc(count, sizeof(*template->objects))))
+		return &gorgon_error_nomem;
+	for (const struct gorgon_object *object = ns->first; object; object = object->next) {
+		struct gorgon_template_object *kept = &template->objects[template->object_count];
+
+		if (object->start < ns->zone || object->end > ns->zone + GORGON_ZONE_BLOCKS)
+			return gorgon_error_create(
+				GORGON_ERROR_UNSUPPORTED,
+				"template: %s is not in the lower half of its zone", object->path);
+		if (!(kept->path = strdup(object->path)))
+			return &gorgon_error_nomem;
+		kept->image = object->image;
+		kept->image->refs++;
+		kept->offset = object->bias - ns->zone;
+		kept->open_count = object->open_count;
+		kept->flags = RTLD_NOW | (object->global ? RTLD_GLOBAL : 0) |
+			      (object->deepbind ? RTLD_DEEPBIND : 0);
+		template->object_count++;
+	}
+	return NULL;
+}
+
+static struct gorgon_error *list_places(struct keeping *keeping)
+{
+	struct gorgon_template *template = keeping->template;
+	struct gorgon_image **images = calloc(template->object_count, sizeof(*images));
+	bool done = images;
+
+	for (size_t i = 0; done && i < template->object_count; i++)
+		images[i] = template->objects[i].image;
+	for (int i = 0; done && i < 3; i++)
+		done = gorgon_spots_list(keeping->runs.of[i], keeping->threads[i], images,
+					  template->object_count, &keeping->runs.places[i]);
+	free(images);
+	return done ? NULL
+		    : gorgon_error_create(
+			      GORGON_ERROR_UNSUPPORTED,
+			      "template: two runs of it have loaded different libraries, "
+			      "expected the same");
+}
+
+// --- thread-specific data ----------------------------------------------------------------------
+
+struct keys {
+	struct keeping *keeping;
+	int run;
+	size_t count;
+	bool failed;
+};
+
+static void keep_key(void *ctx, unsigned number, void (*destructor)(void *), void *value)
+{
+	struct keys *keys = ctx;
+	struct gorgon_template *template = keys->keeping->template;
+
+	keys->failed |= !gorgon_spots_add_key(&keys->keeping->runs.places[keys->run], number);
+	keys->count++;
+	if (keys->run)
+		return;
+	template->keys = reallocarray(template->keys, keys->count, sizeof(*template->keys));
+	if (template->keys)
+		template->keys[template->key_count++] =
+			(struct gorgon_template_key){destructor, value};
+	else
+		keys->failed = true;
+}
+
+static struct gorgon_error *keep_keys(struct keeping *keeping)
+{
+	for (int i = 0; i < 3; i++) {
+		struct keys keys = {.keeping = keeping, .run = i};
+
+		gorgon_tsd_each(keeping->runs.of[i]->ns, keeping->threads[i], keep_key, &keys);
+		if (keys.failed)
+			return &gorgon_error_nomem;
+		if (keys.count != keeping->template->key_count)
+			return gorgon_error_create(
+				GORGON_ERROR_UNSUPPORTED,
+				"template: two runs of it have %zu and %zu keys of "
+				"thread-specific data, expected the same number",
+				keeping->template->key_count, keys.count);
+	}
+	return NULL;
+}
+
+static bool add_tls_fix(struct gorgon_template *template, size_t object, size_t index, int place)
+{
+	struct gorgon_template_tls_fix *grown =
+		reallocarray(template->tls_fixes, template->tls_fix_count + 1, sizeof(*grown));
+
+	if (!grown)
+		return false;
+	template->tls_fixes = grown;
+	grown[template->tls_fix_count++] = (struct gorgon_template_tls_fix){
+		(uint32_t)object, (uint32_t)index, (uint32_t)place};
+	return true;
+}
+
+// Whether a word of thread-local storage is the same in all, or means a place.
+static bool explain_tls(struct keeping *keeping, uint64_t *const blocks[3], size_t object,
+			size_t index)
+{
+	const struct gorgon_spots *places = keeping->runs.places;
+	uint64_t word = blocks[0][index];
+	int place;
+
+	if (word == blocks[1][index] && word == blocks[2][index])
+		return true;
+	place = gorgon_spots_find(&places[0], GORGON_FORM_PLAIN, word);
+	for (int i = 1; i < 3 && place >= 0; i++)
+		if (gorgon_spots_word(GORGON_FORM_PLAIN, word, &places[0].list[place],
+				       &places[i].list[place]) != blocks[i][index])
+			place = -1;
+	return place >= 0 && add_tls_fix(keeping->template, object, index, place);
+}
+
+static struct gorgon_error *keep_tls(struct keeping *keeping)
+{
+	struct gorgon_template *template = keeping->template;
+
+	for (size_t i = 0; i < template->object_count; i++) {
+		struct gorgon_template_object *kept = &template->objects[i];
+		size_t size = kept->image->tls.mem_size, words = size / sizeof(uint64_t);
+		uint64_t *blocks[3];
+		bool there = true;
+
+		for (int k = 0; k < 3; k++) {
+			blocks[k] = gorgon_spots_tls(
+				keeping->threads[k],
+				gorgon_spots_object(keeping->runs.of[k]->ns, kept->image));
+			there = there && blocks[k];
+		}
+		if (!there)
+			continue;
+		if (!(kept->tls = malloc(size)))
+			return &gorgon_error_nomem;
+		memcpy(kept->tls, blocks[0], size);
+		for (size_t k = 0; k < words; k++)
+			if (!explain_tls(keeping, blocks, i, k))
+				return gorgon_error_create(
+					GORGON_ERROR_UNSUPPORTED,
+					"template: %s: thread-local storage at +%#zx differs "
+					"between two runs, and is no address of theirs",
+					kept->path, k * sizeof(uint64_t));
+	}
+	return NULL;
+}
+
+// --- what nothing explains --------------------------------------------------------------------
+
+// Where a word is: a library's variable, or memory of Python's.
+static void describe_word(const struct gorgon_ns *ns, uint64_t offset, char *ret, size_t size)
+{
+	uint64_t addr = ns->zone + offset;
+	const struct gorgon_object *object = gorgon_ns_object_at((struct gorgon_ns *)ns, addr);
+	uint64_t start;
+	size_t block;
+
+	if (object)
+		snprintf(ret, size, "%s+%#lx", object->path, (unsigned long)(addr - object->bias));
+	else if ((start = gorgon_zone_heap_block_at(ns->usage.zone_heap, addr, &block)))
+		snprintf(ret, size, "a block of %zu bytes from malloc(), at +%#lx", block,
+			 (unsigned long)(addr - start));
+	else
+		snprintf(ret, size, "mapped memory at %#lx, at +%#lx of its zone",
+			 (unsigned long)addr, (unsigned long)offset);
+}
+
+// The mapping that an address is in, as the kernel names it; false: none.
+static bool find_mapping(uint64_t addr, char *ret, size_t size)
+{
+	FILE *file = fopen("/proc/self/maps", "re");
+	char *line = NULL, *name;
+	unsigned long start, end;
+	size_t room = 0;
+	bool found = false;
+	int at = 0;
+
+	while (file && !found && getline(&line, &room, file) > 0) {
+		if (sscanf(line, "%lx-%lx %*s %*s %*s %*s %n", &start, &end, &at) < 2 ||
+		    addr < start || addr >= end)
+			continue;
+		found = true;
+		name = line + at;
+		name[strcspn(name, "\n")] = 0;
+		snprintf(ret, size, "%s", *name ? name : "memory of the process");
+	}
+	free(line);
+	if (file)
+		fclose(file);
+	return found;
+}
+
+static struct gorgon_error *check_unknown(const struct keeping *keeping)
+{
+	const struct gorgon_map *map = &keeping->template->map;
+	const struct gorgon_ns *ns = keeping->runs.of[0]->ns;
+	char place[512], target[512];
+
+	for (size_t i = 0; i < map->unknown_count && i < 64; i++) {
+		uint64_t word;
+
+		memcpy(&word, (void *)(uintptr_t)(ns->zone + map->unknown[i]), sizeof(word));
+		if (!find_mapping(word, target, sizeof(target)))
+			continue;
+		describe_word(ns, map->unknown[i], place, sizeof(place));
+		return gorgon_error_create(
+			GORGON_ERROR_UNSUPPORTED,
+			"template: %s: an address in %s, which a copy cannot have", place, target);
+	}
+	if (map->unknown_count <= HANDFUL)
+		return NULL;
+	describe_word(ns, map->unknown[0], place, sizeof(place));
+	return gorgon_error_create(
+		GORGON_ERROR_UNSUPPORTED,
+		"template: %s: the first of %zu words that differ between two runs "
+		"and are no address of theirs, expected %d at most",
+		place, map->unknown_count, HANDFUL);
+}
+
+// --- what is outside of the memory -----------------------------------------------------------
+
+struct listing {
+	struct gorgon_template *template;
+	bool failed;
+};
+
+static void keep_exit(void *ctx, const struct gorgon_atexit_entry *entry)
+{
+	struct listing *listing = ctx;
+	struct gorgon_template *template = listing->template;
+	struct gorgon_atexit_entry *grown =
+		reallocarray(template->exits, template->exit_count + 1, sizeof(*grown));
+
+	listing->failed |= !grown;
+	if (!grown)
+		return;
+	template->exits = grown;
+	grown[template->exit_count++] = *entry;
+}
+
+static void keep_fork(void *ctx, void (*const fns[3])(void), uintptr_t owner)
+{
+	struct listing *listing = ctx;
+	struct gorgon_template *template = listing->template;
+	struct gorgon_template_fork *grown =
+		reallocarray(template->forks, template->fork_count + 1, sizeof(*grown));
+
+	listing->failed |= !grown;
+	if (!grown)
+		return;
+	template->forks = grown;
+	grown[template->fork_count] = (struct gorgon_template_fork){.owner = owner};
+	memcpy(grown[template->fork_count++].fns, fns, sizeof(grown->fns));
+}
+
+static bool keep_environment(struct gorgon_template *template, const struct gorgon_ns *ns)
+{
+	char ***list = gorgon_environment_list(ns->environment), **p;
+	size_t count = 0;
+
+	for (p = list ? *list : NULL; p && *p; p++)
+		count++;
+	if (!(template->environment = calloc(count + 1, sizeof(char *))))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (!(template->environment[i] = strdup((*list)[i])))
+			return false;
+	return true;
+}
+
+static bool keep_registered(struct gorgon_template *template, const struct gorgon_interp *interp)
+{
+	const struct gorgon_ns *ns = interp->ns;
+	struct listing listing = {template, false};
+	const char *locale = gorgon_setlocale(LC_CTYPE, NULL, ns->locale);
+
+	gorgon_atexit_each(gorgon_parts_state(ns->parts, &gorgon_atexit_part), keep_exit, &listing);
+	gorgon_fork_each(ns, keep_fork, &listing);
+	for (int number = 1; number < NSIG; number++)
+		if (gorgon_signal_action(number, NULL, &template->signals[number], ns->signals))
+			template->signals[number].sa_handler = SIG_DFL;
+	if (interp->import_locks) {
+		template->import_locks = malloc(gorgon_import_locks_size());
+		if (!template->import_locks)
+			return false;
+		memcpy(template->import_locks, interp->import_locks, gorgon_import_locks_size());
+	}
+	template->interrupt_type = interp->interrupt_type;
+	return !listing.failed && (!locale || (template->locale = strdup(locale))) &&
+	       (template->libpython = strdup(interp->python.libpython)) &&
+	       keep_environment(template, ns) &&
+	       gorgon_imports_copy(interp->imports, &template->imports);
+}
+
+// --- memory -----------------------------------------------------------------------------------
+
+static bool keep_memory(struct gorgon_template *template, const struct gorgon_ns *ns)
+{
+	const struct gorgon_map *map = &template->map;
+	unsigned char *to;
+
+	for (size_t i = 0; i < map->piece_count; i++)
+		template->bytes_size += map->pieces[i].size;
+	to = mmap(NULL, template->bytes_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		  -1, 0);
+	if (to == MAP_FAILED)
+		return false;
+	template->bytes = to;
+	for (size_t i = 0; i < map->piece_count; to += map->pieces[i++].size)
+		memcpy(to, (void *)(uintptr_t)(ns->zone + map->pieces[i].offset),
+		       map->pieces[i].size);
+	template->blocks_size = gorgon_zone_heap_end(ns->usage.zone_heap) - GORGON_ZONE_BLOCKS;
+	return true;
+}
+
+static struct gorgon_error *keep(struct keeping *keeping)
+{
+	struct gorgon_template *template = keeping->template;
+	const struct gorgon_ns *ns = keeping->runs.of[0]->ns;
+	struct gorgon_error *err;
+
+	if (keeping->threads[0]->dtors)
+		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					   "template: it has a thread_local variable with a "
+					   "destructor, expected none");
+	if ((err = gorgon_template_check_parts(ns, keeping->fresh)) ||
+	    (err = keep_objects(keeping)) || (err = list_places(keeping)) ||
+	    (err = keep_keys(keeping)) || (err = keep_tls(keeping)) ||
+	    (err = gorgon_map_create(&keeping->runs, &template->map)))
+		return err;
+	if (!gorgon_tables_choose(&template->tables, &keeping->runs, &template->map))
+		return &gorgon_error_nomem;
+	if ((err = check_unknown(keeping)))
+		return err;
+	return keep_memory(template, ns) && keep_registered(template, keeping->runs.of[0])
+		       ? NULL
+		       : &gorgon_error_nomem;
+}
+
+struct gorgon_error *gorgon_template_keep(const struct gorgon_template_run runs[3],
+					  struct gorgon_template **ret)
+{
+	struct keeping keeping = {.template = calloc(1, sizeof(*keeping.template))};
+	struct gorgon_error *err, *ended;
+
+	if (!keeping.template)
+		return &gorgon_error_nomem;
+	if ((err = gorgon_ns_create(NULL, &keeping.fresh))) {
+		free(keeping.template);
+		return err;
+	}
+	keeping.template->refs = 1;
+	for (int i = 0; i < 3; i++) {
+		keeping.runs.of[i] = runs[i].interp;
+		keeping.threads[i] = runs[i].thread;
+	}
+	keeping.template->tables = runs[0].tables;
+	gorgon_lock();
+	err = keep(&keeping);
+	gorgon_unlock();
+	ended = gorgon_ns_destroy(keeping.fresh); // nothing was loaded there
+	gorgon_error_destroy(ended);
+	keeping.template->places = keeping.runs.places[0];
+	gorgon_spots_free(&keeping.runs.places[1]);
+	gorgon_spots_free(&keeping.runs.places[2]);
+	if (err) {
+		keeping.template->tables = (struct gorgon_tables){0}; // the run has them
+		gorgon_template_drop(keeping.template);
+		return err;
+	}
+	*ret = keeping.template;
+	return NULL;
+}

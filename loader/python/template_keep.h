@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Keeping an interpreter as a template. See template_keep.c. */
+#ifndef GORGON_PYTHON_TEMPLATE_KEEP_H
+#define GORGON_PYTHON_TEMPLATE_KEEP_H
+
+#include "template_tables.h"
+
+struct gorgon_template;
+
+/* An interpreter that has stopped where fork() could copy it, its main thread, and what
+ * gorgon_tables_collect() has found. */
+struct gorgon_template_run {
+	struct gorgon_interp *interp;
+	struct gorgon_thread *thread;
+	struct gorgon_tables tables;
+};
+
+/* Compare three of them, and keep the first one, with its tables. */
+struct gorgon_error *gorgon_template_keep(const struct gorgon_template_run runs[3],
+					  struct gorgon_template **ret);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* What an interpreter has of the process beside its memory. See template_parts.c. */
+#ifndef GORGON_PYTHON_TEMPLATE_PARTS_H
+#define GORGON_PYTHON_TEMPLATE_PARTS_H
+
+#include "interp.h"
+
+/* Refuse a namespace whose code has changed a part of the process that copies would not have.
+ * @fresh is one in which no code has run. The lock is held. */
+struct gorgon_error *gorgon_template_check_parts(const struct gorgon_ns *ns,
+						 const struct gorgon_ns *fresh);
+
+#endif

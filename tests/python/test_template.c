@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: MIT
+// loader/python/template*.c: interpreters that are copies of one that has run a program, beside
+// interpreters that have run it themselves.
+
+#define _GNU_SOURCE
+#include "calls.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct gorgon_template *make(const char *program)
+{
+	struct gorgon_template_opts opts = {.size = sizeof(opts), .program = program};
+	struct gorgon_template *ret;
+
+	assert_ok(gorgon_template_create(&opts, &ret));
+	return ret;
+}
+
+static struct gorgon_interp *create_copy(const struct gorgon_template *template)
+{
+	struct gorgon_interp_opts opts = {.size = sizeof(opts), .from = template};
+	struct gorgon_interp *ret;
+
+	assert_ok(gorgon_interp_create(&opts, &ret));
+	return ret;
+}
+
+static struct gorgon_interp *copy(const struct gorgon_template *template)
+{
+	struct gorgon_interp *ret = create_copy(template);
+
+	assert_ok(gorgon_interp_start(ret, NULL));
+	return ret;
+}
+
+// What a program is and what it has made: dicts and sets with keys that have addresses for hashes,
+// in tables with long probes; caches of functools that drop what is oldest; ints that are
+// addresses; weak references; code with inline caches.
+static const char world[] =
+	"import collections, enum, functools, gc, json, sys, threading, typing, weakref\n"
+	"class Thing:\n"
+	"    def __init__(self, n): self.n = n\n"
+	"    def more(self): return self.n + 1\n"
+	"class Colour(enum.Enum):\n"
+	"    RED = 1\n"
+	"    BLUE = 2\n"
+	"things = [Thing(n) for n in range(3000)]\n"
+	"by_thing = {t: t.n for t in things}\n"
+	"by_pair = {(t, Thing, None): t.n for t in things}\n"
+	"by_id = {id(t): t.n for t in things}\n"
+	"by_none = {None: 1, Ellipsis: 2}\n"
+	"ordered = collections.OrderedDict((t, t.n) for t in things)\n"
+	"counted = collections.Counter(things)\n"
+	"of_things = set(things)\n"
+	"frozen = frozenset((t, 1) for t in things)\n"
+	"nested = {frozenset([t, Thing]): t.n for t in things[:50]}\n"
+	"weak = weakref.WeakSet(things)\n"
+	"weak_keys = weakref.WeakKeyDictionary((t, t.n) for t in things)\n"
+	"@functools.lru_cache(maxsize=4, typed=True)\n"
+	"def cached(t, kind): return t.n\n"
+	"for t in things[:4]: cached(t, Thing)\n"
+	"def sum_of(n): return sum(things[i].more() for i in range(n))\n"
+	"for i in range(100): sum_of(10)\n"
+	"alias = typing.Dict[str, typing.List[Thing]]\n"
+	"big = 3 ** 5000\n"
+	"def look():\n"
+	"    assert all(by_thing[t] == by_pair[t, Thing, None] == t.n for t in things)\n"
+	"    assert all(by_id[id(t)] == ordered[t] == t.n and counted[t] == 1 for t in things)\n"
+	"    assert all(t in of_things and (t, 1) in frozen and t in weak and weak_keys[t] == t.n\n"
+	"               for t in things)\n"
+	"    assert all(nested[frozenset([t, Thing])] == t.n for t in things[:50])\n"
+	"    assert frozen == frozenset((t, 1) for t in things)\n"
+	"    assert hash(frozen) == hash(frozenset((t, 1) for t in things))\n"
+	"    assert by_none[None] == 1 and by_none[...] == 2\n"
+	"    for t in things[:4]: cached(t, Thing)\n"
+	"    assert cached.cache_info().misses == 4, cached.cache_info()\n"
+	"    for t in things[4:40]: cached(t, Thing)\n"
+	"    assert cached.cache_info().currsize == 4\n"
+	"    of_things.remove(things[5]); of_things.add(things[5])\n"
+	"    del by_thing[things[7]]; by_thing[things[7]] = 7\n"
+	"    assert len(of_things) == len(by_thing) == 3000\n"
+	"    assert typing.Dict[str, typing.List[Thing]] is alias\n"
+	"    assert sum_of(100) == 5050 and big == 3 ** 5000\n"
+	"    assert Colour(2) is Colour.BLUE and Colour['RED'] is Colour.RED\n"
+	"    assert json.loads(json.dumps({'a': [1, 2.5, None]})) == {'a': [1, 2.5, None]}\n"
+	"    assert threading.current_thread() is threading.main_thread()\n"
+	"    assert threading.get_ident() == threading.main_thread().ident\n"
+	"    assert threading.get_native_id() == threading.main_thread().native_id\n"
+	"    results = []\n"
+	"    threads = [threading.Thread(target=lambda: results.append(sum_of(50))) for i in "
+	"range(4)]\n"
+	"    for t in threads: t.start()\n"
+	"    for t in threads: t.join()\n"
+	"    assert results == [1275] * 4\n"
+	"    gc.collect()\n"
+	"    try: things[99999]\n"
+	"    except IndexError as e: assert e.__traceback__.tb_lineno\n"
+	"    else: assert False\n";
+
+static void template_copies_are_what_a_start_is(void **state)
+{
+	static const char report[] = "look()\n"
+				     "names = sorted(sys.modules), sys.path, sys.argv, sys.flags, "
+				     "sys.executable, len(gc.get_objects()) // 1000\n"
+				     "assert len(object.__subclasses__()) > 100\n";
+	struct gorgon_template *template = make(world);
+	struct gorgon_interp *copies[3], *started = start();
+	struct gorgon_value values[4];
+
+	(void)state;
+	run(started, world);
+	for (int i = 0; i < 3; i++)
+		copies[i] = copy(template);
+	gorgon_template_free(template); // they live on
+	for (int i = 0; i < 4; i++) {
+		struct gorgon_interp *interp = i < 3 ? copies[i] : started;
+
+		run(interp, report);
+		run(interp, "def text(): return repr(names)");
+		assert_ok(gorgon_interp_call(interp, "__main__", "text", NULL, NULL, &values[i]));
+	}
+	for (int i = 0; i < 3; i++) {
+		assert_string_equal(values[i].text.data, values[3].text.data);
+		gorgon_value_deinit(&values[i]);
+		destroy(copies[i]);
+	}
+	gorgon_value_deinit(&values[3]);
+	destroy(started);
+}
+
+// Each of these is another one in each copy, as in children of fork(), or in processes.
+static void template_copies_differ_where_processes_do(void **state)
+{
+	static const char program[] =
+		"import os, random, secrets, ssl, tempfile, threading, uuid\n"
+		"random.random()\n"
+		"hooks = []\n"
+		"os.register_at_fork(before=lambda: hooks.append('before'),\n"
+		"                    after_in_child=lambda: hooks.append('child'),\n"
+		"                    after_in_parent=lambda: hooks.append('parent'))\n"
+		"def draw(): return [str(random.random()), str(random.getrandbits(64)),\n"
+		"    str(uuid.uuid1()), str(uuid.uuid4()), ssl.RAND_bytes(16).hex(),\n"
+		"    tempfile.mktemp(), secrets.token_hex(), str(random.Random().random())]\n"
+		"def hooked(): return hooks\n";
+	struct gorgon_template *template = make(program);
+	struct gorgon_value first, second, hooks;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct gorgon_interp *interp = copy(template);
+
+		assert_ok(gorgon_interp_call(interp, "__main__", "draw", NULL, NULL,
+					     i ? &second : &first));
+		assert_ok(gorgon_interp_call(interp, "__main__", "hooked", NULL, NULL, &hooks));
+		assert_int_equal(hooks.list.count, 2);
+		assert_string_equal(hooks.list.items[0].text.data, "before");
+		assert_string_equal(hooks.list.items[1].text.data, "child");
+		gorgon_value_deinit(&hooks);
+		destroy(interp);
+	}
+	assert_int_equal(first.list.count, 8);
+	for (size_t i = 0; i < first.list.count; i++)
+		assert_string_not_equal(first.list.items[i].text.data,
+					second.list.items[i].text.data);
+	gorgon_value_deinit(&first);
+	gorgon_value_deinit(&second);
+	gorgon_template_free(template);
+}
+
+static void template_copies_have_what_it_has_registered(void **state)
+{
+	static const char program[] = "import atexit, ctypes, locale, os, signal, time\n"
+				      "got = []\n"
+				      "signal.signal(signal.SIGUSR2, lambda *a: got.append(a[0]))\n"
+				      "done = 0\n"
+				      "atexit.register(lambda: done and os.write(done, b'end'))\n"
+				      "os.environ['GORGON_SET'] = 'there'\n"
+				      "libc = ctypes.CDLL(None)\n"
+				      "libc.getenv.restype = ctypes.c_char_p\n"
+				      "@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)\n"
+				      "def twice(n): return 2 * n\n";
+	struct gorgon_template *template = make(program);
+	char buffer[8] = "", source[64];
+	struct gorgon_interp *interp;
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	for (int i = 0; i < 2; i++) {
+		interp = copy(template);
+		run(interp, "os.kill(os.getpid(), signal.SIGUSR2)\n"
+			    "assert got == [signal.SIGUSR2], got\n"
+			    "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
+			    "assert libc.getenv(b'GORGON_SET') == b'there'\n"
+			    "assert os.environ['GORGON_SET'] == 'there' and 'PATH' in os.environ\n"
+			    "assert locale.setlocale(locale.LC_CTYPE) != 'C' or True\n"
+			    "assert twice(21) == 42\n"
+			    "assert time.localtime(0)[:1] and time.strftime('%Y', time.gmtime(0)) "
+			    "== '1970'\n");
+		snprintf(source, sizeof(source), "done = %d", fds[1]);
+		run(interp, source);
+		destroy(interp);
+		assert_int_equal(read(fds[0], buffer, sizeof(buffer)), 3);
+	}
+	close(fds[0]);
+	close(fds[1]);
+	gorgon_template_free(template);
+}
+
+static void template_copies_are_interrupted_limited_and_fork(void **state)
+{
+	struct gorgon_template *template = make("import os, time");
+	struct gorgon_interp_opts opts = {
+		.size = sizeof(opts), .from = template, .memory_limit = 64 << 20};
+	struct gorgon_interp_stats stats = {.size = sizeof(stats)};
+	struct gorgon_interp *interp;
+	struct thread thread;
+
+	(void)state;
+	assert_ok(gorgon_interp_create(&opts, &interp));
+	assert_ok(gorgon_interp_start(interp, NULL));
+	assert_raised(gorgon_interp_run_string(
+			      interp, "x = [bytearray(1 << 20) for i in range(100)]", NULL),
+		      "MemoryError", "");
+	assert_ok(gorgon_interp_get_stats(interp, &stats));
+	assert_true(stats.mapped_bytes > 1 << 20);
+	run(interp, "pid = os.fork()\n"
+		    "if not pid: os._exit(len([i for i in range(7)]))\n"
+		    "assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7\n");
+	init_waiting();
+	spawn(&thread, interp, REACHED "while True: time.sleep(0.01)");
+	while (sem_wait(&reached) && errno == EINTR)
+		continue;
+	assert_ok(gorgon_interp_interrupt(interp));
+	assert_raised(join(&thread), "KeyboardInterrupt", "");
+	destroy(interp);
+	gorgon_template_free(template);
+}
+
+static void *start_copy(void *template)
+{
+	struct gorgon_interp *interp = copy(template);
+
+	run(interp, "look()");
+	destroy(interp);
+	return NULL;
+}
+
+static void template_copies_are_made_on_many_threads(void **state)
+{
+	struct gorgon_template *template = make(world);
+	pthread_t threads[4];
+
+	(void)state;
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < 4; i++)
+			assert_int_equal(pthread_create(&threads[i], NULL, start_copy, template),
+					 0);
+		for (int i = 0; i < 4; i++)
+			assert_int_equal(pthread_join(threads[i], NULL), 0);
+	}
+	gorgon_template_free(template);
+}
+
+static void assert_refused(struct gorgon_error *err, enum gorgon_error_code code, const char *text)
+{
+	assert_non_null(err);
+	if (gorgon_error_code(err) != code || !strstr(gorgon_error_message(err), text))
+		fail_msg("%d %s, expected %d %s", (int)gorgon_error_code(err),
+			 gorgon_error_message(err), (int)code, text);
+	gorgon_error_destroy(err);
+}
+
+static void template_programs_that_cannot_be_copied_are_refused(void **state)
+{
+	static const struct {
+		const char *program, *text;
+		enum gorgon_error_code code;
+	} cases[] = {
+		{"import threading\n"
+		 "threading.Thread(target=threading.Event().wait, daemon=True).start()",
+		 "threads", GORGON_ERROR_UNSUPPORTED},
+		{"f = open('/etc/passwd')", "(/etc/passwd)", GORGON_ERROR_UNSUPPORTED},
+		{"import mmap; m = mmap.mmap(-1, 8192)", "an address in", GORGON_ERROR_UNSUPPORTED},
+		{"import os; x = os.urandom(4000)", "words that differ", GORGON_ERROR_UNSUPPORTED},
+		{"import time; x = [time.time() for i in range(40)]", "words that differ",
+		 GORGON_ERROR_UNSUPPORTED},
+		{"import ctypes; ctypes.CDLL(None).srand(5)", "random()", GORGON_ERROR_UNSUPPORTED},
+		{"import tempfile; tempfile.mktemp()", "words that differ",
+		 GORGON_ERROR_UNSUPPORTED},
+		{"import ssl; ssl.RAND_bytes(4)", "words that differ", GORGON_ERROR_UNSUPPORTED},
+		{"import gorgon", "gorgon", GORGON_ERROR_UNSUPPORTED},
+		{"import ctypes\n"
+		 "copy = ctypes.CDLL(None).strdup\n"
+		 "copy.restype = ctypes.c_void_p\n"
+		 "a = (ctypes.c_void_p * 1)(copy(b'x' * 100))\n",
+		 "an address in", GORGON_ERROR_UNSUPPORTED},
+		{"1 / 0", "ZeroDivisionError", GORGON_ERROR_EXCEPTION},
+	};
+	struct gorgon_template *template;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct gorgon_template_opts opts = {.size = sizeof(opts),
+						    .program = cases[i].program};
+
+		assert_refused(gorgon_template_create(&opts, &template), cases[i].code,
+			       cases[i].text);
+	}
+	assert_int_equal(gorgon_interp_count(), 0); // nothing of them is left
+}
+
+static void template_options_that_copies_cannot_have_are_refused(void **state)
+{
+	static const char *const options[] = {"-X", "utf8", NULL};
+	static const char *const environment[] = {"A=1", NULL};
+	struct gorgon_template *template = make(NULL);
+	struct gorgon_interp_opts opts = {.size = sizeof(opts), .from = template};
+	struct gorgon_ns_opts ns = {.size = sizeof(ns), .environment = environment};
+	struct gorgon_start_opts start_opts = {.size = sizeof(start_opts), .options = options};
+	struct gorgon_interp *interp = create_copy(template);
+	int status;
+
+	(void)state;
+	assert_refused(gorgon_interp_start(interp, &start_opts), GORGON_ERROR_ARGUMENT, "options");
+	assert_refused(gorgon_interp_main(interp, 0, NULL, &status), GORGON_ERROR_UNSUPPORTED,
+		       "copy of a template");
+	assert_ok(gorgon_interp_start(interp, NULL)); // nothing has changed
+	destroy(interp);
+	opts.end = GORGON_END_QUICK;
+	assert_refused(gorgon_interp_create(&opts, &interp), GORGON_ERROR_ARGUMENT, "end");
+	opts.end = GORGON_END_FULL;
+	opts.isolate = GORGON_ISOLATE_COPY;
+	assert_refused(gorgon_interp_create(&opts, &interp), GORGON_ERROR_UNSUPPORTED, "template");
+	opts.isolate = GORGON_ISOLATE_LOADER;
+	opts.python_lines = GORGON_PYTHON_LINES_ON;
+	assert_refused(gorgon_interp_create(&opts, &interp), GORGON_ERROR_UNSUPPORTED, "lines");
+	opts.python_lines = GORGON_PYTHON_LINES_OFF;
+	opts.ns = &ns;
+	assert_refused(gorgon_interp_create(&opts, &interp), GORGON_ERROR_UNSUPPORTED,
+		       "environment");
+	gorgon_template_free(template);
+	gorgon_template_free(NULL);
+}
+
+// numpy's types, ufuncs, arrays; its own generator.
+static void template_of_numpy_is_numpy(void **state)
+{
+	static const char work[] =
+		"import numpy as np\n"
+		"a = np.arange(12.).reshape(3, 4)\n"
+		"assert (a @ a.T).tolist() == [[14, 38, 62], [38, 126, 214], [62, 214, 366]]\n"
+		"assert np.allclose(np.linalg.inv(np.array([[2., 1], [1, 3]])), [[.6, -.2], [-.2, "
+		".4]])\n"
+		"assert np.fft.fft([1, 2, 3]).round(3).tolist()[0] == 6\n"
+		"assert str(np.array([1], dtype='datetime64[s]')[0]) == '1970-01-01T00:00:01'\n"
+		"for t in 'bhilqBHILQfdgFD?':\n"
+		"    for u in np.add, np.multiply, np.maximum:\n"
+		"        assert u(np.ones(3, t), np.ones(3, t)).dtype == np.dtype(t), (t, u)\n"
+		"assert np.sort(np.array(['b', 'a'])).tolist() == ['a', 'b']\n"
+		"import numpy.testing, pickle\n"
+		"numpy.testing.assert_array_equal(pickle.loads(pickle.dumps(a)), a)\n"
+		"assert np.dot(np.ones((300, 300)), np.ones((300, 300)))[0, 0] == 300\n"
+		"def draw(): return str(np.random.rand()) + "
+		"str(np.random.default_rng().random())\n";
+	struct gorgon_template *template = make("import numpy");
+	struct gorgon_value values[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct gorgon_interp *interp = copy(template);
+
+		run(interp, work);
+		assert_ok(gorgon_interp_call(interp, "__main__", "draw", NULL, NULL, &values[i]));
+		destroy(interp);
+	}
+	assert_string_not_equal(values[0].text.data, values[1].text.data);
+	gorgon_value_deinit(&values[0]);
+	gorgon_value_deinit(&values[1]);
+	gorgon_template_free(template);
+}
+
+// A pool's interpreters are copies, those too that replace others.
+static void template_makes_interpreters_of_pools(void **state)
+{
+	struct gorgon_template *template = make("import decimal\n"
+						"def make(n): return str(decimal.Decimal(n) / 8)\n"
+						"import ctypes\n"
+						"def leave(n): ctypes.CDLL(None).exit(n)\n");
+	struct gorgon_interp_opts interp = {.size = sizeof(interp), .from = template};
+	struct gorgon_pool_opts opts = {.size = sizeof(opts), .interp = &interp, .count = 2};
+	struct gorgon_value item = VALUE_INT(5),
+			    args = {.kind = GORGON_VALUE_LIST, .list = {&item, 1}}, ret;
+	struct gorgon_pool *pool;
+	struct gorgon_job *job;
+
+	(void)state;
+	assert_ok(gorgon_pool_create(&opts, &pool));
+	gorgon_template_free(template); // the pool holds it
+	for (int i = 0; i < 4; i++) {
+		assert_ok(gorgon_pool_submit(pool, "__main__", "make", &args, NULL, -1, &job));
+		assert_ok(gorgon_job_finish(job, &ret));
+		assert_string_equal(ret.text.data, "0.625");
+		gorgon_value_deinit(&ret);
+		assert_ok(gorgon_pool_submit(pool, "__main__", "leave", &args, NULL, -1, &job));
+		gorgon_error_destroy(gorgon_job_finish(job, NULL));
+	}
+	assert_true(gorgon_pool_replaced_count(pool) >= 2);
+	assert_ok(gorgon_pool_destroy(pool));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(template_programs_that_cannot_be_copied_are_refused),
+		cmocka_unit_test(template_copies_are_what_a_start_is),
+		cmocka_unit_test(template_copies_differ_where_processes_do),
+		cmocka_unit_test(template_copies_have_what_it_has_registered),
+		cmocka_unit_test(template_copies_are_interrupted_limited_and_fork),
+		cmocka_unit_test(template_copies_are_made_on_many_threads),
+		cmocka_unit_test(template_options_that_copies_cannot_have_are_refused),
+		cmocka_unit_test(template_of_numpy_is_numpy),
+		cmocka_unit_test(template_makes_interpreters_of_pools),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
