@@ -14,6 +14,7 @@
 #include "template_keep.h"
 #include "template_state.h"
 #include "template_zeros.h"
+#include "base/arch.h"
 #include "base/error.h"
 #include "base/lock.h"
 #include "base/sized.h"
@@ -280,9 +281,8 @@ static struct gorgon_error *check_python(const struct making *making)
 
 	if (err)
 		return err;
-#ifdef __x86_64__
-	if (python.minor != GORGON_TEMPLATE_MINOR || python.debug)
-#endif
+	if (GORGON_ARCH_MACHINE != EM_X86_64 || python.minor != GORGON_TEMPLATE_MINOR ||
+	    python.debug)
 		err = gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
 					  "%s: templates are not known of this CPython 3.%u, of "
 					  "3.%u without Py_DEBUG on x86-64 they are",

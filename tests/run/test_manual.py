@@ -13,7 +13,7 @@ from harness import BUILD, ROOT, run
 
 MAN = f"{BUILD}/man"
 TOPICS = ["errors", "providers", "debugging", "namespaces", "objects", "kept", "dependencies", "interpreters",
-          "descriptors", "process", "faults", "calls", "pyobjects", "functions", "views", "inspection", "pools", "arrays"]
+          "descriptors", "process", "faults", "calls", "pyobjects", "functions", "views", "inspection", "pools", "templates", "arrays"]
 
 
 def read(path):

@@ -76,7 +76,7 @@ static void compare_all(void)
 
 static void compare_all(void)
 {
-	const struct table *table = &tables[PY_MINOR_VERSION - 13];
+	const struct offset_table *table = &tables[PY_MINOR_VERSION - 13];
 
 	compare("cookie", 0, memcmp(COOKIE, _Py_Debug_Cookie, 8));
 	SAME(COOKIE_WORD, cookie);
