@@ -87,14 +87,17 @@ static void wait_for_texts(struct gorgon_interp *interp, uint64_t until)
 }
 
 // Returns whether signals reach an entry that is interrupted now. @late: the entries for which
-// interrupts were put off. Under the lock.
+// interrupts were put off, but for texts that have time left. Under the lock.
 static bool mark_call_entries(struct gorgon_interp *interp, bool late)
 {
+	uint64_t now = gorgon_now();
 	bool ret = false;
 
 	for (struct gorgon_call *call = interp->calls.newest; call; call = call->next) {
-		if (late ? !call->put_off : find_text(interp, call->thread) > 0) {
-			call->put_off = !late;
+		uint64_t text = find_text(interp, call->thread);
+
+		if (late ? !call->put_off || text > now : text > 0) {
+			call->put_off |= !late;
 			continue;
 		}
 		call->put_off = false;
