@@ -127,7 +127,7 @@ def forget_place():
         frame = None  # of a stack that cannot be read
     try:
         _thread.switch()
-        gdb.execute(STEP_NOTHING, to_string=True)
+        run(STEP_NOTHING)
     except gdb.error:
         pass  # a core
     finally:
