@@ -8,7 +8,7 @@ import struct
 import lldb
 
 from gorgon_shared import root
-from . import process, reference
+from . import files, process, reference
 
 DESCRIPTOR = struct.Struct("<IIQQ")  # version, action, relevant entry, first entry
 ENTRY = struct.Struct("<QQQQ")       # next, previous, symfile, size
@@ -16,13 +16,22 @@ ENTRIES_MAX = 1_000_000
 REGISTER, UNREGISTER = 1, 2          # actions
 
 
+def descriptors(target):
+    """The addresses of __jit_debug_descriptor, which no module of ours has: a search there would have lldb read all its symbols."""
+    for module in target.modules:
+        # lldb 19 must not be asked for the folder of the kernel's own module in a core.
+        folder = module.GetFileSpec().GetDirectory() if module.GetNumSections() else None
+        if files.has_links(folder) or files.is_rest(folder):
+            continue
+        address = module.FindSymbol("__jit_debug_descriptor").GetStartAddress().GetLoadAddress(target)
+        if address != lldb.LLDB_INVALID_ADDRESS:
+            yield address
+
+
 def registered(target, read):
     """({symfile: size} of the GDB JIT interface, problems)."""
     found, problems = {}, []
-    for context in target.FindSymbols("__jit_debug_descriptor"):
-        address = context.GetSymbol().GetStartAddress().GetLoadAddress(target)
-        if address == lldb.LLDB_INVALID_ADDRESS:
-            continue
+    for address in descriptors(target):
         try:
             entry, seen = DESCRIPTOR.unpack(read(address, DESCRIPTOR.size))[3], set()
             while entry and len(seen) < ENTRIES_MAX:
@@ -40,8 +49,7 @@ def registered(target, read):
 def latest(target, read):
     """({symfile: size}, {symfile}): what the process has just registered, or taken back."""
     found, gone = {}, set()
-    for context in target.FindSymbols("__jit_debug_descriptor"):
-        address = context.GetSymbol().GetStartAddress().GetLoadAddress(target)
+    for address in descriptors(target):
         with contextlib.suppress(root.MemoryProblem):
             _, action, entry, _ = DESCRIPTOR.unpack(read(address, DESCRIPTOR.size))
             _, _, symfile, size = ENTRY.unpack(read(entry, ENTRY.size)) if entry else (0, 0, 0, 0)
