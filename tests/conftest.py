@@ -43,9 +43,10 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    # A shell that starts us in the background ignores SIGINT, which the programs that we start would inherit.
+    # A shell that starts us in the background ignores these, which the programs that we start would inherit.
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     unittest.TestCase.maxDiff = None  # the messages are cut by shorten()
     words = config.getoption("--select").split()
     config.gorgon_kinds = [word for word in words if word in KINDS] or (SANITIZED_KINDS if harness.SANITIZED else KINDS)
