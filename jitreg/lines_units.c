@@ -3,22 +3,26 @@
  * DWARF with functions and lines only: what a debugger can be given of hundreds of copies.
  *
  * The full DWARF of an optimised libpython costs GDB seconds and 80 MB a copy, most of it for
- * types, variables and inlined calls. What is made here takes a tenth of that:
+ * types, variables and inlined calls. The DWARF that this file writes takes a tenth of the time and
+ * of the memory. It has:
  *
- *     unit         up to FUNCTIONS_MAX functions that lie side by side. GDB reads units whole: with small
- *                  units it reads little for a breakpoint by file and line. Functions of a unit lie side by side,
- *                  because GDB looks an address up by the stretch of the unit that it lies in
+ *     unit         up to FUNCTIONS_MAX functions that lie side by side. GDB reads units whole: with
+ *                  small units it reads little for a breakpoint by file and line. Functions of a
+ *                  unit lie side by side, because GDB looks an address up by the stretch of the
+ *                  unit that it lies in
  *     function     name, declaration, one stretch of addresses
- *     module       in Rust a function is in its modules (rust_path.c); each function has module entries of its own
- *     its type     is not known, like the type of a function without debug information: so GDB refuses a call without
- *                  a cast instead of assuming that the function returns nothing. GDB looks types of
- *                  this kind up by name, and finds no type with this name
+ *     module       in Rust a function is in its modules (rust_path.c); each function has module
+ *                  entries of its own
+ *     its type     is not known, like the type of a function without debug information: so GDB
+ *                  refuses a call without a cast instead of assuming that the function returns
+ *                  nothing. GDB looks types of this kind up by name, and finds no type with this
+ *                  name
  *     X.cold       code that the compiler has moved away from X is a function of its own, without
  *                  which LLDB does not unwind it
  *     line table   rows that say something new; neither columns nor views
- *     [locations]  a unit of optimised code has a variable "-", a name that nobody types, with a list of
- *                  locations. From that GDB knows that arguments are right at a function's first
- *                  instruction, and stops there as with the full DWARF
+ *     [locations]  a unit of optimised code has a variable "-", a name that nobody types, with a
+ *                  list of locations. From that GDB knows that arguments are right at a function's
+ *                  first instruction, and stops there as with the full DWARF
  *
  * There are no inlined calls: a step into an inlined call shows its lines, but "finish" does not
  * end there.
@@ -258,8 +262,8 @@ static void end_sequence(struct unit_writer *b, struct program *p)
 }
 
 /*
- * Begin a sequence. The place of its address in the section is known only when the header has been
- * written; until then its place in the program is kept in @places.
+ * Begin a sequence. Where its address lies in the section is known only when the header has been
+ * written. Until then @places keeps where the address lies in the program.
  */
 static void begin_sequence(struct unit_writer *b, struct program *p, uint64_t address,
 			   struct jitreg_bytes *places)

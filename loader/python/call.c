@@ -431,7 +431,7 @@ static void enter_call(struct gorgon_call *call, struct gorgon_signals **outer)
 
 // Signals are sent without the lock: otherwise a thread that interrupts without pause would keep an
 // entry from taking it. So the last entry of the main thread waits for signals that are being sent.
-// A forked child has only this thread. The lock is held.
+// In a forked child no other thread exists, and nobody is waited for. The caller holds the lock.
 static void wait_for_senders(const struct gorgon_call *call)
 {
 	struct gorgon_interp *interp = call->interp;

@@ -76,7 +76,8 @@ static PyObject *find_class(struct gorgon_interp *interp, const char *name)
 	return NULL;
 }
 
-// Returns whether an exception of the class is raised: some classes want more than a message.
+// Raise an exception of the class with this message. Returns false, with no exception, if the class
+// cannot be called with a message alone, as UnicodeDecodeError cannot.
 static bool raise_message(struct gorgon_interp *interp, PyObject *type, const char *message)
 {
 	PyObject *value = API(interp, PyObject_CallFunction)(type, "s", message);

@@ -22,7 +22,8 @@ void gorgon_imports_begin(struct gorgon_interp *interp);
 size_t gorgon_imports_size(void);
 /* A copy of @from, which may be NULL. False: no memory. */
 bool gorgon_imports_copy(const struct gorgon_imports *from, struct gorgon_imports **ret);
-/* It is for another interpreter: its objects and thunks are where @move says. */
+/* Adapt a copy to another interpreter: @move returns where an object or a thunk of the first
+ * interpreter is in the other one. */
 void gorgon_imports_move(struct gorgon_imports *imports, void *(*move)(void *ctx, void *addr),
 			 void *ctx);
 void gorgon_imports_destroy(struct gorgon_imports *imports);

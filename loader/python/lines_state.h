@@ -117,8 +117,9 @@ struct gorgon_lines_function *gorgon_lines_function_at(const struct gorgon_lines
 /* Whether a debugger has a breakpoint at a place of a stub. */
 bool gorgon_lines_is_hot(const uint8_t *stub, size_t place);
 
-/* The function that waits for @record, which begins, may be stepped into: a debugger waits for the
- * newest older frame whose lines are known, and has not gone over a call from there yet. */
+/* Whether a debugger's step may go into @record, a frame that begins: the debugger waits until
+ * the newest older frame whose lines are known goes on, and has not gone over a call from there
+ * yet. */
 bool gorgon_lines_may_enter(const struct gorgon_lines *lines, struct gorgon_lines_record *record);
 
 /* The frame @record, of @function, begins: run the stub of a debugger that waits for its caller, so

@@ -523,9 +523,9 @@ static bool walk_arenas(const struct scrub *scrub)
 	return true;
 }
 
-// Frames of Python functions lie one behind the other in mapped memory. None runs now, so that what
-// is there is left over. The thread's state says where it begins, where it is free from, and where
-// it ends.
+// Clear what frames of Python functions have left. Frames lie one behind the other in mapped
+// memory, and no function runs now. The thread's state says where this memory begins, from where on
+// it is free, and where it ends.
 static bool scrub_frames(struct gorgon_interp *interp, const struct layout *layout)
 {
 	const uint64_t *state = (const uint64_t *)(void *)API(interp, PyThreadState_Get)();

@@ -69,7 +69,7 @@ class WorkerExecutor(Executor):
         self._max_workers = worker.state.nthreads
         self.pool = InterpreterPoolExecutor(self._max_workers, "gorgon-distributed", begin, progress=self.report,
                                             copy_arguments=copy_arguments, **options)
-        self.lock = threading.Lock()
+        self.lock, self.counting = threading.Lock(), threading.Lock()
         self.on_threads = set()  # functions_of() tasks which need the worker
         self.in_interpreters = self.outside = 0  # tasks
         self.keys = {}
@@ -87,8 +87,13 @@ class WorkerExecutor(Executor):
         functions = functions_of(task)
         ret = not functions or functions in self.on_threads or any(
             module.split(".")[0] == "distributed" for module, _ in functions)
-        self.outside += ret
+        self.count(outside=ret)
         return ret
+
+    def count(self, inside=0, outside=0):
+        with self.counting:
+            self.in_interpreters += inside
+            self.outside += outside
 
     def compute(self, task, data):
         with self.lock:  # report() waits until its key is known
@@ -96,7 +101,7 @@ class WorkerExecutor(Executor):
             self.keys[future] = task.key
         try:
             ret = future.result()
-            self.in_interpreters += 1
+            self.count(inside=1)
             return ret
         except NeedsWorker:
             pass
@@ -104,7 +109,7 @@ class WorkerExecutor(Executor):
             del self.keys[future]
         LOGGER.info("%s asks for the worker: it and tasks of the same functions run on the worker's threads", task.key)
         self.on_threads.add(functions_of(task))
-        self.outside += 1
+        self.count(outside=1)
         return task(data)
 
     def report(self, future, value):

@@ -3,10 +3,11 @@
 // pair of a mutex that a thread holds and one that it is about to take, with the places in their stacks that called.
 // run/test_locks.py compares the lines with the table of docs/architecture.md.
 //
-// A stack is made of the words of the thread's stack that are return addresses of the libraries: an unwinder could take locks.
-// Each line is "module+offset" of the held mutex and of the wanted one, or of the call that has initialised it, with "@" in
-// front; then a "|" and the places for each. Each line is a file in the folder LOCK_ORDER_FOLDER, so that many processes
-// write each pair down once; its folder modules/ has the programs and libraries.
+// A stack is made of the words of the thread's stack that are return addresses of the libraries: an
+// unwinder could take locks. Each line is "module+offset" of the held mutex and of the wanted one,
+// or of the call that has initialised it, with "@" in front; then a "|" and the places for each.
+// Each line is a file in the folder LOCK_ORDER_FOLDER, so that many processes write each pair down
+// once; its folder modules/ has the programs and libraries.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -82,7 +83,8 @@ static char *keep_name(const char *path)
 	struct stat info;
 	char *name;
 
-	if (!folder || stat(path, &info) || asprintf(&name, "%s/modules/%lu", folder, info.st_ino) < 0)
+	if (!folder || stat(path, &info) ||
+	    asprintf(&name, "%s/modules/%lu", folder, info.st_ino) < 0)
 		return strdup(path);
 	if (!link(path, name) || errno == EEXIST)
 		return name;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// loader/image/zones.c: a file gets the same offset in all namespaces, and what happens where this is impossible.
+// loader/image/zones.c: a file gets the same offset in all namespaces, and what happens where this
+// is impossible.
 
 #define _GNU_SOURCE
 #include "helpers.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// loader/process/threads/altstack.c: several interpreters ask for a signal stack of a thread, and the thread outlives them.
+// loader/process/threads/altstack.c: several interpreters ask for a signal stack of a thread, and
+// the thread outlives them.
 
 #define _GNU_SOURCE
 #include "calls.h"

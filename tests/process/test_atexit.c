@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// loader/process/libc/atexit.c: what private code has registered for the end, at the end of the process: in
-// exit() and in quick_exit(), while its namespace is there and after that, and in a child that
-// an interpreter has forked.
+// loader/process/libc/atexit.c: what private code has registered for the end, at the end of the
+// process: in exit() and in quick_exit(), while its namespace is there and after that, and in a
+// child that an interpreter has forked.
 
 #define _GNU_SOURCE
 #include "helpers.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// loader/process/faults/backtrace.c: each kind of rule and of operator that unwind tables may have, in functions that a signal interrupts.
+// loader/process/faults/backtrace.c: each kind of rule and of operator that unwind tables may have,
+// in functions that a signal interrupts.
 
 #define _GNU_SOURCE
 #include "helpers.h"

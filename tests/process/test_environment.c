@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// loader/process/libc/environment.c: an environment that belongs to an interpreter, as its programs and functions under
-// the C library's names see it.
+// loader/process/libc/environment.c: an environment that belongs to an interpreter, as its programs
+// and functions under the C library's names see it.
 
 #define _GNU_SOURCE
 #include "calls.h"

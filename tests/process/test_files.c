@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// loader/process/kernel/files.c and loader/python/program_thread.c: which descriptors, current directory and umask an interpreter
-// has, and that a host keeps its own.
+// loader/process/kernel/files.c and loader/python/program_thread.c: which descriptors, current
+// directory and umask an interpreter has, and that a host keeps its own.
 
 #define _GNU_SOURCE
 #include "calls.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// loader/process/kernel/fork.c: which handlers a fork() runs; loader/dl/parts.c: which locks are held around it.
+// loader/process/kernel/fork.c: which handlers a fork() runs; loader/dl/parts.c: which locks are
+// held around it.
 
 #define _GNU_SOURCE
 #include "helpers.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// loader/process/memory/jit_mirror.c: what a private compiler registers is in the one list that debuggers read, and leaves
-// it when it is taken back.
+// loader/process/memory/jit_mirror.c: what a private compiler registers is in the one list that
+// debuggers read, and leaves it when it is taken back.
 
 #define _GNU_SOURCE
 #include "helpers.h"

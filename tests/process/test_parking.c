@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// loader/process/threads/parking.c: what a thread holds that is parked. tests/python/test_stop.c has whole interpreters.
+// loader/process/threads/parking.c: what a thread holds that is parked. tests/python/test_stop.c
+// has whole interpreters.
 
 #define _GNU_SOURCE
 #include "helpers.h"

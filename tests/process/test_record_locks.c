@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// loader/process/kernel/record_locks.c, lock_files.c and closing.c: who conflicts with whom, what fcntl() returns, and
-// which locks a close() drops.
+// loader/process/kernel/record_locks.c, lock_files.c and closing.c: who conflicts with whom, what
+// fcntl() returns, and which locks a close() drops.
 
 #define _GNU_SOURCE
 #include "lockers.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// loader/process/kernel/record_locks.c: threads that wait for locks, forked children, and many lockers at once.
+// loader/process/kernel/record_locks.c: threads that wait for locks, forked children, and many
+// lockers at once.
 
 #define _GNU_SOURCE
 #include "lockers.h"

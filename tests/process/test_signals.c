@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// loader/process/kernel/signals.c, process.c: libraries that report errors to themselves by signals, and handlers that one
-// thread replaces while they run on another thread.
+// loader/process/kernel/signals.c, process.c: libraries that report errors to themselves by
+// signals, and handlers that one thread replaces while they run on another thread.
 
 #define _GNU_SOURCE
 #include "ns/ns.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT loader/python/import_locks.c, process/threads/semaphores.c,
-// process/threads/parking.c: locks of importlib and of CPython, beside interrupts, limits and Python's
-// end.
+// process/threads/parking.c: locks of importlib and of CPython, beside interrupts, limits and
+// Python's end.
 
 #define _GNU_SOURCE
 #include "calls.h"

@@ -193,8 +193,8 @@ static void interrupt_at_any_time_stays_with_its_call(void **state)
 	alarm(0);
 }
 
-// The text of an exception is made by Python code, with imports. An interrupt in the middle of an import would
-// leave CPython's import lock behind, and an error without its traceback.
+// The text of an exception is made by Python code, with imports. An interrupt in the middle of an
+// import would leave CPython's import lock behind, and an error without its traceback.
 static void interrupt_while_an_error_is_made_comes_too_late(void **state)
 {
 	(void)state;

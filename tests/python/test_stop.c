@@ -100,8 +100,8 @@ static const struct program programs[] = {
 	{"C code in atexit", "import atexit, ctypes; atexit.register(ctypes.PyDLL(None).test_stop_spin)\n", "test_stop_spin"},
 };
 
-// Programs of gorgon_interp_main(). SAY_BEGUN tells the test that a program has come to the place where the test
-// stops it.
+// Programs of gorgon_interp_main(). SAY_BEGUN tells the test that a program has come to the place
+// where the test stops it.
 #define SAY_BEGUN "import ctypes; begun = ctypes.CDLL(None).test_stop_begun\n"
 
 static const struct {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// loader/process/faults/fault_survival.c, loader/python/abandon.c: hosts that survive the faults of their interpreters.
+// loader/process/faults/fault_survival.c, loader/python/abandon.c: hosts that survive the faults of
+// their interpreters.
 
 #define _GNU_SOURCE
 #include "calls.h"

@@ -10,8 +10,8 @@
 //   that it is not spread again, and sends it on with pthread_kill();
 // - a fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT of this thread) goes to the view of the
 //   thread that it happened on, and to no other view, then to the host. So faulthandler of the
-//   right copy answers. A fault of the host's code goes to the host's handler first, and to the
-//   others only if it ends the process (fault_owner.c);
+//   right copy answers. A fault of the host's code goes to the host's handler first. The views
+//   get the fault only if the host's handler would let it end the process (fault_owner.c);
 // - a signal to one thread (raise(), pthread_kill()) goes to the view of that thread,
 //   or to the host if the view has no function for it;
 // - an interrupt of the library (gorgon_signals_interrupt()) is a SIGINT to one view, also while
@@ -194,7 +194,7 @@ static void signals_spread(int number, siginfo_t *info, void *context)
 		}
 	}
 	gorgon_views_end_read();
-	// No view that signals are delivered to has a function or SIG_IGN: the signal ends the
+	// Each view that takes part in signals leaves this signal to its default: it ends the
 	// process, as it would without views.
 	if (!taken && gorgon_signals_end_by_default(number) && hosts == (action_word)SIG_DFL) {
 		install_default(number);

@@ -285,8 +285,8 @@ int gorgon_signal_action(int number, const struct sigaction *action, struct siga
 			reserved = action->sa_handler;
 		return 0;
 	}
-	// The C library answers for signals that cannot be caught, and for the two that it uses
-	// itself.
+	// SIGKILL and SIGSTOP cannot be caught, and the C library uses two signals itself. For such
+	// numbers the C library's sigaction() gives the answer.
 	if (number < 1 || number >= NSIG || number == SIGKILL || number == SIGSTOP ||
 	    (number > SIGSYS && number < SIGRTMIN))
 		return sigaction(number, action, old);
