@@ -15,6 +15,7 @@ LINK = re.compile(r"\]\(([^()\s]+)\)")
 REFERENCE = {"loader/process/NAMES.md", "tests/long/COMPATIBILITY.md", "tests/parity/PARITY.md", "tools/MESSAGES.md"}
 # Pages for readers, without code and tables, have so many words together.
 WORDS = 15000
+LARGEST = 1 << 18  # bytes of a file
 
 
 def documents():
@@ -72,6 +73,12 @@ class Documents(unittest.TestCase):
         pages = {name: re.sub(r"^```.*?^```|^\|[^\n]*|<!--.*?-->", "", read(name), flags=re.M | re.S)
                  for name in documents() if name.startswith("docs/")}
         self.assertLessEqual(sum(len(page.split()) for page in pages.values()), WORDS)
+
+    @unittest.skipUnless(os.path.exists(f"{ROOT}/.git"), "a tree without git does not tell its files from what was made in it")
+    def test_no_file_of_the_project_is_large(self):
+        """A core, a library or a wheel that slips into a commit is in everybody's clone and in the tarball."""
+        names = run("git", "-C", ROOT, "ls-files", "-z").stdout.rstrip("\0").split("\0")
+        self.assertEqual([name for name in names if os.path.exists(f"{ROOT}/{name}") and os.path.getsize(f"{ROOT}/{name}") > LARGEST], [])
 
     def test_the_readme_is_short(self):
         self.assertLessEqual(len(read("README.md").splitlines()), 120)
