@@ -108,6 +108,8 @@ def lldb_version():
 
 needs_gdb = unittest.skipUnless(GDB, "gdb is not installed")
 needs_lldb = unittest.skipUnless(LLDB, "lldb is not installed")
+PYTHON_LINES = VERSION in ("3.11", "3.12", "3.13") and os.uname().machine == "x86_64"
+needs_python_lines = unittest.skipUnless(PYTHON_LINES, "Python lines are for CPython 3.11 to 3.13 on x86-64")
 
 
 def thorough(case):

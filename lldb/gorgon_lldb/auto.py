@@ -24,6 +24,10 @@ NAME = "gorgon_auto"
 
 LOADER = "plugin.jit-loader.gdb.enable"
 
+# Targets in which our breakpoint is being set. lldb goes through its list of the target's modules meanwhile, and crashes when
+# a module is added or removed.
+_being_watched = []
+
 
 class Watch:
     """The resolver of our breakpoint; lldb creates one in each target."""
@@ -67,7 +71,8 @@ class Watch:
         # Without a load address the program was not started yet.
         if symbol.GetStartAddress().GetLoadAddress(target) != lldb.LLDB_INVALID_ADDRESS:
             self.done = target.GetProcess().GetPluginName() == "elf-core"
-            follow(target)
+            if target not in _being_watched:
+                follow(target)
 
 
 def registered(frame, _location):
@@ -109,7 +114,8 @@ def switch(debugger, on):
         return False
     if on:
         targets = [debugger.GetTargetAtIndex(i) for i in range(debugger.GetNumTargets())]
-        for target in (target for target in targets if target.GetProcess().IsValid()):
+        running = [target for target in targets if target.GetProcess().IsValid()]
+        for target in running:
             symbols.lacks_loader(target)  # notes how lldb has decided when this process began
         symbols.automatic[debugger.GetID()] = \
             debugger.GetInternalVariableValue(LOADER, instance).GetStringAtIndex(0)
@@ -117,6 +123,8 @@ def switch(debugger, on):
             watch(target)
         debugger.SetInternalVariable(LOADER, "off", instance)
         files.keep_indexes(debugger)  # of the system's libraries, too, which lldb indexes whenever it attaches
+        for target in running:
+            follow(target)
     else:
         # The breakpoints stay, for processes in which lldb does not read registrations.
         debugger.SetInternalVariable(LOADER, symbols.automatic.pop(debugger.GetID()), instance)
@@ -124,12 +132,14 @@ def switch(debugger, on):
 
 
 def watch(target):
-    """Set our breakpoint in a target, unless it is there."""
+    """Set our breakpoint in a target, unless it is there. The caller follows what has been registered before."""
     found = lldb.SBBreakpointList(target)
     if target.FindBreakpointsByName(NAME, found) and found.GetSize():
         return
+    _being_watched.append(target)
     breakpoint = target.BreakpointCreateFromScript("gorgon.Watch", lldb.SBStructuredData(), lldb.SBFileSpecList(),
                                                    lldb.SBFileSpecList())
+    _being_watched.remove(target)
     breakpoint.SetScriptCallbackFunction("gorgon.registered")
     if not breakpoint.MatchesName(NAME):  # there are no modules yet
         breakpoint.AddName(NAME)

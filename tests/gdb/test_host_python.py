@@ -60,8 +60,7 @@ class HostPython(unittest.TestCase):
         self.assertIn(f"#0  time_sleep from {harness.SONAME} [interp {number}] (", first)
         self.assertRegex(first, r"(?m)^\d+ namespaces?, \d+ objects: consistent\.$")
 
-    @unittest.skipUnless(harness.VERSION in ("3.11", "3.12", "3.13") and os.uname().machine == "x86_64",
-                         "Python lines are for CPython 3.11 to 3.13 on x86-64")
+    @harness.needs_python_lines
     def test_python_lines(self):
         """gdb without scripts stops at lines of a module that calls import, once it is asked for."""
         with open(os.path.join(self.site, "priced.py"), "w") as file:
@@ -79,8 +78,7 @@ class HostPython(unittest.TestCase):
         refused = harness.run(harness.PYTHON3, program, "maybe", env=dict(os.environ, PYTHONPATH=self.site))
         self.assertIn("ValueError: python_lines must be one of off, on, auto, found 'maybe'\n", refused.stderr)
 
-    @unittest.skipUnless(harness.VERSION in ("3.11", "3.12", "3.13") and os.uname().machine == "x86_64",
-                         "Python lines are for CPython 3.11 to 3.13 on x86-64")
+    @harness.needs_python_lines
     def test_lines_of_functions_that_cross_by_value(self):
         """gdb stops in functions of the program itself. What comes again and again is one file for debuggers."""
         told = {"executor": "with InterpreterPoolExecutor(1, python_lines='on') as pool:\n    print([pool.submit(call, n).result() for n in range(9)])",

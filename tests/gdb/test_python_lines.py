@@ -20,8 +20,6 @@ CALLS = harness.source_line(PROGRAM, "# calls price")
 PRICE = harness.source_line(PROGRAM, "def price")
 FRAME = re.compile(r"^#\d+ +(?:0x[0-9a-f]+ in )?lines\.(\S+) \(.*\) at \S*/lines\.py:(\d+)$", re.M)
 CHEAP = ["set print frame-arguments none"]
-known = unittest.skipUnless(harness.VERSION in ("3.11", "3.12", "3.13") and os.uname().machine == "x86_64",
-                            "Python lines are for CPython 3.11 to 3.13 on x86-64")
 
 
 # This one, and others that are there.
@@ -36,7 +34,7 @@ def frames(backtrace):
     return [f"{name}:{line}" for name, line in FRAME.findall(backtrace)]
 
 
-@known
+@harness.needs_python_lines
 @harness.needs_gdb
 class Started(unittest.TestCase):
     @classmethod
@@ -74,7 +72,7 @@ class Started(unittest.TestCase):
         self.assertRegex(self.parts["rest"], r"done\n(?s:.*)exited normally")
 
 
-@known
+@harness.needs_python_lines
 @harness.needs_gdb
 class Stacks(unittest.TestCase):
     """At each call of time.sleep() gdb's stack has the Python frames that the program has just printed."""
@@ -101,7 +99,7 @@ class Stacks(unittest.TestCase):
         self.check(output, 1)
 
 
-@known
+@harness.needs_python_lines
 @harness.needs_gdb
 class Many(unittest.TestCase):
     def test_each_interpreter_hits_it(self):
@@ -115,7 +113,7 @@ class Many(unittest.TestCase):
                 self.assertEqual(output.count("done\n"), count, output)
 
 
-@known
+@harness.needs_python_lines
 @harness.needs_gdb
 class Attached(unittest.TestCase):
     def test_breakpoints_in_loops_that_run(self):
@@ -141,7 +139,7 @@ closed(8)()
 """
 
 
-@known
+@harness.needs_python_lines
 @harness.needs_gdb
 class Numbers(unittest.TestCase):
     def test_of_each_type(self):
@@ -194,7 +192,7 @@ print("end", flush=True)
 
 
 @harness.needs_gdb
-@unittest.skipUnless(os.uname().machine == "x86_64" and harness.VERSION in ("3.11", "3.12", "3.13"), "Python lines are for CPython 3.11 to 3.13 on x86-64")
+@harness.needs_python_lines
 class Exceptions(unittest.TestCase):
     def test_where_they_are_raised(self):
         raised = [("ValueError", "inner:4"), ("KeyError", "generator:16"), ("Own", "<module>:28")]
@@ -250,7 +248,7 @@ main()
 """
 
 
-@known
+@harness.needs_python_lines
 @harness.needs_gdb
 class Auto(unittest.TestCase):
     """With auto a debugger that attaches gets lines of what is called from then on."""
@@ -287,7 +285,7 @@ for _ in range(500):
 """
 
 
-@known
+@harness.needs_python_lines
 @harness.needs_gdb
 class OtherThreads(unittest.TestCase):
     def test_in_a_loop_that_calls_only_c(self):
@@ -313,7 +311,7 @@ for i in range(1000000):
 """
 
 
-@known
+@harness.needs_python_lines
 @harness.needs_gdb
 class AtOnce(unittest.TestCase):
     """A breakpoint that is set at a stop in C code counts in the function that is called next."""
@@ -351,7 +349,7 @@ y = x
 """
 
 
-@known
+@harness.needs_python_lines
 @harness.needs_gdb
 class Steps(unittest.TestCase):
     def test_out_of_recursion(self):
@@ -413,7 +411,7 @@ STEPS = ["main:29", "outer:7", "outer:8", *INNER, "outer:9", *INNER, "main:30", 
          "main:34", "wait:23", "wait:24", "wait:23", "wait:25", *INNER, "<module>:37"]
 
 
-@known
+@harness.needs_python_lines
 @harness.needs_gdb
 class StepsInto(unittest.TestCase):
     """`step` enters functions of Python that the line calls, by itself or from C, and no others."""
@@ -445,7 +443,7 @@ class StepsInto(unittest.TestCase):
                 self.assertEqual(re.findall(r"^(\d+)\t", end, re.M)[:7], ["31", "32", "31", "32", "31", "33", "34"], end)
 
 
-@known
+@harness.needs_python_lines
 @harness.needs_gdb
 class Page(unittest.TestCase):
     """The session of docs/mixed.md, typed."""
@@ -471,7 +469,7 @@ class Page(unittest.TestCase):
         return re.sub(r"at /\S*/|#\d+ +|0x\w+( in )?|[\t ]+", "", text)
 
 
-@known
+@harness.needs_python_lines
 @harness.needs_gdb
 class Core(unittest.TestCase):
     def test_core(self):
@@ -483,7 +481,7 @@ class Core(unittest.TestCase):
             self.assertEqual(frames(output.partition("=== core\n")[2])[1:], told, output)
 
 
-@known
+@harness.needs_python_lines
 @harness.needs_gdb
 class TypedSession(unittest.TestCase):
     def test_typed(self):
@@ -500,7 +498,7 @@ class TypedSession(unittest.TestCase):
             self.assertRegex(gdb.ask("continue"), "exited normally")
 
 
-@known
+@harness.needs_python_lines
 @harness.needs_gdb
 class Others(unittest.TestCase):
     def test_without_the_option_there_is_nothing(self):

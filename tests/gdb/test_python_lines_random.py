@@ -9,10 +9,9 @@ import harness
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lines_random_sessions as sessions  # noqa: E402
-from test_python_lines import known  # noqa: E402
 
 
-@known
+@harness.needs_python_lines
 @harness.needs_gdb
 class Random(sessions.Sessions, unittest.TestCase):
     debugger, load = staticmethod(harness.gdb), f"source {sessions.DRIVER}"

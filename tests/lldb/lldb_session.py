@@ -143,6 +143,14 @@ def build_extensions(folder):
         build_extension(source, folder, compiler, "-g", "-O0")
 
 
+def fill_modules(folder):
+    """Commands that add modules to the target until the memory for lldb's list of them is full. It doubles whenever it is."""
+    module = f"{folder}/fills%d"
+    return ["script import os; target = lldb.debugger.GetSelectedTarget(); n = target.GetNumModules(); "
+            f"[(os.symlink('/bin/true', '{module}' % i), target.AddModule('{module}' % i, None, None)) for i in range(n, 1 << (n - 1).bit_length())]; "
+            "print('the list is full' if target.GetNumModules().bit_count() == 1 else 'the list is not full')"]
+
+
 def build_extension(source, folder, compiler, *options):
     headers = harness.run(harness.PYTHON3, "-c", "import sysconfig; print(sysconfig.get_path('include'))").stdout.strip()
     name = os.path.basename(source).partition(".")[0] + ".so"

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """lldb: "gorgon symbols auto", said before there is a program: ordinary breakpoints have their places when copies come."""
 
+import contextlib
 import os
 import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -34,6 +36,20 @@ def is_listening(place):
     """Without connecting: the server would take that for its debugger."""
     with open("/proc/net/tcp") as file:
         return any(line.split()[1].endswith(":%04X" % int(place.partition(":")[2])) and line.split()[3] == "0A" for line in list(file)[1:])
+
+
+@contextlib.contextmanager
+def served(pid):
+    """A server of lldb that has attached to a process. It answers one connection, and ends with it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        place = "127.0.0.1:%d" % free.getsockname()[1]
+    with subprocess.Popen([SERVER, "gdbserver", "--attach", str(pid), place],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        while server.poll() is None and not is_listening(place):
+            time.sleep(0.01)
+        yield place
+        server.terminate()
 
 
 class Session(session.Case):
@@ -179,17 +195,9 @@ class Attached(session.Case):
     def test_through_gdb_remote(self):
         code = "import time; print('ready', flush=True); time.sleep(1000)"
         with harness.Background(harness.HOST, "-n", "3", code, until=r"(?s)(ready.*){3}", asleep=3) as host:
-            with socket.socket() as free:
-                free.bind(("127.0.0.1", 0))
-                place = "127.0.0.1:%d" % free.getsockname()[1]
-            # The server answers one connection, and ends with it.
-            with subprocess.Popen([SERVER, "gdbserver", "--attach", str(host.pid), place],
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
-                while server.poll() is None and not is_listening(place):
-                    time.sleep(0.01)
+            with served(host.pid) as place:
                 output = harness.lldb([AUTO, f"target create {harness.HOST}", f"gdb-remote {place}",
                                        "breakpoint set -n time_sleep", "breakpoint list", "detach"], script=True)
-                server.terminate()
         self.assert_clean(output)
         self.assertEqual(modules(output, "time_sleep"), [harness.SONAME] * 3, output[-2000:])
 
@@ -220,6 +228,51 @@ class Attached(session.Case):
             output = harness.lldb([f"process attach -p {host.pid}", f"gorgon apply all {interrupt}"], script=True)
         self.assertNotRegex(output, session.TRACEBACK)
         self.assertEqual(re.findall(r"^(interp \d), thread \d+ .*:$", output, re.M), ["interp 0"], output[-2000:])
+
+
+@harness.needs_lldb
+class Typed(session.Case):
+    """Typed when there is a process already. lldb goes through its list of modules while a breakpoint is set, and the list
+    moves when it grows: here the next module makes it grow, and memory that was given back is overwritten."""
+
+    def check(self, *begin):
+        show = ["breakpoint set -n time_sleep", "breakpoint list", "continue", "bt 1"]
+        with harness.environment({"MALLOC_PERTURB_": "165"}):
+            output = harness.lldb([*begin, *session.fill_modules(self.folder), AUTO, *show], script=True)
+        self.assert_clean(output)
+        self.assertIn("the list is full\n", output)
+        self.assertEqual(modules(output, "time_sleep"), [harness.SONAME] * 3, output[-3000:])
+        self.assertRegex(output, r"stop reason = breakpoint \d(?s:.*)frame #0: .* \[interp \d\]`time_sleep\(")
+
+    def program(self, repeated=True):
+        path = os.path.join(self.folder, "sleeps.py")
+        with open(path, "w") as file:
+            file.write("import time\nprint('ready', flush=True)\n"
+                       + ("while True: time.sleep(0.01)\n" if repeated else "for _ in 'ab': time.sleep(0.01)\n"))
+        lines = "on" if harness.PYTHON_LINES else "off"
+        return harness.GORGON, "run", "-n", "3", f"--python-lines={lines}", f"--python={harness.PYTHON}", path
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def running(self):
+        return harness.Background(*self.program(), until=r"(?s)(ready.*){3}")
+
+    def test_after_attaching(self):
+        with self.running() as program:
+            self.check(f"process attach -p {program.pid}")
+
+    @unittest.skipUnless(SERVER, "lldb has no lldb-server beside it")
+    def test_after_attaching_through_gdb_remote(self):
+        with self.running() as program, served(program.pid) as place:
+            self.check(f"target create {harness.GORGON}", f"gdb-remote {place}")
+
+    def test_in_a_program_that_was_launched(self):
+        program, *arguments = self.program(repeated=False)
+        self.check(f"target create {program}", "breakpoint set -n time_sleep", f"process launch -- {shlex.join(arguments)}",
+                   "breakpoint delete -f")
 
 
 class Old(unittest.TestCase):

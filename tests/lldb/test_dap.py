@@ -245,8 +245,7 @@ while sys.argv[1:]:
 """
 
 
-@unittest.skipUnless(harness.VERSION in ("3.11", "3.12", "3.13") and os.uname().machine == "x86_64",
-                     "Python lines are for CPython 3.11 to 3.13 on x86-64")
+@harness.needs_python_lines
 class PythonLines(Dap):
     """Breakpoints in files of Python and of C, one stack, steps from a function of Python into another, variables of both."""
 
@@ -319,6 +318,30 @@ class PythonLines(Dap):
                 stop = client.stopped()
             client.resume(stop)
             self.check(client)
+            client.disconnect()
+
+    def test_symbols_are_asked_for_after_attaching(self):
+        """In the debug console, when lldb's list of modules is about to move (test_auto.Typed)."""
+        arguments = [*self.arguments[:1], "-n", str(self.count), *self.arguments[1:], "again"]
+        with harness.Background(harness.GORGON, *arguments, until=rf"(?s)(total.*){{{self.count}}}") as program, \
+                harness.environment({"MALLOC_PERTURB_": "165"}):
+            client = self.client()
+            attach = dap_client.launch_json("lldb-dap: attach", pid=program.pid)
+            client.attach({**attach, "initCommands": attach["initCommands"][:1]}, lines={self.path: [self.called]})
+            stop = client.stopped()
+            frame = client.frames(stop, 1)[0]
+            for command in session.fill_modules(self.folder.name):
+                self.assertIn("the list is full", client.evaluate(command, frame, "repl"))
+            client.evaluate("gorgon symbols auto", frame, "repl")
+            client.set_lines(session.WORK, [self.end])
+            client.resume(stop)
+            found = set()
+            while len(found) < self.count:
+                stop = client.stopped()
+                frame = client.frames(stop, 1)[0]
+                if function(frame) == "work_count":
+                    found.add(interp(frame))
+                client.resume(stop)
             client.disconnect()
 
 

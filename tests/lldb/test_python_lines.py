@@ -18,8 +18,7 @@ CALLS = harness.source_line(PROGRAM, "# calls price")
 FRAME = re.compile(r"frame #\d+: .*`lines\.([\w.<>]+)(?:\(.*\))? at lines\.py:(\d+)")
 
 
-@unittest.skipUnless(harness.VERSION in ("3.11", "3.12", "3.13") and os.uname().machine == "x86_64",
-                     "Python lines are for CPython 3.11 to 3.13 on x86-64")
+@harness.needs_python_lines
 @harness.needs_lldb
 class Started(session.Case):
     @classmethod
@@ -85,8 +84,7 @@ STEPS = ["outer:10", "outer:11", *INNER, "outer:11", "outer:12", "both:7", "both
          "main:18", "main:19", "numbers:14", "numbers:15", "main:19", "main:20", "main:19"]
 
 
-@unittest.skipUnless(harness.VERSION in ("3.11", "3.12", "3.13") and os.uname().machine == "x86_64",
-                     "Python lines are for CPython 3.11 to 3.13 on x86-64")
+@harness.needs_python_lines
 @harness.needs_lldb
 class StepsInto(session.Case):
     """`step` enters functions of Python that the line calls, by itself or from C; a function begins at its first line."""

@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 import lines_random_sessions as sessions  # noqa: E402
 
 
-@sessions.known
+@harness.needs_python_lines
 @harness.needs_lldb
 class Random(sessions.Sessions, unittest.TestCase):
     debugger, load = staticmethod(harness.lldb), f"command script import {sessions.DRIVER}"

@@ -78,8 +78,7 @@ print("fine")
 """
 
 
-@unittest.skipUnless(harness.VERSION in ("3.11", "3.12", "3.13") and os.uname().machine == "x86_64",
-                     "Python lines are for CPython 3.11 to 3.13 on x86-64")
+@harness.needs_python_lines
 class Programs(unittest.TestCase):
     def test_the_same(self):
         import tempfile
