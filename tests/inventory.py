@@ -278,12 +278,9 @@ def census():
 
 
 def without_importer(entries, counted):
-    """Names that private code gets from us although nobody imports a name of their part."""
-    parts = collections.defaultdict(list)
-    for entry in entries:
-        parts[entry["part"]].append(entry["name"])
-    return [f"{', '.join(names)}: nobody imports one of them" for part, names in sorted(parts.items())
-            if not any(name in counted for name in names)]
+    """Names that private code gets from us although nobody imports a name that we answer for the same reason."""
+    rows = process.bound_rows([{"decision": "own", "title": None, "reason": "", **entry} for entry in entries], ())
+    return [f"{', '.join(names)}: nobody imports one of them" for _, names, _, _ in rows if not any(name in counted for name in names)]
 
 
 def take_census(folders):

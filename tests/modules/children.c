@@ -164,31 +164,3 @@ unsigned timers_alarm(unsigned seconds)
 {
 	return alarm(seconds);
 }
-
-static void on_thread(union sigval value)
-{
-	timers_value = value.sival_int;
-	__atomic_add_fetch(&timers_seen[0], 1, __ATOMIC_SEQ_CST);
-}
-
-// @value < 0: without a struct sigevent.
-int timers_create(int notify, int value, timer_t *ret)
-{
-	struct sigevent event = {.sigev_notify = notify, .sigev_signo = SIGALRM, .sigev_value.sival_int = value};
-
-	if (notify == SIGEV_THREAD)
-		event.sigev_notify_function = on_thread;
-	return timer_create(CLOCK_MONOTONIC, value < 0 ? NULL : &event, ret);
-}
-
-int timers_start(timer_t timer, long usec)
-{
-	struct itimerspec value = {{0, 0}, {usec / 1000000, usec % 1000000 * 1000}};
-
-	return timer_settime(timer, 0, &value, NULL);
-}
-
-int timers_delete(timer_t timer)
-{
-	return timer_delete(timer);
-}

@@ -21,9 +21,6 @@ struct copy {
 	void (*set)(int, long, long);
 	long (*left)(int);
 	unsigned (*alarm)(unsigned);
-	int (*create)(int, int, timer_t *);
-	int (*start)(timer_t, long);
-	int (*destroy)(timer_t);
 	int (*handle)(void);
 };
 
@@ -40,9 +37,6 @@ static struct copy make_copy(const struct gorgon_ns_opts *opts)
 	copy.set = SYMBOL(object, void (*)(int, long, long), "timers_set");
 	copy.left = SYMBOL(object, long (*)(int), "timers_left");
 	copy.alarm = SYMBOL(object, unsigned (*)(unsigned), "timers_alarm");
-	copy.create = SYMBOL(object, int (*)(int, int, timer_t *), "timers_create");
-	copy.start = SYMBOL(object, int (*)(timer_t, long), "timers_start");
-	copy.destroy = SYMBOL(object, int (*)(timer_t), "timers_delete");
 	copy.handle = SYMBOL(object, int (*)(void), "timers_handle");
 	assert_int_equal(copy.handle(), 0);
 	return copy;
@@ -149,65 +143,25 @@ static void the_hosts_timers_are_the_hosts(void **state)
 	test_ns_destroy(copy.ns);
 }
 
-// The C library creates its thread for SIGEV_THREAD itself. GCC's thread sanitizer has no state for such a thread
-// and crashes in its malloc(), in a program without libgorgon too.
-#ifdef __SANITIZE_THREAD__
-#define NOTIFY_BY_THREAD SIGEV_SIGNAL
-#else
-#define NOTIFY_BY_THREAD SIGEV_THREAD
-#endif
-
-static void timers_of_timer_create_signal_their_copy(void **state)
-{
-	struct copy one = make_copy(NULL), other = make_copy(NULL);
-	int before = count_timers();
-	timer_t timer, plain, thread;
-
-	(void)state;
-	assert_int_equal(one.create(SIGEV_SIGNAL, 42, &timer), 0);
-	assert_int_equal(one.create(SIGEV_SIGNAL, -1, &plain), 0);
-	assert_int_equal(one.create(NOTIFY_BY_THREAD, 44, &thread), 0);
-	assert_int_equal(count_timers(), before + 3);
-	assert_int_equal(one.start(timer, 1000), 0);
-	wait_until_seen(&one, 0, 1);
-	assert_int_equal(*one.value, 42);
-	assert_int_equal(*one.code, SI_TIMER);
-	assert_int_equal(one.start(plain, 1000), 0);
-	wait_until_seen(&one, 0, 2);
-	assert_int_equal(*one.value, (int)(intptr_t)plain);
-	assert_int_equal(one.start(thread, 1000), 0);
-	wait_until_seen(&one, 0, 3);
-	assert_int_equal(*one.value, 44);
-	assert_int_equal(seen(&other, 0), 0);
-	assert_int_equal(one.start(timer, 3600000000), 0);
-	assert_int_equal(one.destroy(timer), 0);
-	assert_int_equal(count_timers(), before + 2);
-	test_ns_destroy(one.ns);
-	test_ns_destroy(other.ns);
-	assert_int_equal(count_timers(), before);
-}
-
-// A timer was deleted while its signal was blocked: the signal goes to its own copy, or to nobody.
+// A timer was stopped while its signal was blocked: the signal goes to its own copy, or to nobody.
 static void a_late_signal_harms_nobody(void **state)
 {
 	struct copy one = make_copy(NULL), other = make_copy(NULL);
 	sigset_t set, saved, pending;
-	timer_t timer;
 
 	(void)state;
 	sigemptyset(&set);
 	sigaddset(&set, SIGALRM);
 	pthread_sigmask(SIG_BLOCK, &set, &saved);
 	for (int round = 0; round < 2; round++) {
-		assert_int_equal(one.create(SIGEV_SIGNAL, 1, &timer), 0);
-		one.start(timer, 1000);
+		one.set(ITIMER_REAL, 1000, 0);
 		do
 			sigpending(&pending);
 		while (!sigismember(&pending, SIGALRM));
 		if (round) {
 			test_ns_destroy(one.ns);
 		} else {
-			assert_int_equal(one.destroy(timer), 0);
+			one.set(ITIMER_REAL, 0, 0);
 		}
 		pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 		if (!round) // Linux 6.13 drops it
@@ -289,7 +243,6 @@ int main(void)
 		cmocka_unit_test(each_copy_has_interval_timers_of_its_own),
 		cmocka_unit_test(alarm_is_the_real_timer),
 		cmocka_unit_test(the_hosts_timers_are_the_hosts),
-		cmocka_unit_test(timers_of_timer_create_signal_their_copy),
 		cmocka_unit_test(a_late_signal_harms_nobody),
 		cmocka_unit_test(where_handlers_never_run_timers_are_silent),
 		cmocka_unit_test(forked_children_have_none),

@@ -215,7 +215,6 @@ WRAP(FILE, socketpair, -1, EMFILE, int, (int family, int type, int protocol, int
 WRAP(FILE, bind, -1, EADDRINUSE, int, (int fd, const struct sockaddr *address, socklen_t size), fd, address, size)
 WRAP(FILE, sendmsg, -1, ENOBUFS, ssize_t, (int fd, const struct msghdr *message, int flags), fd, message, flags)
 WRAP(THREAD, unshare, -1, EPERM, int, (int flags), flags)
-WRAP(THREAD, timer_create, -1, EAGAIN, int, (clockid_t clock, struct sigevent *event, timer_t *timer), clock, event, timer)
 // dlerror() has a reason of its own.
 WRAP(LIBRARY, dlopen, __real_dlopen("/no/memory", RTLD_NOW), 0, void *, (const char *name, int flags), name, flags)
 WRAP(LIBRARY, dlmopen, __real_dlopen("/no/memory", RTLD_NOW), 0, void *, (Lmid_t where, const char *name, int flags), where, name,

@@ -80,6 +80,8 @@ class Inventory(unittest.TestCase):
         self.none(inventory.without_importer(entries, inventory.census()))
         self.assertEqual(inventory.without_importer([{"name": "hsearch", "part": 50}, {"name": "hcreate", "part": 50}], inventory.census()),
                          ["hsearch, hcreate: nobody imports one of them"])
+        of_one_part = [{"name": "alarm", "part": 50, "reason": "one"}, {"name": "hsearch", "part": 50, "reason": "another"}]
+        self.assertEqual(inventory.without_importer(of_one_part, inventory.census()), ["hsearch: nobody imports one of them"])
 
     def test_no_decision_is_on_a_name_that_does_not_exist(self):
         self.none(inventory.unknown(self.decisions, self.names, self.sections, c_library()))

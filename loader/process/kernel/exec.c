@@ -109,7 +109,7 @@ static const struct gorgon_bound bound[] = {
 	OWN("execlp", gorgon_execlp, GORGON_ARCH_THUNK_ARGS_MAX, "as execvp"),
 	OWN("execve", exec_path, 3,
 	    "the environment that a caller passes on is whole, whoever changes it meanwhile"),
-	OWN("execvpe", exec_file, 3, "as execve, and is looked for in the program's PATH"),
+	OWN("execvpe", exec_file, 3, "as execve; looked for in the program's PATH"),
 	OWN("fexecve", exec_fd, 3, "as execve"),
 };
 

@@ -57,14 +57,13 @@ static void signals_install(int number)
 
 // --- timers ---------------------------------------------------------------------------------
 
-bool gorgon_signals_add_timer(struct gorgon_signals *view, int id, int number,
-			      enum gorgon_timer_look look)
+bool gorgon_signals_add_timer(struct gorgon_signals *view, int id, int number)
 {
 	sigset_t saved;
 	bool ret;
 
 	gorgon_masked_lock(&lock, &saved);
-	ret = gorgon_timer_owners_add(view, id, look);
+	ret = gorgon_timer_owners_add(view, id);
 	if (ret && !(view->timed & bit(number))) {
 		view->timed |= bit(number);
 		signals_install(number);

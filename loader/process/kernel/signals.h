@@ -91,8 +91,7 @@ sighandler_t gorgon_signals_reserve(bool begin);
 /* --- timers of a view; see timers.c. Safe in signal handlers --------------- */
 
 /* From now on the signals @number of the kernel's timer @id are for this view. False: no memory. */
-bool gorgon_signals_add_timer(struct gorgon_signals *signals, int id, int number,
-			      enum gorgon_timer_look look);
+bool gorgon_signals_add_timer(struct gorgon_signals *signals, int id, int number);
 /* The timer was deleted; signals that it has sent may still arrive. */
 void gorgon_signals_end_timer(struct gorgon_signals *signals, int id);
 /* All timers of the view were deleted; signals that they have sent are dropped. */

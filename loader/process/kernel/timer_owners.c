@@ -14,8 +14,7 @@
 
 struct timer {
 	struct timer *next;
-	int id; // the kernel's, or -1; atomic
-	enum gorgon_timer_look look;
+	int id;                      // the kernel's, or -1; atomic
 	struct gorgon_signals *view; // NULL: it has gone; atomic
 	bool alive;
 };
@@ -67,7 +66,7 @@ static struct timer *owners_grow(void)
 	return list;
 }
 
-bool gorgon_timer_owners_add(struct gorgon_signals *view, int id, enum gorgon_timer_look look)
+bool gorgon_timer_owners_add(struct gorgon_signals *view, int id)
 {
 	struct timer *timer = find_free(view, id) ?: owners_grow();
 
@@ -76,7 +75,6 @@ bool gorgon_timer_owners_add(struct gorgon_signals *view, int id, enum gorgon_ti
 	// A dispatcher must not take the entry for the new timer's while it is still the old
 	// timer's.
 	__atomic_store_n(&timer->id, -1, __ATOMIC_RELEASE);
-	timer->look = look;
 	timer->alive = true;
 	__atomic_store_n(&timer->view, view, __ATOMIC_RELEASE);
 	__atomic_store_n(&timer->id, id, __ATOMIC_RELEASE);
@@ -105,21 +103,6 @@ void gorgon_timer_owners_forget(void)
 	}
 }
 
-// Change what a handler is told to what the kernel says of an interval timer, or of a timer that
-// was made without a value.
-static void owners_dress(siginfo_t *info, enum gorgon_timer_look look)
-{
-	if (look == GORGON_TIMER_INTERVAL) {
-		info->si_code = SI_KERNEL;
-		info->si_timerid = 0;
-		info->si_overrun = 0;
-		info->si_value.sival_ptr = NULL;
-	} else if (look == GORGON_TIMER_NUMBERED) {
-		info->si_value.sival_ptr = NULL;
-		info->si_value.sival_int = info->si_timerid;
-	}
-}
-
 bool gorgon_timer_owners_find(siginfo_t *info, struct gorgon_signals **view)
 {
 	const struct timer *timer = __atomic_load_n(&timers, __ATOMIC_ACQUIRE);
@@ -129,6 +112,9 @@ bool gorgon_timer_owners_find(siginfo_t *info, struct gorgon_signals **view)
 	if (!timer)
 		return false;
 	*view = __atomic_load_n(&timer->view, __ATOMIC_ACQUIRE);
-	owners_dress(info, timer->look);
+	info->si_code = SI_KERNEL;
+	info->si_timerid = 0;
+	info->si_overrun = 0;
+	info->si_value.sival_ptr = NULL;
 	return true;
 }

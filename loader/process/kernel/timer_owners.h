@@ -10,16 +10,9 @@
 
 struct gorgon_signals;
 
-/* What a timer's signal looks like to a handler. */
-enum gorgon_timer_look {
-	GORGON_TIMER_PLAIN,    /* as the kernel tells it */
-	GORGON_TIMER_INTERVAL, /* as of setitimer() */
-	GORGON_TIMER_NUMBERED, /* its value is the timer's number */
-};
-
 /* The kernel has just given a timer of @view the number @id. False: no memory. Safe in signal
  * handlers. */
-bool gorgon_timer_owners_add(struct gorgon_signals *view, int id, enum gorgon_timer_look look);
+bool gorgon_timer_owners_add(struct gorgon_signals *view, int id);
 /* The timer was deleted; signals that it has sent may still arrive, and are for the view. */
 void gorgon_timer_owners_end(const struct gorgon_signals *view, int id);
 /* Signals of the view's timers that are still to come are for nobody. */
@@ -28,7 +21,8 @@ void gorgon_timer_owners_drop(const struct gorgon_signals *view);
 void gorgon_timer_owners_forget(void);
 
 /* Called by the dispatcher, without a lock. Whether @info is of a timer in the table: then @view
- * gets its view, or NULL when that has gone, and @info what a handler is to be told. */
+ * gets its view, or NULL when that has gone, and @info what the kernel says of an interval
+ * timer. */
 bool gorgon_timer_owners_find(siginfo_t *info, struct gorgon_signals **view);
 
 #endif

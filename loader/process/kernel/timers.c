@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Interval timers (setitimer(2), alarm(2)) and POSIX timers (timer_create(2)) of a namespace.
+// Interval timers (setitimer(2), alarm(2)) of a namespace.
 //
 // A process has three interval timers, whose signals go to any of its threads: of two
 // interpreters that set an alarm one would lose it. Here each namespace has three of its own.
@@ -11,15 +11,14 @@
 // - ITIMER_VIRTUAL and ITIMER_PROF run on the main thread's user time, and its user and system
 //   time: the kernel has a sum for a process or a thread, nothing in between. Time of threads that
 //   the program has started does not count.
-// - Timers of timer_create() that would signal the process signal the main thread. Who waits for
-//   them by sigwait() must do so there.
 //
 // The thread is the one that has entered the interpreter last; a timer that is set anew from
 // another main thread moves to it. A timer whose thread has ended is silent.
 //
 // In a forked child a single program goes on. It may execute another program and count on its
 // alarm, so it uses the kernel's own interval timers. So does a child of vfork(), which runs in
-// this memory. System calls that are made by syscall(2) reach the process's timers.
+// this memory. System calls that are made by syscall(2), and ualarm(3), reach the process's timers.
+// timer_create(2) is the C library's: nobody imports it (tests/process/census.txt).
 //
 // `lock` is a leaf. setitimer() and alarm() may be called in signal handlers: signals are
 // blocked while it is held, and no memory is allocated.
@@ -27,17 +26,13 @@
 #define _GNU_SOURCE
 #include "signals.h"
 #include "timers.h"
-#include "base/lock.h"
 #include "base/masked_lock.h"
 #include "ns/ns.h"
-#include "ns/thread.h"
-#include "process/libc/locales.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -52,30 +47,14 @@ struct interval {
 	pid_t tid;
 };
 
-// A timer of timer_create().
-struct timer {
-	struct timer *next;
-	timer_t timer;
-	int id; // the kernel's; -1: it calls a function
-	struct gorgon_ns *ns; // NULL: deleted
-	void (*fn)(union sigval);
-	union sigval value;
-};
-
 struct timers {
 	struct gorgon_ns *ns;
 	pid_t pid; // the process that has made them
 	struct interval intervals[INTERVALS];
-	struct timer *first;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static sigset_t before_fork; // the forking thread's mask, under `lock`
-
-// Deleted timers that call a function: a thread may be about to do so. Newest first.
-static struct timer *deleted;
-static size_t deleted_count;
-#define DELETED_KEPT 64
 
 static bool are_ours(const struct timers *timers)
 {
@@ -136,8 +115,7 @@ static bool make_on(const struct timers *timers, int which, pid_t tid, struct in
 	if (kernel_create(interval_clock(which, tid), &event, &ret->id))
 		return false;
 	if (event.sigev_notify == SIGEV_NONE ||
-	    gorgon_signals_add_timer(timers->ns->signals, ret->id, numbers[which],
-				     GORGON_TIMER_INTERVAL))
+	    gorgon_signals_add_timer(timers->ns->signals, ret->id, numbers[which]))
 		return true;
 	kernel_delete(ret->id);
 	errno = EAGAIN;
@@ -301,163 +279,6 @@ static unsigned timers_alarm(unsigned seconds, struct timers *timers)
 	return (unsigned)old.it_value.tv_sec;
 }
 
-static useconds_t timers_ualarm(useconds_t after, useconds_t interval, struct timers *timers)
-{
-	struct itimerval value = {{0, (suseconds_t)interval}, {0, (suseconds_t)after}}, old;
-
-	if (timers_setitimer(ITIMER_REAL, &value, &old, timers))
-		return (useconds_t)-1;
-	return (useconds_t)(old.it_value.tv_sec * 1000000 + old.it_value.tv_usec);
-}
-
-// --- timer_create() ------------------------------------------------------------------------------
-
-// Runs on a thread of the C library. The thread counts as the namespace's until it ends.
-static void call_function(union sigval arg)
-{
-	struct gorgon_thread *thread = gorgon_thread_get();
-	struct timer *timer = arg.sival_ptr;
-	void (*fn)(union sigval);
-	struct gorgon_ns *ns;
-	union sigval value;
-	sigset_t saved;
-
-	gorgon_lock();
-	gorgon_masked_lock(&lock, &saved);
-	ns = thread ? timer->ns : NULL;
-	fn = timer->fn;
-	value = timer->value;
-	gorgon_masked_unlock(&lock, &saved);
-	if (ns) {
-		ns->thread_count++;
-		thread->ns = ns;
-	}
-	gorgon_unlock();
-	if (!ns)
-		return;
-	gorgon_locale_enter(ns->locale);
-	fn(value);
-}
-
-static int create_with_function(clockid_t clock, const struct sigevent *wanted, struct timer *timer)
-{
-	struct sigevent event = *wanted;
-
-	timer->id = -1;
-	timer->fn = wanted->sigev_notify_function;
-	timer->value = wanted->sigev_value;
-	event.sigev_notify_function = call_function;
-	event.sigev_value.sival_ptr = timer;
-	return timer_create(clock, &event, &timer->timer);
-}
-
-static int create_with_signal(clockid_t clock, const struct sigevent *wanted, struct timer *timer,
-			      const struct timers *timers)
-{
-	static const struct sigevent usual = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
-	struct sigevent event = wanted ? *wanted : usual;
-	struct gorgon_signals *signals = timers->ns->signals;
-
-	if (event.sigev_notify == SIGEV_SIGNAL)
-		set_target(&event, timers, main_tid(timers));
-	if (kernel_create(clock, &event, &timer->id))
-		return -1;
-	timer->timer = (timer_t)(intptr_t)timer->id; // as the C library encodes it
-	if (event.sigev_notify != SIGEV_THREAD_ID || !gorgon_signals_delivers(signals) ||
-	    gorgon_signals_add_timer(signals, timer->id, event.sigev_signo,
-				     wanted ? GORGON_TIMER_PLAIN : GORGON_TIMER_NUMBERED))
-		return 0;
-	kernel_delete(timer->id);
-	errno = EAGAIN;
-	return -1;
-}
-
-static int timers_create(clockid_t clock, struct sigevent *event, timer_t *ret,
-			 struct timers *timers)
-{
-	struct timer *timer;
-	sigset_t saved;
-	int err;
-
-	if (!are_ours(timers))
-		return timer_create(clock, event, ret);
-	timer = calloc(1, sizeof(*timer));
-	if (!timer) {
-		errno = EAGAIN;
-		return -1;
-	}
-	timer->ns = timers->ns;
-	err = event && event->sigev_notify == SIGEV_THREAD
-		      ? create_with_function(clock, event, timer)
-		      : create_with_signal(clock, event, timer, timers);
-	if (err) {
-		free(timer);
-		return -1;
-	}
-	*ret = timer->timer;
-	gorgon_masked_lock(&lock, &saved);
-	timer->next = timers->first;
-	timers->first = timer;
-	gorgon_masked_unlock(&lock, &saved);
-	return 0;
-}
-
-// Take a timer out of a namespace's list; NULL: it is not there.
-static struct timer *take_timer(struct timers *timers, timer_t which)
-{
-	struct timer **p = &timers->first, *timer;
-
-	while (*p && (*p)->timer != which)
-		p = &(*p)->next;
-	timer = *p;
-	if (timer)
-		*p = timer->next;
-	return timer;
-}
-
-// Keep a deleted timer for a while; returns the oldest of the kept timers when there are many, to
-// be freed.
-static struct timer *timers_retire(struct timer *timer)
-{
-	struct timer **p = &deleted, *oldest;
-
-	timer->ns = NULL;
-	timer->next = deleted;
-	deleted = timer;
-	if (++deleted_count <= DELETED_KEPT)
-		return NULL;
-	while ((*p)->next)
-		p = &(*p)->next;
-	oldest = *p;
-	*p = NULL;
-	deleted_count--;
-	return oldest;
-}
-
-static int delete_timer(struct timers *timers, timer_t which)
-{
-	struct timer *timer;
-	sigset_t saved;
-	int ret, id;
-
-	gorgon_masked_lock(&lock, &saved);
-	timer = take_timer(timers, which);
-	id = timer ? timer->id : -1;
-	if (timer && id < 0)
-		timer = timers_retire(timer);
-	gorgon_masked_unlock(&lock, &saved);
-	free(timer);
-	ret = timer_delete(which); // may be a timer of the C library that other code has handed on
-	if (id >= 0)
-		gorgon_signals_end_timer(timers->ns->signals, id);
-	return ret;
-}
-
-static int timers_delete(timer_t which, struct timers *timers)
-{
-	return are_ours(timers) ? delete_timer(timers, which) : timer_delete(which);
-}
-
 // --- the part ------------------------------------------------------------------------------------
 
 static bool timers_begin(void *state, struct gorgon_ns *ns)
@@ -483,8 +304,6 @@ static void timers_stop(void *state)
 	gorgon_masked_unlock(&lock, &saved);
 	for (int i = 0; i < INTERVALS; i++)
 		timers_drop(timers, &old[i]);
-	while (timers->first)
-		delete_timer(timers, timers->first->timer);
 	gorgon_signals_stop_timers(timers->ns->signals);
 }
 
@@ -512,12 +331,6 @@ static void in_child(void *state)
 	struct timers *timers = state;
 
 	memset(timers->intervals, 0, sizeof(timers->intervals));
-	while (timers->first) {
-		struct timer *timer = timers->first;
-
-		timers->first = timer->next;
-		free(timer);
-	}
 }
 
 static const struct gorgon_bound bound[] = {
@@ -525,10 +338,6 @@ static const struct gorgon_bound bound[] = {
 	 "three timers of its own; the signal comes on its main thread, to it alone"},
 	{"getitimer", timers_getitimer, 2, 0, GORGON_OWN, "as setitimer"},
 	{"alarm", timers_alarm, 1, 0, GORGON_OWN, "its own ITIMER_REAL, as setitimer"},
-	{"ualarm", timers_ualarm, 2, 0, GORGON_OWN, "its own ITIMER_REAL, as setitimer"},
-	{"timer_create", timers_create, 3, 0, GORGON_OWN,
-	 "the signal comes on its main thread, to it alone; deleted at the program's end"},
-	{"timer_delete", timers_delete, 1, 0, GORGON_OWN, "as timer_create"},
 };
 
 const struct gorgon_part gorgon_timers_part = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Interval timers and timer_create() of a namespace. See timers.c. */
+/* Interval timers of a namespace. See timers.c. */
 #ifndef GORGON_PROCESS_TIMERS_H
 #define GORGON_PROCESS_TIMERS_H
 

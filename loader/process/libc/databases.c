@@ -87,7 +87,7 @@ READ(pw, passwd)
 READ(gr, group)
 READ(sp, spwd)
 
-#define DATABASE(record, name, close)                                                              \
+#define DATABASE(record, name, close) \
 	{&gorgon_record_##record, open_##name, read_##name, close, PTHREAD_MUTEX_INITIALIZER}
 
 static struct database databases[DATABASES] = {
@@ -98,10 +98,10 @@ static struct database databases[DATABASES] = {
 
 // --- a namespace's walks ----------------------------------------------------------------------
 
-// A copy of a whole database, and the errors of the C library at its end.
+// A copy of a whole database, and the error of the C library at its end.
 struct copy {
 	struct gorgon_list list;
-	int code, errnum;
+	int errnum;
 };
 
 struct database_walk {
@@ -124,20 +124,21 @@ static bool read_entries(const struct database *database, struct gorgon_buffer *
 {
 	union entry entry;
 	void *found;
+	int code;
 
 	if (!gorgon_buffer_grow(buffer))
 		return false;
 	for (;;) {
 		errno = 0; // the end of each walk repeats the errno of this call alone
 		found = NULL;
-		copy->code = database->read(&entry, buffer, &found);
+		code = database->read(&entry, buffer, &found);
 		copy->errnum = errno;
-		if (copy->code == ERANGE) {
+		if (code == ERANGE) {
 			if (!gorgon_buffer_grow(buffer))
 				return false;
 			continue;
 		}
-		if (copy->code || !found)
+		if (code || !found)
 			return true;
 		if (!gorgon_list_add(&copy->list, database->record, found))
 			return false;
@@ -272,14 +273,6 @@ static bool begin_step(struct database_walk *walk)
 	return true;
 }
 
-// Answer as at the end of the database. The lock is held.
-static int say_end(const struct database_walk *walk)
-{
-	if (walk->copy.errnum)
-		errno = walk->copy.errnum;
-	return walk->copy.code ?: ENOENT;
-}
-
 static void *databases_next(struct database_walk *walk)
 {
 	void *ret = NULL;
@@ -287,7 +280,8 @@ static void *databases_next(struct database_walk *walk)
 	if (!begin_step(walk))
 		return NULL;
 	if (!walk->next) {
-		say_end(walk);
+		if (walk->copy.errnum)
+			errno = walk->copy.errnum;
 	} else {
 		ret = gorgon_result_set(&walk->kept, walk->database->record, walk->next->record);
 		if (ret)
@@ -295,32 +289,6 @@ static void *databases_next(struct database_walk *walk)
 	}
 	pthread_mutex_unlock(&lock);
 	return ret;
-}
-
-// Copy the next entry into the caller's buffer, or return an error. The lock is held.
-static int step_into(struct database_walk *walk, void *ret, char *buffer, size_t size)
-{
-	if (!walk->next)
-		return say_end(walk);
-	if (gorgon_record_copy(walk->database->record, walk->next->record, ret, buffer, size) >
-	    size)
-		return errno = ERANGE;
-	walk->next = walk->next->next;
-	return 0;
-}
-
-static int next_r(void *ret, char *buffer, size_t size, void **result, struct database_walk *walk)
-{
-	int code;
-
-	*result = NULL;
-	if (!begin_step(walk))
-		return errno;
-	code = step_into(walk, ret, buffer, size);
-	pthread_mutex_unlock(&lock);
-	if (!code)
-		*result = ret;
-	return code;
 }
 
 // --- the part ---------------------------------------------------------------------------------
@@ -360,16 +328,15 @@ static void after_fork(bool child)
 		pthread_mutex_unlock(&databases[i].lock);
 }
 
-#define WHY                                                                                        \
-	"the C library has one position for the process; a program walks a copy that is whole "   \
+#define WHY                                                                                     \
+	"the C library has one position for the process; a program walks a copy that is whole " \
 	"unless the host walks the same database just then, and the host's walk is rewound"
 #define BOUND(name, target, args, index, reason) \
 	{name, target, args, offsetof(struct databases, walks[index]), GORGON_OWN, reason}
 #define WALKED(name, index)                                          \
 	BOUND("set" name, databases_restart, 0, index, WHY),         \
 		BOUND("end" name, databases_restart, 0, index, WHY), \
-		BOUND("get" name, databases_next, 0, index, WHY),    \
-		BOUND("get" name "_r", next_r, 4, index, WHY)
+		BOUND("get" name, databases_next, 0, index, WHY)
 
 static const struct gorgon_bound bound[] = {
 	WALKED("pwent", PASSWD),

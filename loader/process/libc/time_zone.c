@@ -398,7 +398,7 @@ static const struct gorgon_bound bound[] = {
 	OWN(gmtime, 1, "the result is the program's; leap seconds are its zone's"),
 	OWN(gmtime_r, 2, "leap seconds are the zone's"),
 	{"__gmtime_r", zone_gmtime_r, 2, 0, GORGON_OWN, "as gmtime_r"},
-	OWN(asctime, 1, "the result is the program's"),
+	OWN(asctime, 1, "as ctime"),
 	OWN(ctime, 1, "as localtime"),
 	OWN(ctime_r, 2, "as tzset"),
 	OWN(mktime, 1, "as tzset"),
