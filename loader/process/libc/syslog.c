@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// syslog(): who a namespace is in the system's log, what it leaves out, and its connection.
+// syslog(): who a namespace is in the system's log, and what it leaves out.
 //
-// The C library keeps all three for the process, and of the name only the pointer that openlog()
+// The C library keeps both for the process, and of the name only the pointer that openlog()
 // was given: programs log under each other's names, and the host's next message after a program's
 // end reads memory that is gone. Here they are the namespace's. Messages are what the C library
 // writes, with the time of the namespace's zone.
 //
-// Other code may close the descriptor (closerange), and its number may become a file's. So it is
-// used only while it is the socket that was connected.
+// Each message has a connection of its own: a descriptor that was kept could be closed by other
+// code (closerange), and its number become a file's. So LOG_NDELAY means nothing.
 //
 // Messages of the C library's own code would go by the process's connection; today it has none.
 
@@ -28,7 +28,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syslog.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -38,11 +37,6 @@ struct log {
 	pthread_mutex_t lock; // of this namespace: a message may wait for the daemon
 	const char *ident;    // the program's memory; NULL: the process's name
 	int options, facility, mask;
-	int type; // of socket
-	bool open, connected;
-	int fd;
-	dev_t device; // of the socket
-	ino_t inode;
 };
 
 const char *gorgon_syslog_path = _PATH_LOG;
@@ -51,83 +45,33 @@ extern int __vasprintf_chk(char **text, int flag, const char *format, va_list li
 
 // --- the connection ------------------------------------------------------------------------------
 
-static bool is_ours(const struct log *log)
+// A stream's records end with a NUL, which the text has behind it.
+static bool send_by(int type, const char *text, size_t size)
 {
-	struct stat status;
-
-	return log->open && !fstat(log->fd, &status) && S_ISSOCK(status.st_mode) &&
-	       status.st_dev == log->device && status.st_ino == log->inode;
-}
-
-static void disconnect(struct log *log)
-{
-	if (is_ours(log))
-		close(log->fd);
-	log->open = log->connected = false;
-}
-
-static bool make_socket(struct log *log)
-{
-	struct stat status;
-	int fd = socket(AF_UNIX, log->type | SOCK_CLOEXEC, 0);
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0), err;
+	bool ret;
 
 	if (fd < 0)
 		return false;
-	if (fstat(fd, &status)) {
-		close(fd);
-		return false;
-	}
-	log->fd = fd;
-	log->device = status.st_dev;
-	log->inode = status.st_ino;
-	log->open = true;
-	return true;
+	strncpy(address.sun_path, gorgon_syslog_path, sizeof(address.sun_path) - 1);
+	ret = !connect(fd, (struct sockaddr *)&address, sizeof(address)) &&
+	      send(fd, text, size + (type == SOCK_STREAM), MSG_NOSIGNAL) >= 0;
+	err = errno;
+	close(fd);
+	errno = err;
+	return ret;
 }
 
 // Try each type of socket that a daemon may have. Without a daemon errno is unchanged.
-static void connect_to_daemon(struct log *log)
+static bool send_text(const char *text, size_t size)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int before = errno;
+	bool ret = send_by(SOCK_DGRAM, text, size) ||
+		   (errno == EPROTOTYPE && send_by(SOCK_STREAM, text, size));
 
-	strncpy(address.sun_path, gorgon_syslog_path, sizeof(address.sun_path) - 1);
-	if (log->open && !is_ours(log))
-		log->open = log->connected = false;
-	for (int tries = 0; !log->connected && tries < 2; tries++) {
-		if (!log->open && !make_socket(log))
-			return;
-		log->connected = !connect(log->fd, (struct sockaddr *)&address, sizeof(address));
-		if (log->connected)
-			break;
-		disconnect(log);
-		if (errno != EPROTOTYPE)
-			break;
-		log->type = log->type == SOCK_DGRAM ? SOCK_STREAM : SOCK_DGRAM;
-	}
 	errno = before;
-}
-
-// A stream's records end with a NUL, which the text has behind it.
-static bool send_once(struct log *log, const char *text, size_t size)
-{
-	return log->connected &&
-	       send(log->fd, text, size + (log->type == SOCK_STREAM), MSG_NOSIGNAL) >= 0;
-}
-
-static bool send_text(struct log *log, const char *text, size_t size)
-{
-	connect_to_daemon(log);
-	if (send_once(log, text, size))
-		return true;
-	if (log->connected) { // the daemon may have been started again
-		disconnect(log);
-		connect_to_daemon(log);
-	}
-	if (send_once(log, text, size))
-		return true;
-	if (log->connected)
-		disconnect(log);
-	return false;
+	return ret;
 }
 
 // --- a message -----------------------------------------------------------------------------------
@@ -218,7 +162,7 @@ static void log_text(struct log *log, int priority, const char *message)
 	if (log->options & LOG_PERROR)
 		write_line(log, STDERR_FILENO, text + message_at,
 			   text[size - 1] == '\n' ? "" : "\n");
-	if (!send_text(log, text, size) && (log->options & LOG_CONS))
+	if (!send_text(text, size) && (log->options & LOG_CONS))
 		write_console(log, text + message_at);
 	free(record);
 }
@@ -294,8 +238,6 @@ static void log_open(const char *ident, int options, int facility, struct log *l
 	log->options = options;
 	if (!(facility & ~LOG_FACMASK))
 		log->facility = facility;
-	if (options & LOG_NDELAY)
-		connect_to_daemon(log);
 	syslog_leave(log, cancel);
 }
 
@@ -304,9 +246,7 @@ static void log_close(struct log *log)
 	int cancel;
 
 	enter_log(log, &cancel);
-	disconnect(log);
 	log->ident = NULL;
-	log->type = SOCK_DGRAM;
 	syslog_leave(log, cancel);
 }
 
@@ -331,25 +271,8 @@ static bool syslog_begin(void *arg, struct gorgon_ns *ns)
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.facility = LOG_USER,
 		.mask = 0xff,
-		.type = SOCK_DGRAM,
-		.fd = -1,
 	};
 	return true;
-}
-
-static void syslog_stop(void *arg)
-{
-	struct log *log = arg;
-	int cancel;
-
-	enter_log(log, &cancel);
-	disconnect(log);
-	syslog_leave(log, cancel);
-}
-
-static void syslog_end(void *arg)
-{
-	disconnect(arg);
 }
 
 // The thread that held the lock is not in the forked child.
@@ -377,7 +300,5 @@ const struct gorgon_part gorgon_syslog = {
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct log),
 	.begin = syslog_begin,
-	.stop = syslog_stop,
-	.end = syslog_end,
 	.in_child = in_child,
 };
