@@ -5,6 +5,7 @@ import unittest
 
 import dap_client
 import harness
+import mixed_session
 
 
 COUNT = 2
@@ -14,6 +15,9 @@ SLEEP = "import time\ndef outer():\n    time.sleep(0.1)\nouter()\n"
 
 def has_dap():
     return "unrecognized" not in harness.run(harness.GDB, "-nx", "-q", "-batch", "-i", "dap").stderr
+
+
+COMMAND = [harness.GDB, "-nx", "-q", "-i", "dap", "-iex", "set debuginfod enabled off"]
 
 
 @harness.needs_gdb
@@ -26,8 +30,7 @@ class Dap(unittest.TestCase):
         cls.stops, cls.watches, cls.names = [], [], []
         arguments = dap_client.launch_json("gdb: launch", program=harness.HOST, type=None, cwd=None,
                                            args=["-n", str(COUNT), "-p", harness.PYTHON3, SLEEP])
-        command = [harness.GDB, "-nx", "-q", "-i", "dap", "-iex", "set debuginfod enabled off"]
-        with dap_client.Client([*command, *arguments.pop("debuggerArgs")], "gdb") as client:
+        with dap_client.Client([*COMMAND, *arguments.pop("debuggerArgs")], "gdb") as client:
             client.launch(arguments, functions=["time_sleep"])
             while stop := client.stopped():
                 frames = client.frames(stop)
@@ -67,6 +70,22 @@ class Dap(unittest.TestCase):
             self.assertEqual(frames[0]["source"]["name"], "timemodule.c")
             self.assertGreater(frames[0]["line"], 0)
             self.assertIn("timeout_obj", names)
+
+
+@harness.needs_python_lines
+@harness.needs_gdb
+class PythonLines(mixed_session.Adapter, unittest.TestCase):
+    adapter = "gdb"
+
+    def setUp(self):
+        if not has_dap():
+            self.skipTest("this gdb is no debug adapter: it is older than 14")
+        super().setUp()
+
+    def client(self):
+        client = dap_client.Client([*COMMAND, *dap_client.launch_json("gdb: Python lines")["debuggerArgs"]], "gdb")
+        self.addCleanup(client.__exit__)
+        return client
 
 
 if __name__ == "__main__":

@@ -4,12 +4,14 @@
 import os
 import queue
 import re
+import shlex
 import subprocess
 import threading
 import unittest
 
 import dap_client
 import harness
+import mixed_session
 
 PROGRAM = "import gorgon, time; time.sleep(gorgon.interpreter / 8 + 0.125)"
 FOLDER = os.path.join(harness.BUILD, "parity")
@@ -64,9 +66,9 @@ class Session:
     def ask(self, command):
         return self.until(rf"{self.send(command)}\^").partition("^")[2]
 
-    def set_up(self, scripts=True):
+    def set_up(self, scripts=True, name="cpptools: launch"):
         """Send what launch.json says, as cpptools gives it to gdb."""
-        for command in dap_client.launch_json("cpptools: launch")["setupCommands"]:
+        for command in dap_client.launch_json(name)["setupCommands"]:
             text = command["text"]
             if scripts or not text.startswith("source"):
                 answer = self.ask(text if text.startswith("-") else f'-interpreter-exec console "{text}"')
@@ -122,6 +124,78 @@ class Many(MachineInterface):
     """More interpreters than gdb gets full debug information of."""
 
     count = 10
+
+
+@harness.needs_python_lines
+@harness.needs_gdb
+class PythonLines(mixed_session.Program, unittest.TestCase):
+    """Breakpoints in files of Python and of C, in the commands that cpptools sends."""
+
+    adapter = "cpptools"
+
+    def session(self):
+        session = Session()
+        self.addCleanup(session.close)
+        session.set_up(name="cpptools: Python lines")
+        return session
+
+    def stop(self, session):
+        """(function, line, thread) of the next stop."""
+        stop = session.stop()
+        self.assertNotIn("exited", stop, session.seen[-20:])
+        return re.search(r'func="([^"]+)"', stop)[1], int(LINE.search(stop)[1]), re.search(r'thread-id="(\d+)"', stop)[1]
+
+    def check(self, session):
+        """From a stop in main()."""
+        function, line, thread = self.stop(session)
+        self.assertEqual((function, line), ("shop.main", self.called))
+        session.ask(f"-exec-step --thread {thread}")
+        self.assertEqual(self.stop(session), ("shop.price", self.begin, thread))
+        session.ask(f"-exec-next --thread {thread}")
+        self.assertEqual(self.stop(session), ("shop.price", self.extra, thread))
+        variables = session.ask(f"-stack-list-variables --thread {thread} --frame 0 --simple-values")
+        self.assertRegex(variables, r'name="name",arg="1",type="const char \*",value="0x\w+ \\"\'item\'\\""')
+        number = session.ask(f'-var-create --thread {thread} --frame 0 - * "number.n"')
+        session.ask("-exec-continue")
+        self.assertEqual(self.stop(session), ("work_count", self.end, thread))
+        frames = session.ask(f"-stack-list-frames --thread {thread}")
+        self.assertEqual(re.findall(r'func="(shop\.[^"]+)",file="[^"]+",fullname="([^"]+)"', frames),
+                         [(name, self.path) for name in ("shop.price", "shop.main", "shop.<module>")])
+        self.assertIn('func="_PyEval_EvalFrameDefault"', frames)
+        n = int(re.search(r'value="(\d+)"', number)[1])
+        self.assertIn(f'name="n",type="int",value="{n + 1}"', session.ask(f"-stack-list-variables --thread {thread} --frame 0 --simple-values"))
+        session.ask("-exec-continue")
+
+    def insert(self, session):
+        return [session.ask(f"-break-insert -f {path}:{line}") for path, lines in self.breakpoints.items() for line in lines]
+
+    def test_launch(self):
+        session = self.session()
+        session.ask(f"-file-exec-and-symbols {harness.GORGON}")
+        session.ask(f"-exec-arguments {shlex.join(self.arguments)}")
+        for place in self.insert(session):
+            self.assertIn('addr="<PENDING>"', place)
+        session.ask("-exec-run")
+        for _ in (1, 2):
+            self.check(session)
+        self.assertIn("exited-normally", session.stop())
+
+    def test_attach(self):
+        with harness.Background(harness.GORGON, *self.arguments, "again", until="total") as program:
+            session = self.session()
+            session.ask(f"-target-attach {program.pid}")
+            session.ask(f"-break-insert -f {self.path}:{self.called}")
+            session.ask("-exec-continue")
+            function, line, thread = self.stop(session)
+            self.assertEqual((function, line), ("shop.main", self.called))
+            for place in self.insert(session)[1:]:
+                self.assertNotIn("PENDING", place)
+            while function != "work_count":
+                session.ask("-exec-continue")
+                function, line, thread = self.stop(session)
+            session.ask("-exec-continue")
+            self.check(session)
+            session.ask("-gdb-exit")
 
 
 class Editor(Session):

@@ -9,6 +9,8 @@ import unittest
 
 import dap_client
 import harness
+import mixed_session
+from mixed_session import function
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lldb_session as session  # noqa: E402
@@ -31,10 +33,6 @@ def interp(frame):
     """To which interpreter a frame belongs, by its name."""
     found = re.search(r" \[interp (\d+)\]$", frame["name"])
     return int(found[1]) if found else None
-
-
-def function(frame):
-    return frame["name"].partition(" from ")[0]
 
 
 @unittest.skipUnless(ADAPTER, "lldb-dap is not installed")
@@ -224,101 +222,15 @@ class Session(Dap):
             client.disconnect()
 
 
-SHOP = """import sys, time; sys.path.insert(0, {folder!r})
-import work
-
-def price(n, name):
-    extra = n + 1
-    result = work.count(extra, name)  # calls C
-    return result
-
-def main():
-    total = 0
-    for n in (1, 2):
-        total += price(n, "item")  # calls Python
-    return total
-
-print("total", main(), flush=True)
-while sys.argv[1:]:
-    time.sleep(0.01)
-    main()
-"""
-
-
 @harness.needs_python_lines
-class PythonLines(Dap):
-    """Breakpoints in files of Python and of C, one stack, steps from a function of Python into another, variables of both."""
-
-    def setUp(self):
-        self.path = os.path.join(self.folder.name, "shop.py")
-        with open(self.path, "w") as file:
-            file.write(SHOP.format(folder=self.folder.name))
-        self.called, self.extra, self.begin = (harness.source_line(self.path, text)
-                                               for text in ("# calls Python", "extra = ", "def price"))
-        self.breakpoints = {self.path: [self.called, self.extra], session.WORK: [self.end]}
-        self.arguments = ["run", "--python-lines=on", f"--python={harness.PYTHON}", self.path]
-
-    def check(self, client, extensions=True):
-        """From a stop in main()."""
-        stop = client.stopped()
-        self.assertEqual(self.place(client, stop), ("shop.main", self.called))
-        stop = client.step(stop, "stepIn")
-        self.assertEqual(self.place(client, stop), ("shop.price", self.begin))
-        stop = client.step(stop)
-        self.assertEqual(self.place(client, stop), ("shop.price", self.extra))
-        frame = client.frames(stop, 1)[0]
-        self.assertRegex(client.variables(frame, "Arguments", "Locals")["name"], "\"'item'\"$")
-        self.assertEqual(frame["source"]["path"], self.path)
-        n = int(float(client.evaluate("number.n", frame)))
-        client.resume(stop)
-        stop = client.stopped()
-        self.assertEqual(self.place(client, stop), ("work_count", self.end))
-        frames = client.frames(stop)
-        self.assertEqual([function(frame) for frame in frames if function(frame).startswith("shop.")],
-                         ["shop.price", "shop.main", "shop.<module>"])
-        self.assertIn("_PyEval_EvalFrameDefault", [function(frame) for frame in frames])
-        if extensions:
-            self.assertEqual(client.variables(frames[0], "Locals")["n"], str(n + 1))
-        return stop
-
-    @staticmethod
-    def place(client, stop):
-        frame = client.frames(stop, 1)[0]
-        return function(frame), frame["line"]
-
-    def test_launch(self):
-        client = self.client()
-        client.launch(dap_client.launch_json("lldb-dap: Python lines", program=harness.GORGON, cwd=self.folder.name, args=self.arguments),
-                      lines=self.breakpoints)
-        for _ in (1, 2):
-            stop = self.check(client)
-            client.resume(stop)
-        self.assertIsNone(client.stopped())
-        self.assertEqual(client.exit_code, 0)
-        self.assertNotRegex(client.output, session.TRACEBACK)
+class PythonLines(mixed_session.Adapter, Dap):
+    adapter = "lldb-dap"
 
     def test_without_scripts(self):
         client = self.client()
-        client.launch(dap_client.launch_json("lldb-dap: Python lines", program=harness.GORGON, cwd=self.folder.name, args=self.arguments,
-                                             initCommands=None, customFrameFormat=None, customThreadFormat=None), lines=self.breakpoints)
+        self.launch(client, initCommands=None, customFrameFormat=None, customThreadFormat=None)
         self.check(client, extensions=False)
         client.disconnect()
-
-    def test_attach(self):
-        with harness.Background(harness.GORGON, *self.arguments, "again", until="total") as program:
-            client = self.client()
-            client.attach(dap_client.launch_json("lldb-dap: attach", pid=program.pid), lines={self.path: [self.called]})
-            stop = client.stopped()
-            client.set_lines(session.WORK, [self.end])
-            client.set_lines(self.path, [self.called, self.extra])
-            client.resume(stop)
-            stop = client.stopped()
-            while self.place(client, stop)[0] != "work_count":
-                client.resume(stop)
-                stop = client.stopped()
-            client.resume(stop)
-            self.check(client)
-            client.disconnect()
 
     def test_symbols_are_asked_for_after_attaching(self):
         """In the debug console, when lldb's list of modules is about to move (test_auto.Typed)."""
@@ -326,10 +238,8 @@ class PythonLines(Dap):
         with harness.Background(harness.GORGON, *arguments, until=rf"(?s)(total.*){{{self.count}}}") as program, \
                 harness.environment({"MALLOC_PERTURB_": "165"}):
             client = self.client()
-            attach = dap_client.launch_json("lldb-dap: attach", pid=program.pid)
-            client.attach({**attach, "initCommands": attach["initCommands"][:1]}, lines={self.path: [self.called]})
-            stop = client.stopped()
-            frame = client.frames(stop, 1)[0]
+            imports = dap_client.launch_json("lldb-dap: attach")["initCommands"][:1]
+            frame = client.frames(stop := self.attach(client, program, initCommands=imports), 1)[0]
             for command in session.fill_modules(self.folder.name):
                 self.assertIn("the list is full", client.evaluate(command, frame, "repl"))
             client.evaluate("gorgon symbols auto", frame, "repl")
