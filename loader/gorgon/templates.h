@@ -17,8 +17,9 @@ extern "C" {
 /** Options of gorgon_template_create(). */
 struct gorgon_template_opts {
 	size_t size; /**< sizeof(struct gorgon_template_opts) */
-	/** Of the interpreters that run the program: @c python, @c end, and of @c ns what decides
-	 * which libraries are private. NULL for defaults. Read during the call only. */
+	/** Of the interpreters that run the program: @c python, @c end, the @c label of copies, and
+	 * of @c ns what decides which libraries are private, and @c pool_threads, which is 1 if it
+	 * is 0. NULL for defaults. Read during the call only. */
 	const struct gorgon_interp_opts *interp;
 	/** How their Python starts, which holds for all copies; NULL for defaults. Read during the
 	 * call only. */
@@ -42,7 +43,8 @@ struct gorgon_template_opts {
  * A copy is to the program what the child of a fork() of that interpreter would be:
  * os.register_at_fork() and pthread_atfork() functions run (those of `random` among them), thread
  * identities are the copy's, signal handlers, the locale and the environment are the template's.
- * numpy.random is seeded anew, too. The seed of the hashes of strings is the same in all copies.
+ * numpy.random is seeded anew, too, and gorgon.interpreter is the copy's number. The seed of the
+ * hashes of strings is the same in all copies.
  * A program that has drawn random numbers otherwise (random.Random(), ssl, names of temporary
  * files) is refused: what it has is different in each run.
  *

@@ -34,7 +34,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CAPSULE "gorgon.interpreter"
+#define CAPSULE  "gorgon.interpreter"
+#define TEMPLATE "gorgon.template"
 
 static struct gorgon_interp own_interp = {.own = true};
 
@@ -194,6 +195,43 @@ static PyObject *own_files(PyObject *self, PyObject *unused, struct gorgon_inter
 	return API(own, PyErr_SetFromErrno)(*API(own, PyExc_OSError));
 }
 
+static void free_host_template(PyObject *capsule)
+{
+	gorgon_template_free(API(&own_interp, PyCapsule_GetPointer)(capsule, TEMPLATE));
+}
+
+static PyObject *own_template(PyObject *self, PyObject *args, struct gorgon_interp *own)
+{
+	struct gorgon_ns_opts ns_opts = {.size = sizeof(ns_opts)};
+	struct gorgon_interp_opts interp_opts = {
+		.size = sizeof(interp_opts), .ns = &ns_opts, .end = GORGON_END_QUICK};
+	struct gorgon_start_opts start_opts = {.size = sizeof(start_opts)};
+	struct gorgon_template_opts opts = {
+		.size = sizeof(opts), .interp = &interp_opts, .start = &start_opts};
+	struct gorgon_template *template;
+	struct gorgon_error *err;
+	PyObject *options;
+	const char **list;
+	void *thread;
+	int share;
+
+	(void)self;
+	if (!API(own, PyArg_ParseTuple)(args, "sOpIss:_template", &interp_opts.python, &options,
+					 &share, &ns_opts.pool_threads, &interp_opts.label,
+					 &opts.program) ||
+	    !(list = strings_of_host_list(own, options)))
+		return NULL;
+	ns_opts.share_environment = share;
+	start_opts.options = list;
+	thread = own->api->PyEval_SaveThread();
+	err = gorgon_template_create(&opts, &template);
+	own->api->PyEval_RestoreThread(thread);
+	free(list);
+	if (err)
+		return raise_host_error(own, err);
+	return API(own, PyCapsule_New)(template, TEMPLATE, free_host_template);
+}
+
 static PyObject *own_create(PyObject *self, PyObject *args, struct gorgon_interp *own)
 {
 	struct gorgon_ns_opts ns_opts = {.size = sizeof(ns_opts), .large_arenas = true};
@@ -202,7 +240,7 @@ static PyObject *own_create(PyObject *self, PyObject *args, struct gorgon_interp
 		.size = sizeof(opts), .ns = &ns_opts, .end = GORGON_END_QUICK};
 	struct gorgon_start_opts start_opts = {.size = sizeof(start_opts),
 					       .progress = report_to_host};
-	PyObject *options, *progress;
+	PyObject *options, *progress, *from = NULL;
 	struct gorgon_interp *interp;
 	struct gorgon_error *err;
 	unsigned long long memory_limit;
@@ -211,18 +249,19 @@ static PyObject *own_create(PyObject *self, PyObject *args, struct gorgon_interp
 	void *thread;
 
 	(void)self;
-	if (!API(own, PyArg_ParseTuple)(args, "sOOKpi:_create", &opts.python, &options, &progress,
-					 &memory_limit, &share, &lines) ||
+	if (!API(own, PyArg_ParseTuple)(args, "sOOKpi|O:_create", &opts.python, &options, &progress,
+					 &memory_limit, &share, &lines, &from) ||
+	    (from && !(opts.from = API(own, PyCapsule_GetPointer)(from, TEMPLATE))) ||
 	    !(list = strings_of_host_list(own, options)))
 		return NULL;
 	ns_opts.share_environment = share;
-	if (!share && !(ns_opts.environment = environment = copy_environment(own))) {
+	if (!share && !from && !(ns_opts.environment = environment = copy_environment(own))) {
 		free(list);
 		return NULL;
 	}
 	opts.memory_limit = memory_limit;
 	opts.python_lines = (enum gorgon_python_lines)lines;
-	start_opts.options = list;
+	start_opts.options = from ? NULL : list; // they were the template's
 	start_opts.progress_ctx = progress;
 	thread = own->api->PyEval_SaveThread();
 	err = start_for_host(&opts, &start_opts, &interp);
@@ -339,6 +378,7 @@ static struct gorgon_error *create_host_ns(struct gorgon_interp *own)
 		return &gorgon_error_nomem;
 	gorgon_module_thunks(own, thunks);
 	thunks[GORGON_THUNK_OWN_FILES] = (struct gorgon_thunk){own_files, 2, own};
+	thunks[GORGON_THUNK_OWN_TEMPLATE] = (struct gorgon_thunk){own_template, 2, own};
 	thunks[GORGON_THUNK_OWN_CREATE] = (struct gorgon_thunk){own_create, 2, own};
 	thunks[GORGON_THUNK_OWN_CALL] = (struct gorgon_thunk){own_call, 2, own};
 	thunks[GORGON_THUNK_OWN_INTERRUPT] = (struct gorgon_thunk){own_interrupt, 2, own};

@@ -58,8 +58,10 @@ static void interp_free(struct gorgon_interp *interp)
 	for (char **p = interp->argv; p && *p; p++)
 		free(*p);
 	free(interp->argv);
-	free(interp->module);
-	free(interp->array_methods);
+	if (!interp->in_zone) {
+		free(interp->module);
+		free(interp->array_methods);
+	}
 	gorgon_data_handlers_free(interp->data_handlers);
 	free(interp->api);
 	gorgon_imports_free(interp);
@@ -236,8 +238,10 @@ static struct gorgon_error *create_interp(const struct gorgon_interp_opts *opts,
 	if (given.from) {
 		interp->template = gorgon_template_hold((struct gorgon_template *)given.from);
 		zone = &none;
+		ns_opts.pool_threads = ns_opts.pool_threads ?: given.from->pool_threads;
 		given.label = given.label ?: given.from->label;
 	}
+	interp->in_zone = zone;
 	interp->memory_limit = given.memory_limit;
 	interp->memory_hard_limit = given.memory_hard_limit;
 	interp->near_memory_limit = given.near_memory_limit;

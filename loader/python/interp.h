@@ -160,6 +160,7 @@ struct gorgon_interp {
 	void *module; /* definition of the module `gorgon`, owned here; see module.c */
 	void *array_type; /* Python's type of received arrays; see share.c */
 	void *array_methods; /* of that type, owned here */
+	bool in_zone; /* both are in its zone, as its memory is, or was at its start */
 	struct gorgon_link functions;       /* of the host, as callables; see function.c */
 	/* of numpy, that programs have used, owned here; see data_handler.c */
 	struct data_handler *data_handlers;

@@ -29,6 +29,7 @@
 #include "ns/ns.h"
 #include "base/thunk.h"
 #include "process/interpose.h"
+#include "process/memory/zone_heap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -117,8 +118,14 @@ static const struct method {
 	 "Give this thread descriptors of its own, for good. Whether it has a current directory\n"
 	 "of its own, too.",
 	 HOST},
+	{"_template", GORGON_THUNK_OWN_TEMPLATE, METH_VARARGS,
+	 "_template(python, options, share_environment, pool_threads, label, program)\n--\n\n"
+	 "What interpreters are that have run the program, for _create(). Error with code 7 if it "
+	 "cannot be copied.",
+	 HOST},
 	{"_create", GORGON_THUNK_OWN_CREATE, METH_VARARGS,
-	 "_create(python, options, report, memory_limit)\n--\n\n"
+	 "_create(python, options, report, memory_limit, share_environment, python_lines, "
+	 "template=None)\n--\n\n"
 	 "Start an interpreter on this thread. report(value, asked) is called from inside: not "
 	 "asked, its truth is the\n"
 	 "result of gorgon.progress(value); asked, what it returns is the result of "
@@ -258,10 +265,12 @@ static PyObject *module_executor(PyObject *self, PyObject *args, PyObject *kwarg
 	return NULL;
 }
 
+// A template has no number: it is its copies that have one.
 static PyObject *module_number(struct gorgon_interp *interp)
 {
-	return interp->own ? gorgon_none(interp)
-			   : API(interp, PyLong_FromUnsignedLong)(interp->number);
+	return interp->own || gorgon_zone_heap_is_open(interp->ns->usage.zone_heap)
+		       ? gorgon_none(interp)
+		       : API(interp, PyLong_FromUnsignedLong)(interp->number);
 }
 
 // NULL: no memory.
@@ -273,7 +282,9 @@ static struct module *create_module_definition(struct gorgon_interp *interp)
 		.m_doc = "This interpreter's place among the interpreters of its process.",
 		.m_size = -1,
 	};
-	struct module *ret = calloc(1, sizeof(*ret) + (METHOD_COUNT + 1) * sizeof(*ret->methods));
+	struct module *ret = gorgon_zone_heap_zeros(
+		interp->in_zone ? interp->ns->usage.zone_heap : NULL,
+		sizeof(*ret) + (METHOD_COUNT + 1) * sizeof(*ret->methods));
 	enum side side = interp->own ? HOST : INSIDE;
 	size_t filled = 0;
 
@@ -322,6 +333,22 @@ PyObject *gorgon_module_init(struct gorgon_interp *interp)
 		API(interp, Py_DecRef)(ret);
 		return NULL;
 	}
+	return ret;
+}
+
+bool gorgon_module_renumber(struct gorgon_interp *interp)
+{
+	struct module *definition = interp->module;
+	PyObject *number = definition ? module_number(interp) : NULL,
+		 *module = number ? API(interp, PyState_FindModule)(&definition->def) : NULL,
+		 *again = definition ? definition->def.m_base.m_copy : NULL;
+	bool ret = !definition ||
+		   (number &&
+		    (!module ||
+		     !API(interp, PyObject_SetAttrString)(module, "interpreter", number)) &&
+		    (!again || !API(interp, PyDict_SetItemString)(again, "interpreter", number)));
+
+	API(interp, Py_DecRef)(number);
 	return ret;
 }
 

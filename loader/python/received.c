@@ -7,7 +7,9 @@
 #include "charges.h"
 #include "raise.h"
 #include "thunks.h"
+#include "ns/ns.h"
 #include "process/interpose.h"
+#include "process/memory/zone_heap.h"
 
 #include <stdlib.h>
 
@@ -156,7 +158,8 @@ struct gorgon_array *gorgon_received_copy(struct gorgon_interp *interp, const Py
 // The methods, to which the type keeps a pointer.
 static PyMethodDef *create_methods(struct gorgon_interp *interp)
 {
-	PyMethodDef *ret = calloc(3, sizeof(*ret));
+	PyMethodDef *ret = gorgon_zone_heap_zeros(
+		interp->in_zone ? interp->ns->usage.zone_heap : NULL, 3 * sizeof(*ret));
 
 	if (!ret)
 		return NULL;

@@ -21,6 +21,7 @@
 #include "ns/ns.h"
 #include "ns/thread.h"
 #include "process/kernel/fork.h"
+#include "process/kernel/signals.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -39,6 +40,7 @@
 
 struct making {
 	struct gorgon_interp_opts interp;
+	struct gorgon_ns_opts ns;
 	struct gorgon_start_opts start;
 	const char *program;
 	unsigned char random[64]; // the first that each Python gets
@@ -168,6 +170,7 @@ static struct gorgon_error *start_run(struct run *run)
 	if (err)
 		return err;
 	run->interp = interp;
+	gorgon_signals_be_worker(interp->ns->signals); // Ctrl-C is the host's matter
 	if (!gorgon_zeros_begin(interp, &run->zeros))
 		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
 					   "%s: has no PyMem_SetAllocator",
@@ -178,11 +181,6 @@ static struct gorgon_error *start_run(struct run *run)
 	if (making->program &&
 	    (err = gorgon_interp_run_string(interp, making->program, "<template>")))
 		return err;
-	if (interp->module)
-		return gorgon_error_create(
-			GORGON_ERROR_UNSUPPORTED,
-			"template: it imports the module gorgon, which belongs to "
-			"one interpreter");
 	return gorgon_interp_run_string(interp, settling, "<template>");
 }
 
@@ -302,11 +300,16 @@ struct gorgon_error *gorgon_template_create(const struct gorgon_template_opts *o
 	if ((err = gorgon_sized_read("gorgon_template_opts", opts, &given, sizeof(given))) ||
 	    (err = gorgon_sized_read("gorgon_interp_opts", given.interp, &making.interp,
 				     sizeof(making.interp))) ||
+	    (err = gorgon_sized_read("gorgon_ns_opts", making.interp.ns, &making.ns,
+				     sizeof(making.ns))) ||
 	    (err = gorgon_sized_read("gorgon_start_opts", given.start, &making.start,
 				     sizeof(making.start))))
 		return err;
 	making.program = given.program;
 	making.interp.size = sizeof(making.interp);
+	making.interp.ns = &making.ns;
+	making.ns.size = sizeof(making.ns);
+	making.ns.pool_threads = making.ns.pool_threads ?: 1; // copies may be many
 	making.start.size = sizeof(making.start);
 	making.interp.files = GORGON_FILES_SHARED; // as its thread has them
 	making.interp.from = NULL;
@@ -319,8 +322,10 @@ struct gorgon_error *gorgon_template_create(const struct gorgon_template_opts *o
 		return gorgon_error_create_os(errno, "template: no random bytes");
 	if ((err = make_template(&making, &template)))
 		return err;
-	template->label = make_label(making.program ?: "");
+	template->label = making.interp.label ? strdup(making.interp.label)
+					      : make_label(making.program ?: "");
 	template->end = making.interp.end;
+	template->pool_threads = making.ns.pool_threads;
 	if (!template->label) {
 		gorgon_template_drop(template);
 		return &gorgon_error_nomem;

@@ -16,6 +16,7 @@
 #include "import_locks.h"
 #include "imports.h"
 #include "interrupt.h"
+#include "module.h"
 #include "template_state.h"
 #include "base/error.h"
 #include "base/lock.h"
@@ -304,12 +305,21 @@ static bool register_forks(struct copying *copying)
 	return true;
 }
 
+// The template was a worker, which has a handler also where the process ignores SIGINT.
+static bool ignores_sigint(const struct copying *copying)
+{
+	struct sigaction action;
+
+	return !gorgon_signal_action(SIGINT, NULL, &action, copying->interp->ns->signals) &&
+	       action.sa_handler == SIG_IGN;
+}
+
 static void set_signals(struct copying *copying)
 {
 	for (int number = 1; number < NSIG; number++) {
 		struct sigaction action = copying->template->signals[number];
 
-		if (action.sa_handler == SIG_DFL)
+		if (action.sa_handler == SIG_DFL || (number == SIGINT && ignores_sigint(copying)))
 			continue;
 		action.sa_handler = (void (*)(int))moved(copying, (void *)action.sa_handler);
 		gorgon_signal_action(number, &action, NULL, copying->interp->ns->signals);
@@ -390,7 +400,12 @@ static struct gorgon_error *wake_python(struct copying *copying)
 	gorgon_fork_rehearse(interp->ns, GORGON_FORK_CHILD);
 	after();
 	gorgon_interrupt_adopt(interp, moved(copying, copying->template->interrupt_type));
-	return run_alone(interp, renewal) ? NULL : gorgon_call_fail(interp);
+	interp->module = moved(copying, copying->template->module);
+	interp->array_type = moved(copying, copying->template->array_type);
+	interp->array_methods = moved(copying, copying->template->array_methods);
+	return gorgon_module_renumber(interp) && run_alone(interp, renewal)
+		       ? NULL
+		       : gorgon_call_fail(interp);
 }
 
 static struct gorgon_error *copy_all(struct copying *copying)

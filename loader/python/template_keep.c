@@ -250,7 +250,9 @@ static struct gorgon_error *check_unknown(const struct keeping *keeping)
 		uint64_t word;
 
 		memcpy(&word, (void *)(uintptr_t)(ns->zone + map->unknown[i]), sizeof(word));
-		if (!find_mapping(word, target, sizeof(target)))
+		if (word - ns->zone < GORGON_ZONE_SIZE)
+			strcpy(target, "its own memory that is another one in each run");
+		else if (!find_mapping(word, target, sizeof(target)))
 			continue;
 		describe_word(ns, map->unknown[i], place, sizeof(place));
 		return gorgon_error_create(
@@ -336,6 +338,9 @@ static bool keep_registered(struct gorgon_template *template, const struct gorgo
 		memcpy(template->import_locks, interp->import_locks, gorgon_import_locks_size());
 	}
 	template->interrupt_type = interp->interrupt_type;
+	template->module = interp->module;
+	template->array_type = interp->array_type;
+	template->array_methods = interp->array_methods;
 	return !listing.failed && (!locale || (template->locale = strdup(locale))) &&
 	       (template->libpython = strdup(interp->python.libpython)) &&
 	       keep_environment(template, ns) &&

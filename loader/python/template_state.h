@@ -45,6 +45,7 @@ struct gorgon_template {
 	char *label;
 	char *libpython; /* its path */
 	enum gorgon_end end;
+	unsigned pool_threads; /* as in struct gorgon_ns_opts */
 	struct gorgon_spots places; /* of the interpreter, which has ended */
 	struct gorgon_map map;
 	unsigned char *bytes; /* of the map's pieces */
@@ -67,6 +68,7 @@ struct gorgon_template {
 	struct gorgon_imports *imports;
 	struct gorgon_import_locks *import_locks;
 	void *interrupt_type;
+	void *module, *array_type, *array_methods; /* as in struct gorgon_interp */
 };
 
 struct gorgon_template *gorgon_template_hold(struct gorgon_template *template);

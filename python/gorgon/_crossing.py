@@ -704,7 +704,7 @@ def tell_main(name, path):
         main.__spec__ = importlib.machinery.ModuleSpec(name, None, origin=path)
 
 
-def set_up(package, number, main):
+def set_up(package, number, main, environment=()):
     """The module gorgon of an interpreter gets what programs import of the package, as they do when they run here again."""
     global is_worker
     import gorgon
@@ -713,6 +713,11 @@ def set_up(package, number, main):
     _processes.worker = number
     gorgon.__path__ = [package]
     tell_main(*main)
+    for name, value in environment:  # variables that have changed since this copy's template was made
+        if value is None:
+            os.environb.pop(name, None)
+        else:
+            os.environb[name] = value
     gorgon.RemoteError, gorgon.RemoteTraceback, gorgon.writable = RemoteError, RemoteTraceback, writable
     gorgon.InterpreterPoolExecutor = InterpreterPoolExecutor
     gorgon.__getattr__ = find_name

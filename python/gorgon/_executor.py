@@ -29,7 +29,7 @@ import weakref
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures._base import LOGGER
 
-from . import _classes, _crossing, _gorgon, _outer, _processes, _threads
+from . import _classes, _crossing, _gorgon, _outer, _processes, _templates, _threads
 from ._broken import BrokenInterpreterPool, ExecutionFailed, NotShareableError, TimeLimitExceeded
 from ._globals import Globals, Shipment
 
@@ -44,7 +44,6 @@ for name, path in files:
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     setattr(gorgon, name, module)
     spec.loader.exec_module(module)
-module.set_up(**options)
 """
 FILES = [[each.__name__.partition(".")[2], each.__file__] for each in (_classes, _processes, _threads, _outer, _crossing)]
 
@@ -120,6 +119,13 @@ class NoDesk:
         pass
 
 
+def begin(handle, number, main, changes=None):
+    """Let the package be there; with changes of its environment it is already, in a copy of a template."""
+    if changes is None:
+        _gorgon._call(handle, "builtins", "exec", [START, {"files": FILES}])
+    _gorgon._call(handle, "gorgon._crossing", "set_up", [os.path.dirname(__file__), number, list(main), changes or []])
+
+
 workers = itertools.count()
 
 
@@ -167,13 +173,14 @@ class Worker:
         if not self.is_placed:
             self.take_files()
         refuse_too_many()
-        self.handle = _gorgon._create(self.options["python"], self.options["flags"], self.report,
-                                      self.options["memory_limit"] or 0, self.options["share_environment"],
-                                      PYTHON_LINES.index(self.options["python_lines"]))
+        template, common = self.options["template"], [self.options[name] for name in ("python", "flags", "share_environment")]
+        made = template and template.take(*common, self.options["max_workers"], START, FILES)
+        python, flags, share_environment = common
+        self.handle = _gorgon._create(python, flags, self.report, self.options["memory_limit"] or 0, share_environment,
+                                      PYTHON_LINES.index(self.options["python_lines"]), *[made] * bool(made))
         self.calls = 0
         try:
-            _gorgon._call(self.handle, "builtins", "exec", [START, {"files": FILES, "options": {
-                "package": os.path.dirname(__file__), "number": self.number, "main": _crossing.main_program()}}])
+            begin(self.handle, self.number, _crossing.main_program(), template.changes() if made else None)
             if self.options["initializer"]:
                 self.initialize(*self.options["initializer"])
         except BaseException as error:
@@ -693,7 +700,7 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
 
     def __init__(self, max_workers=None, thread_name_prefix="", initializer=None, initargs=(), *, mp_context=None,
                  max_tasks_per_child=None, progress=None, python=None, share_files=False, share_environment=False,
-                 copy_arguments=False, time_limit=None, memory_limit=None, python_lines="off"):
+                 copy_arguments=False, time_limit=None, memory_limit=None, python_lines="off", template=None):
         if mp_context is not None or not isinstance(thread_name_prefix, str):
             raise TypeError("mp_context: workers are interpreters of this process, which multiprocessing does not start")
         max_workers = len(os.sched_getaffinity(0)) if max_workers is None else positive("max_workers", max_workers)
@@ -705,6 +712,8 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
             memory_limit = min(positive("memory_limit", memory_limit), sys.maxsize)
         if python_lines not in PYTHON_LINES:
             raise ValueError(f"python_lines must be one of {', '.join(PYTHON_LINES)}, found {python_lines!r}")
+        if template is not None and python_lines != "off":
+            raise ValueError(f"python_lines is {python_lines!r}, expected 'off' with a template: copies have no Python lines")
         if initializer is not None and not callable(initializer):
             raise TypeError("initializer must be a callable")
         if not (python or sys.executable):
@@ -719,7 +728,8 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
             "python": python or sys.executable, "flags": subprocess._args_from_interpreter_flags(),
             "initializer": initializer, "max_tasks_per_child": max_tasks_per_child, "progress": progress,
             "share_files": share_files, "share_environment": bool(share_environment), "time_limit": time_limit,
-            "memory_limit": memory_limit, "python_lines": python_lines})
+            "memory_limit": memory_limit, "max_workers": max_workers, "python_lines": python_lines,
+            "template": None if template is None else _templates.Template(template)})
         # Threads end when nobody can submit any more.
         weakref.finalize(self, self._crew.tasks.put, None).atexit = False
 

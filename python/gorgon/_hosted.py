@@ -52,8 +52,7 @@ class Private:
         self.handle = _gorgon._create(sys.executable, subprocess._args_from_interpreter_flags(), report, 0, True,
                                       _executor.PYTHON_LINES.index("off"))
         try:
-            _gorgon._call(self.handle, "builtins", "exec", [_executor.START, {"files": _executor.FILES, "options": {
-                "package": os.path.dirname(__file__), "number": next(_executor.workers), "main": (None, None)}}])
+            _executor.begin(self.handle, next(_executor.workers), (None, None))
             _gorgon._call(self.handle, _strict.NAME, "begin", [self.number, {"path": list(sys.path), "argv": list(sys.argv)}])
         except BaseException:
             _executor.destroy(self.handle, 0)

@@ -136,7 +136,7 @@ static void template_copies_are_what_a_start_is(void **state)
 static void template_copies_differ_where_processes_do(void **state)
 {
 	static const char program[] =
-		"import os, random, secrets, ssl, tempfile, threading, uuid\n"
+		"import gorgon, os, random, secrets, sys, ssl, tempfile, threading, uuid\n"
 		"random.random()\n"
 		"hooks = []\n"
 		"os.register_at_fork(before=lambda: hooks.append('before'),\n"
@@ -148,6 +148,7 @@ static void template_copies_differ_where_processes_do(void **state)
 		"def hooked(): return hooks\n";
 	struct gorgon_template *template = make(program);
 	struct gorgon_value first, second, hooks;
+	char source[100];
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
@@ -157,6 +158,13 @@ static void template_copies_differ_where_processes_do(void **state)
 					     i ? &second : &first));
 		assert_ok(gorgon_interp_call(interp, "__main__", "hooked", NULL, NULL, &hooks));
 		assert_int_equal(hooks.list.count, 2);
+		assert_true(gorgon_interp_number(interp) > 4);
+		snprintf(source, sizeof(source),
+			 "assert gorgon.interpreter == %u and gorgon.count() == 1",
+			 gorgon_interp_number(interp));
+		run(interp, source);
+		run(interp, "del sys.modules['gorgon']; import gorgon as again\n"
+			    "assert again.interpreter == gorgon.interpreter");
 		assert_string_equal(hooks.list.items[0].text.data, "before");
 		assert_string_equal(hooks.list.items[1].text.data, "child");
 		gorgon_value_deinit(&hooks);
@@ -293,7 +301,6 @@ static void template_programs_that_cannot_be_copied_are_refused(void **state)
 		{"import tempfile; tempfile.mktemp()", "words that differ",
 		 GORGON_ERROR_UNSUPPORTED},
 		{"import ssl; ssl.RAND_bytes(4)", "words that differ", GORGON_ERROR_UNSUPPORTED},
-		{"import gorgon", "gorgon", GORGON_ERROR_UNSUPPORTED},
 		{"import ctypes\n"
 		 "copy = ctypes.CDLL(None).strdup\n"
 		 "copy.restype = ctypes.c_void_p\n"

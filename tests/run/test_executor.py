@@ -51,12 +51,12 @@ class Package(unittest.TestCase):
             with self.subTest(python):
                 self.check(code, *lines, python=python)
 
-    def run_file(self, code, status=0, before=()):
+    def run_file(self, code, status=0, before=(), arguments=()):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "program.py")
             with open(path, "w") as file:
                 file.write(PRELUDE + textwrap.dedent(code))
-            result = run(*before, PYTHON3, path, env={"PYTHONPATH": self.site})
+            result = run(*before, PYTHON3, path, *arguments, env={"PYTHONPATH": self.site})
         self.assertEqual(result.returncode, status, result.stderr)
         return result
 

@@ -139,6 +139,11 @@ void *gorgon_zone_heap_alloc(struct gorgon_zone_heap *heap, size_t alignment, si
 	return aligned;
 }
 
+void *gorgon_zone_heap_zeros(struct gorgon_zone_heap *heap, size_t size)
+{
+	return heap ? gorgon_zone_heap_alloc(heap, 16, size) : calloc(1, size);
+}
+
 void gorgon_zone_heap_free(struct gorgon_zone_heap *heap, void *p)
 {
 	struct header *header = (struct header *)p - 1;

@@ -44,6 +44,8 @@ bool gorgon_zone_heap_is_open(const struct gorgon_zone_heap *heap);
 bool gorgon_zone_heap_owns(const struct gorgon_zone_heap *heap, const void *p);
 /* The zeros of a new block; NULL: no memory, and errno is set. */
 void *gorgon_zone_heap_alloc(struct gorgon_zone_heap *heap, size_t alignment, size_t size);
+/* Zeros in the zone; without @heap a block of calloc(3). */
+void *gorgon_zone_heap_zeros(struct gorgon_zone_heap *heap, size_t size);
 void gorgon_zone_heap_free(struct gorgon_zone_heap *heap, void *p);
 size_t gorgon_zone_heap_usable(const void *p);
 /* realloc(3) of a block: whether it can stay where it is; otherwise its bytes go to @to, which is
