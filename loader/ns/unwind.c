@@ -75,7 +75,7 @@ static bool has_dead;	      // a range is empty: there was no memory to take it 
 static unsigned epoch;	      // atomic
 static unsigned readers[2];   // atomic; by parity of the epoch they started in
 static find_object_fn *system_find_object;
-static __thread bool asked __attribute__((tls_model("initial-exec")));
+static __thread bool was_called __attribute__((tls_model("initial-exec")));
 
 // @items begin with a start address and are sorted by it. Returns the number of items that start at
 // @addr or before.
@@ -165,7 +165,7 @@ int gorgon_unwind_find_object(void *addr, struct dl_find_object *ret)
 {
 	struct range range;
 
-	asked = true;
+	was_called = true;
 	if (!look_up((uintptr_t)addr, &range))
 		return ask_system(addr, ret);
 	if (!range.eh_frame_hdr)
@@ -188,9 +188,9 @@ static bool is_reached(void)
 	uint64_t bases[3];
 
 	if (reached < 0) {
-		asked = false;
+		was_called = false;
 		_Unwind_Find_FDE((void *)(uintptr_t)is_reached, bases);
-		reached = asked;
+		reached = was_called;
 	}
 	return reached;
 }

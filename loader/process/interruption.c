@@ -59,10 +59,10 @@ static bool waking;	    // the waker lives; under the list's lock
 static uint64_t wanted_at;  // time of the newest request; under the list's lock
 
 static __thread bool poses_as_main __attribute__((tls_model("initial-exec")));
-static __thread bool ignores __attribute__((tls_model("initial-exec")));
-static __thread bool asked __attribute__((tls_model("initial-exec")));
+static __thread bool uninterrupted __attribute__((tls_model("initial-exec")));
+static __thread bool tripping __attribute__((tls_model("initial-exec")));
 // for a SIGINT, as the main thread
-static __thread bool looks __attribute__((tls_model("initial-exec")));
+static __thread bool taking_sigint __attribute__((tls_model("initial-exec")));
 static __thread bool blocks __attribute__((
 	tls_model("initial-exec"))); // who looks now finds an interrupt that a shield kept
 
@@ -142,7 +142,7 @@ static void trip(const struct gorgon_interruption *state, int number)
 // On the main thread, in a blocking call that looks for signals.
 static void trip_kept(const struct gorgon_interruption *state)
 {
-	asked = true;
+	tripping = true;
 	if (gorgon_shield_take_sigint()) {
 		trip(state, SIGINT);
 	} else {
@@ -150,39 +150,39 @@ static void trip_kept(const struct gorgon_interruption *state)
 		blocks = true;
 		trip(state, GORGON_SIGNAL_RESERVED);
 	}
-	asked = false;
+	tripping = false;
 }
 
 static __attribute__((noinline)) pthread_t interruption_answer(struct gorgon_interruption *state)
 {
 	const struct gorgon_thread *thread = gorgon_thread_peek();
 
-	if (looks)
+	if (taking_sigint)
 		return state->python.main;
 	// What was kept for a shield may interrupt a blocking call.
-	if (!asked)
+	if (!tripping)
 		blocks = false;
 	// Another thread that was interrupted may have taken the signal that told of it: the
 	// request is still there.
-	if (!asked && state->python.trip && !gorgon_shield_is_whole() &&
+	if (!tripping && state->python.trip && !gorgon_shield_is_whole() &&
 	    (gorgon_shield_has_kept() ||
 	     (thread && pthread_self() == state->python.main && request_of(thread) == state->ns)) &&
 	    is_look_for_signals(state))
 		trip_kept(state);
 	// Making the signal known asks which thread this is, too. The main thread finds it by
 	// itself.
-	if (asked || pthread_self() == state->python.main || ignores || !thread ||
+	if (tripping || pthread_self() == state->python.main || uninterrupted || !thread ||
 	    request_of(thread) != state->ns || !state->python.trip || gorgon_shield_is_whole() ||
 	    !is_look_for_signals(state))
-		return poses_as_main && !asked ? state->python.main : pthread_self();
+		return poses_as_main && !tripping ? state->python.main : pthread_self();
 	// Python is about to handle all signals that wait. A SIGINT is for the call on the main
 	// thread.
-	asked = looks = true;
+	tripping = taking_sigint = true;
 	if (state->python.take_interrupt())
 		__atomic_store_n(&state->keeps, true, __ATOMIC_RELEASE);
-	looks = false;
+	taking_sigint = false;
 	trip(state, GORGON_SIGNAL_RESERVED);
-	asked = false;
+	tripping = false;
 	return state->python.main;
 }
 
@@ -214,7 +214,7 @@ void gorgon_interruption_trip(struct gorgon_interruption *state)
 
 void gorgon_interruption_ignore(void)
 {
-	ignores = true;
+	uninterrupted = true;
 }
 
 // --- requests ---------------------------------------------------------------------------------

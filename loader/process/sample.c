@@ -5,7 +5,7 @@
 // report of a fault (faults.c) nothing there takes a lock or allocates. One thread is asked at a
 // time. A thread that does not answer in time (it blocks the signal, or the kernel does not let it
 // go) is not waited for; if it is in the middle of its answer when time is up, nobody is asked any
-// more before it has finished. There is no lock, only `asked`, so that fork() needs to know nothing
+// more before it has finished. There is no lock, only `sampled`, so that fork() needs to know nothing
 // of this.
 //
 // The signal may meet the thread in the middle of changing what its answer is read from. A fault in
@@ -32,8 +32,8 @@
 #define ANSWERING  -1
 #define ANSWERED   -2
 
-static pid_t asked; // a thread, ANSWERING, ANSWERED and not read yet, or 0: nobody; atomic
-static pid_t asking; // the process; atomic
+static pid_t sampled; // a thread, ANSWERING, ANSWERED and not read yet, or 0: nobody; atomic
+static pid_t sampler; // the process; atomic
 static struct gorgon_frame frames[FRAMES_MAX];
 static volatile size_t frame_count;
 static char lines[4096]; // of Python
@@ -72,10 +72,10 @@ static void read_answer(void)
 
 static void sample_answer(const void *context)
 {
-	pid_t me = __atomic_load_n(&asked, __ATOMIC_ACQUIRE);
+	pid_t me = __atomic_load_n(&sampled, __ATOMIC_ACQUIRE);
 
 	if (!me || me != gettid() ||
-	    !__atomic_compare_exchange_n(&asked, &me, ANSWERING, false, __ATOMIC_ACQ_REL,
+	    !__atomic_compare_exchange_n(&sampled, &me, ANSWERING, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
 		return;
 	frame_count = lines_size = 0;
@@ -84,7 +84,7 @@ static void sample_answer(const void *context)
 	gorgon_fault_guard(read_answer);
 	if (lines_fd >= 0)
 		close(lines_fd);
-	__atomic_store_n(&asked, ANSWERED, __ATOMIC_RELEASE);
+	__atomic_store_n(&sampled, ANSWERED, __ATOMIC_RELEASE);
 }
 
 // --- the thread that asks -----------------------------------------------------------------------
@@ -136,9 +136,9 @@ static bool take_turn(pid_t tid, uint64_t until)
 	pid_t nobody = 0;
 
 	// A thread of the parent may have asked when this process was forked.
-	if (__atomic_exchange_n(&asking, getpid(), __ATOMIC_ACQ_REL) != getpid())
-		__atomic_store_n(&asked, 0, __ATOMIC_RELEASE);
-	while (!__atomic_compare_exchange_n(&asked, &nobody, tid, false, __ATOMIC_ACQ_REL,
+	if (__atomic_exchange_n(&sampler, getpid(), __ATOMIC_ACQ_REL) != getpid())
+		__atomic_store_n(&sampled, 0, __ATOMIC_RELEASE);
+	while (!__atomic_compare_exchange_n(&sampled, &nobody, tid, false, __ATOMIC_ACQ_REL,
 					    __ATOMIC_RELAXED)) {
 		if (gorgon_now() >= until)
 			return false;
@@ -163,14 +163,14 @@ void gorgon_sample_thread(pid_t tid, int timeout_ms, struct gorgon_sample *ret)
 	if (!take_turn(tid, until))
 		return;
 	if (gorgon_signals_wake(tid))
-		while (__atomic_load_n(&asked, __ATOMIC_ACQUIRE) != ANSWERED &&
+		while (__atomic_load_n(&sampled, __ATOMIC_ACQUIRE) != ANSWERED &&
 		       gorgon_now() < until)
 			usleep(200);
-	__atomic_compare_exchange_n(&asked, &unanswered, 0, false, __ATOMIC_ACQ_REL,
+	__atomic_compare_exchange_n(&sampled, &unanswered, 0, false, __ATOMIC_ACQ_REL,
 				    __ATOMIC_RELAXED);
 	if (unanswered != ANSWERED)
 		return;
 	describe_frame(ret);
 	describe_line(ret);
-	__atomic_store_n(&asked, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&sampled, 0, __ATOMIC_RELEASE);
 }

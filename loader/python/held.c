@@ -112,7 +112,7 @@ static int drain_when_asked(void *ctx)
 	struct gorgon_interp *interp = ctx;
 
 	gorgon_held_lock();
-	interp->held.asked = false;
+	interp->held.call_pending = false;
 	gorgon_held_unlock();
 	gorgon_held_drain(interp);
 	return 0;
@@ -121,12 +121,12 @@ static int drain_when_asked(void *ctx)
 // Under the lock, so that the interpreter does not end meanwhile.
 static void ask_to_drain(struct gorgon_interp *interp)
 {
-	if (interp->held.asked || interp->held.closed ||
+	if (interp->held.call_pending || interp->held.closed ||
 	    !__atomic_load_n(&interp->calls.main_entries, __ATOMIC_ACQUIRE))
 		return;
 	// A full queue of Python's is no loss: the next call does it. CPython 3.11 tells only
 	// threads that take the GIL.
-	interp->held.asked = !interp->api->Py_AddPendingCall(drain_when_asked, interp);
+	interp->held.call_pending = !interp->api->Py_AddPendingCall(drain_when_asked, interp);
 }
 
 void gorgon_pyobject_release(struct gorgon_pyobject *object)

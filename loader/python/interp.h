@@ -113,7 +113,7 @@ struct gorgon_held {
 	struct gorgon_link alive, released; /* of struct gorgon_pyobject */
 	unsigned users; /* threads that have found the interpreter by a reference */
 	bool waiting;	/* some are released; atomic */
-	bool asked;	/* Python will come for them */
+	bool call_pending; /* Python will come for them */
 	bool closed;	/* the interpreter ends */
 };
 

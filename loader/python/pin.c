@@ -19,7 +19,7 @@ struct pin {
 };
 
 static struct pin *unpinned; // atomic
-static bool asked;	     // the main thread has been asked to release them; atomic
+static bool call_pending;    // the main thread has been asked to release them; atomic
 
 // With the GIL.
 static void give_up_pin(struct pin *pin)
@@ -36,7 +36,7 @@ static int drop_all_pins(void *ctx)
 	struct pin *pin, *next;
 
 	(void)ctx;
-	__atomic_store_n(&asked, false, __ATOMIC_RELEASE);
+	__atomic_store_n(&call_pending, false, __ATOMIC_RELEASE);
 	for (pin = __atomic_exchange_n(&unpinned, NULL, __ATOMIC_ACQUIRE); pin; pin = next) {
 		next = pin->next;
 		give_up_pin(pin);
@@ -56,9 +56,9 @@ static void unpin(void *ctx, void *data)
 	while (!__atomic_compare_exchange_n(&unpinned, &pin->next, pin, true, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED))
 		;
-	if (!__atomic_exchange_n(&asked, true, __ATOMIC_ACQ_REL) &&
+	if (!__atomic_exchange_n(&call_pending, true, __ATOMIC_ACQ_REL) &&
 	    api->Py_AddPendingCall(drop_all_pins, NULL))
-		__atomic_store_n(&asked, false, __ATOMIC_RELEASE);
+		__atomic_store_n(&call_pending, false, __ATOMIC_RELEASE);
 }
 
 // The address of the item with the lowest address.

@@ -384,7 +384,7 @@ struct scrub {
 	const struct layout *layout;
 	void *dict_type, *link_type; // the latter NULL: nobody has used it
 	struct gorgon_ufuncs ufuncs;
-	bool looks; // only: whether elements of caches are what they are taken for
+	bool check_only; // whether elements of caches are what they are taken for
 	struct gorgon_tables *tables;
 };
 
@@ -421,10 +421,11 @@ static bool visit_block(const struct scrub *scrub, const char *block, uint64_t s
 	     *collected = (void *)(uintptr_t)member(object, 8);
 
 	if (scrub->link_type && type == scrub->link_type && size >= layout->link_size)
-		return scrub->looks ? is_link(scrub, block)
-				    : list_offset(&scrub->tables->links, &scrub->tables->link_count,
-						  (uintptr_t)block - scrub->interp->ns->zone);
-	if (scrub->looks)
+		return scrub->check_only
+			       ? is_link(scrub, block)
+			       : list_offset(&scrub->tables->links, &scrub->tables->link_count,
+					     (uintptr_t)block - scrub->interp->ns->zone);
+	if (scrub->check_only)
 		return true;
 	if (size == layout->gc_head + layout->dict_size && collected == scrub->dict_type &&
 	    is_general(layout, object))
@@ -472,13 +473,13 @@ static bool scrub_pool(const struct scrub *scrub, uint64_t pool)
 		    is_free[at / size])
 			return false;
 		is_free[at / size] = true;
-		if (!scrub->looks)
+		if (!scrub->check_only)
 			memset((char *)(uintptr_t)block + sizeof(uint64_t), 0,
 			       size - sizeof(uint64_t));
 	}
 	if ((uint32_t)header->count + free != carved)
 		return false;
-	if (!scrub->looks)
+	if (!scrub->check_only)
 		memset((char *)(uintptr_t)pool + header->next_offset, 0,
 		       pool_size - header->next_offset);
 	return visit_pool(scrub, pool, is_free);
@@ -600,7 +601,7 @@ struct gorgon_error *gorgon_tables_collect(struct gorgon_interp *interp, struct 
 		err = unknown_layout(interp, "a cache of functools");
 	interp->api->PyErr_Clear();
 	interp->api->PyGC_Collect();
-	scrub.looks = false;
+	scrub.check_only = false;
 	if (!err && !walk_arenas(&scrub))
 		err = unknown_layout(interp, "the object allocator");
 	if (!err && !scrub_frames(interp, layout))

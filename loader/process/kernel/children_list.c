@@ -138,7 +138,7 @@ bool gorgon_children_list_add(struct gorgon_children *children, pid_t pid, bool 
 {
 	bool unwanted = children->ns && gorgon_signals_ignores(children->ns->signals, SIGCHLD);
 	struct record *record;
-	bool noted;
+	bool added;
 	sigset_t saved;
 
 	gorgon_masked_lock(&lock, &saved);
@@ -146,14 +146,14 @@ bool gorgon_children_list_add(struct gorgon_children *children, pid_t pid, bool 
 	if (record) // the old child of that number has been waited for, as the kernel uses it again
 		remove_record(record);
 	record = add_record(children, pid);
-	noted = record;
-	if (noted)
+	added = record;
+	if (added)
 		record->child.unwanted = unwanted;
-	*wanted = noted && is_wanted(record);
+	*wanted = added && is_wanted(record);
 	if (*wanted)
 		children_wake(children);
 	gorgon_masked_unlock(&lock, &saved);
-	return noted;
+	return added;
 }
 
 void gorgon_children_note_unknown(struct gorgon_children *children, pid_t pid)

@@ -236,11 +236,11 @@ bool gorgon_children_watch(void)
 
 bool gorgon_children_note(struct gorgon_children *children, pid_t pid)
 {
-	bool wanted, noted = gorgon_children_list_add(children, pid, &wanted);
+	bool wanted, added = gorgon_children_list_add(children, pid, &wanted);
 
 	if (wanted)
 		gorgon_children_watch();
-	return noted;
+	return added;
 }
 
 bool gorgon_children_sleep(struct gorgon_children *children)

@@ -313,7 +313,7 @@ static void leave_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, struct gorg
 {
 	if (!gorgon_parking_is_abandoned(ns) && !has_deadline(ns))
 		return;
-	if (has_deadline(ns) && (gorgon_now() < deadline->until || !deadline->asked))
+	if (has_deadline(ns) && (gorgon_now() < deadline->until || !deadline->gil_requested))
 		return;
 	pthread_cond_broadcast(cond);
 	pthread_mutex_unlock(mutex);
@@ -347,7 +347,7 @@ static int wait_for_cond_until(pthread_cond_t *cond, pthread_mutex_t *mutex,
 
 		err = pthread_cond_clockwait(cond, mutex, CLOCK_MONOTONIC, &soon);
 		leave_wait(cond, mutex, ns);
-		deadline->asked |= err == ETIMEDOUT; // which makes CPython ask
+		deadline->gil_requested |= err == ETIMEDOUT; // which makes CPython ask
 		return err;
 	}
 	err = pthread_cond_timedwait(cond, mutex, until);

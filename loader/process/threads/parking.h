@@ -27,7 +27,7 @@ struct gorgon_gil_deadline {
 	/* Called at that time, if the thread still waits, and CPython has asked the holder of the
 	 * GIL for it; does not return. */
 	void (*give_up)(void);
-	bool asked; /* set when CPython has */
+	bool gil_requested; /* set when CPython has */
 };
 
 /* Begin, or with NULL end, the deadline of the calling thread; @deadline lives until then. */
