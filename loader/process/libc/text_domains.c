@@ -170,50 +170,40 @@ static char *default_directory(void)
 	return bindtextdomain("./././", NULL);
 }
 
-// Set the directory or the character set of a binding. Returns the text now; NULL: the default.
-static char *bind_text(struct binding *binding, char **member, const char *value)
+// Set the directory or the character set of a domain, which is at @offset in its binding. Returns
+// the text now; NULL: the default, or no memory.
+static char *bind_text(const char *domain, const char *value, size_t offset, struct domains *state)
 {
-	char *copy;
+	struct binding *binding;
+	char **text = NULL, *copy = NULL;
 
-	if (!value || is_same(*member, value))
-		return *member;
-	copy = strdup(value);
-	if (!copy)
+	if (!domain || !*domain)
 		return NULL;
-	free(*member);
-	*member = copy;
-	binding->alias = NULL;
+	pthread_mutex_lock(&lock);
+	binding = find_binding(state, domain);
+	if (binding)
+		text = (char **)((char *)binding + offset);
+	if (!text || !value || is_same(*text, value)) {
+		copy = text ? *text : NULL;
+	} else if ((copy = strdup(value))) {
+		free(*text);
+		*text = copy;
+		binding->alias = NULL;
+	}
+	pthread_mutex_unlock(&lock);
 	return copy;
 }
 
 static char *bind_directory(const char *domain, const char *directory, struct domains *state)
 {
-	struct binding *binding;
-	char *ret = NULL;
+	char *ret = bind_text(domain, directory, offsetof(struct binding, directory), state);
 
-	if (!domain || !*domain)
-		return NULL;
-	pthread_mutex_lock(&lock);
-	binding = find_binding(state, domain);
-	if (binding)
-		ret = bind_text(binding, &binding->directory, directory);
-	pthread_mutex_unlock(&lock);
-	return ret || directory ? ret : default_directory();
+	return ret || directory || !domain || !*domain ? ret : default_directory();
 }
 
 static char *bind_codeset(const char *domain, const char *codeset, struct domains *state)
 {
-	struct binding *binding;
-	char *ret = NULL;
-
-	if (!domain || !*domain)
-		return NULL;
-	pthread_mutex_lock(&lock);
-	binding = find_binding(state, domain);
-	if (binding)
-		ret = bind_text(binding, &binding->codeset, codeset);
-	pthread_mutex_unlock(&lock);
-	return ret;
+	return bind_text(domain, codeset, offsetof(struct binding, codeset), state);
 }
 
 static char *domains_translate(const char *domain, const char *text, int category,
@@ -248,18 +238,6 @@ static char *get_text_of(const char *domain, const char *text, struct domains *s
 	return domains_translate(domain, text, LC_MESSAGES, state);
 }
 
-static char *get_plural(const char *one, const char *many, unsigned long count,
-			struct domains *state)
-{
-	return translate_plural(NULL, one, many, count, LC_MESSAGES, state);
-}
-
-static char *get_plural_of(const char *domain, const char *one, const char *many,
-			   unsigned long count, struct domains *state)
-{
-	return translate_plural(domain, one, many, count, LC_MESSAGES, state);
-}
-
 // --- the part ------------------------------------------------------------------------------------
 
 static void domains_end(void *arg)
@@ -288,8 +266,6 @@ static const struct gorgon_bound bound[] = {
 	OWN("__dgettext", get_text_of, 2, "as gettext"),
 	OWN("dcgettext", domains_translate, 3, "as gettext"),
 	OWN("__dcgettext", domains_translate, 3, "as gettext"),
-	OWN("ngettext", get_plural, 3, "as gettext"),
-	OWN("dngettext", get_plural_of, 4, "as gettext"),
 	OWN("dcngettext", translate_plural, 5, "as gettext"),
 };
 
