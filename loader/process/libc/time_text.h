@@ -88,8 +88,8 @@ static CHAR *NAME(write_numbers)(const CHAR *format, size_t size, const struct t
 	return ret;
 }
 
-static size_t NAME(write_text)(CHAR *to, size_t size, const CHAR *format, const struct tm *tm,
-			       locale_t locale, struct time_zone *state)
+static size_t NAME(zone_strftime_l)(CHAR *to, size_t size, const CHAR *format, const struct tm *tm,
+				    locale_t locale, struct time_zone *state)
 {
 	struct tm copy = *tm;
 	const CHAR *start, *end;
@@ -110,9 +110,28 @@ static size_t NAME(write_text)(CHAR *to, size_t size, const CHAR *format, const 
 	return ret;
 }
 
+/* This has the thread's locale; the process's is none that the _l functions take. */
+static size_t NAME(zone_strftime)(CHAR *to, size_t size, const CHAR *format, const struct tm *tm,
+				  struct time_zone *state)
+{
+	locale_t locale = uselocale(NULL), copy;
+	size_t ret;
+
+	if (is_process(state))
+		return PLAIN(to, size, format, tm);
+	if (locale != LC_GLOBAL_LOCALE)
+		return NAME(zone_strftime_l)(to, size, format, tm, locale, state);
+	copy = duplocale(locale);
+	ret = copy ? NAME(zone_strftime_l)(to, size, format, tm, copy, state) : 0;
+	if (copy)
+		freelocale(copy);
+	return ret;
+}
+
 #undef CHAR
 #undef NAME
 #undef LENGTH
 #undef FORMAT
+#undef PLAIN
 #undef FIND
 #undef LITERAL

@@ -11,7 +11,7 @@
 // are the results of localtime(), gmtime(), ctime() and asctime().
 //
 // Not reached by it is what the C library and shared libraries do themselves: getdate(), a shared
-// library's localtime(). %s in a format of strptime() begins the parse anew behind it.
+// library's localtime(), %s in a format of strptime(), which no other format of it depends on.
 
 #define _GNU_SOURCE
 #include "environment.h"
@@ -244,6 +244,7 @@ static time_t zone_timegm(struct tm *tm, struct time_zone *state)
 #define NAME(name)  name
 #define LENGTH	    strlen
 #define FORMAT	    strftime_l
+#define PLAIN       strftime
 #define FIND	    strchr
 #define LITERAL(x)  x
 #include "time_text.h"
@@ -252,121 +253,10 @@ static time_t zone_timegm(struct tm *tm, struct time_zone *state)
 #define NAME(name)  name##_wide
 #define LENGTH	    wcslen
 #define FORMAT	    wcsftime_l
+#define PLAIN       wcsftime
 #define FIND	    wcschr
 #define LITERAL(x)  L##x
 #include "time_text.h"
-
-static size_t zone_strftime_l(char *to, size_t size, const char *format, const struct tm *tm,
-			      locale_t locale, struct time_zone *state)
-{
-	return write_text(to, size, format, tm, locale, state);
-}
-
-static size_t zone_wcsftime_l(wchar_t *to, size_t size, const wchar_t *format, const struct tm *tm,
-			      locale_t locale, struct time_zone *state)
-{
-	return write_text_wide(to, size, format, tm, locale, state);
-}
-
-// These two have the thread's locale; the process's is none that the _l functions take.
-static size_t zone_strftime(char *to, size_t size, const char *format, const struct tm *tm,
-			    struct time_zone *state)
-{
-	locale_t locale = uselocale(NULL), copy;
-	size_t ret;
-
-	if (is_process(state))
-		return strftime(to, size, format, tm);
-	if (locale != LC_GLOBAL_LOCALE)
-		return write_text(to, size, format, tm, locale, state);
-	copy = duplocale(locale);
-	ret = copy ? write_text(to, size, format, tm, copy, state) : 0;
-	if (copy)
-		freelocale(copy);
-	return ret;
-}
-
-static size_t zone_wcsftime(wchar_t *to, size_t size, const wchar_t *format, const struct tm *tm,
-			    struct time_zone *state)
-{
-	locale_t locale = uselocale(NULL), copy;
-	size_t ret;
-
-	if (is_process(state))
-		return wcsftime(to, size, format, tm);
-	if (locale != LC_GLOBAL_LOCALE)
-		return write_text_wide(to, size, format, tm, locale, state);
-	copy = duplocale(locale);
-	ret = copy ? write_text_wide(to, size, format, tm, copy, state) : 0;
-	if (copy)
-		freelocale(copy);
-	return ret;
-}
-
-// The next `%s` of a format for strptime(), and what follows it; NULL: none.
-static const char *find_seconds(const char *format, const char **rest)
-{
-	for (const char *at = format; (at = strchr(at, '%'));) {
-		const char *start = at++;
-
-		at += strspn(at, "_-0^#");
-		at += strspn(at, "0123456789");
-		if (*at == 's') {
-			*rest = at + 1;
-			return start;
-		}
-		at += *at != '\0';
-	}
-	return NULL;
-}
-
-static const char *read_seconds(const char *text, struct tm *tm, struct time_zone *state)
-{
-	time_t seconds = 0;
-
-	if (*text < '0' || *text > '9')
-		return NULL;
-	for (; *text >= '0' && *text <= '9'; text++)
-		seconds = (time_t)((unsigned long)seconds * 10 + (unsigned long)(*text - '0'));
-	return zone_localtime_r(&seconds, tm, state) ? text : NULL;
-}
-
-typedef char *parse_fn(const char *text, const char *format, struct tm *tm, locale_t locale);
-
-static char *parse_plain(const char *text, const char *format, struct tm *tm, locale_t locale)
-{
-	(void)locale;
-	return strptime(text, format, tm);
-}
-
-static char *zone_parse(const char *text, const char *format, struct tm *tm, locale_t locale,
-			struct time_zone *state, parse_fn *fn)
-{
-	const char *rest, *seconds = is_process(state) ? NULL : find_seconds(format, &rest);
-
-	while (text && seconds) {
-		char *before = strndup(format, (size_t)(seconds - format));
-
-		text = before ? fn(text, before, tm, locale) : NULL;
-		free(before);
-		text = text ? read_seconds(text, tm, state) : NULL;
-		format = rest;
-		seconds = find_seconds(format, &rest);
-	}
-	return text ? fn(text, format, tm, locale) : NULL;
-}
-
-static char *zone_strptime(const char *text, const char *format, struct tm *tm,
-			   struct time_zone *state)
-{
-	return zone_parse(text, format, tm, NULL, state, parse_plain);
-}
-
-static char *zone_strptime_l(const char *text, const char *format, struct tm *tm, locale_t locale,
-			     struct time_zone *state)
-{
-	return zone_parse(text, format, tm, locale, state, strptime_l);
-}
 
 // --- the part ------------------------------------------------------------------------------------
 
@@ -407,11 +297,9 @@ static const struct gorgon_bound bound[] = {
 	OWN(strftime, 4, "as tzset, for %s and %Z"),
 	OWN(strftime_l, 5, "as strftime"),
 	{"__strftime_l", zone_strftime_l, 5, 0, GORGON_OWN, "as strftime"},
-	OWN(wcsftime, 4, "as strftime"),
-	OWN(wcsftime_l, 5, "as strftime"),
-	{"__wcsftime_l", zone_wcsftime_l, 5, 0, GORGON_OWN, "as strftime"},
-	OWN(strptime, 3, "as tzset, for %s"),
-	OWN(strptime_l, 4, "as strptime"),
+	{"wcsftime", zone_strftime_wide, 4, 0, GORGON_OWN, "as strftime"},
+	{"wcsftime_l", zone_strftime_l_wide, 5, 0, GORGON_OWN, "as strftime"},
+	{"__wcsftime_l", zone_strftime_l_wide, 5, 0, GORGON_OWN, "as strftime"},
 	VARIABLE(tzname, name, "as tzset"),
 	VARIABLE(__tzname, name, "as tzset"),
 	VARIABLE(timezone, west, "as tzset"),
