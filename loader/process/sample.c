@@ -5,8 +5,8 @@
 // report of a fault (faults.c) nothing there takes a lock or allocates. One thread is asked at a
 // time. A thread that does not answer in time (it blocks the signal, or the kernel does not let it
 // go) is not waited for; if it is in the middle of its answer when time is up, nobody is asked any
-// more before it has finished. There is no lock, only `sampled`, so that fork() needs to know nothing
-// of this.
+// more before it has finished. There is no lock, only `sampled`, so that fork() needs to know
+// nothing of this.
 //
 // The signal may meet the thread in the middle of changing what its answer is read from. A fault in
 // reading it, while faults are reported, ends the answer with what has been read so far.
