@@ -32,6 +32,8 @@ SANITIZED_KINDS = KINDS[:3]  # a sanitizer's runtime changes what debuggers see 
 QUIET = 0.3  # seconds without output after which cmocka has printed all about a failed case
 ENDING = 60  # seconds that a program may take to end after its last case
 STATUS = "all cases were ok, but the exit status is"  # for what all cases of a program have done, not the last of them
+# Classes that take a worker longest. Workers begin with them: at the end one of them would keep one worker, and the others would wait.
+LONGEST = ["parity/test_parity", "run/test_cpython_pools", "gdb/test_breakpoints"]
 SECOND_TRIES = 3  # as many cases of a run may be tried once more; if more have failed, something is broken
 
 
@@ -95,7 +97,8 @@ def pytest_collection_modifyitems(config, items):
         left = os.environ.get("THOROUGH") == "yes"  # tests/long/thorough.py runs what make check leaves out
         config.hook.pytest_deselected(items=[item for item in items if is_thorough(item) != left])
         items[:] = [item for item in items if is_thorough(item) == left]
-    items.sort(key=lambda item: KINDS.index(kind(item.path)))  # units first: their failures explain others
+    # Units first: their failures explain others.
+    items.sort(key=lambda item: (not is_worker(config) or short_name(item).partition(":")[0] not in LONGEST, KINDS.index(kind(item.path))))
     if config.gorgon_words:
         config.hook.pytest_deselected(items=[item for item in items if not wanted(item)])
         items[:] = filter(wanted, items)

@@ -30,7 +30,7 @@ MENDED_ELSEWHERE = ["a variable of a namespace without a name"]
 STEP = 6  # of the tables of other debuggers
 
 
-class Parity(unittest.TestCase):
+class Habits:
     def habits(self, debugger):
         table = parity.HABITS[debugger]
         if debugger not in SLICE:
@@ -51,19 +51,26 @@ class Parity(unittest.TestCase):
             with self.subTest(trial.habit.name):
                 self.fail(trial.difference)
 
+
+class Gdb(Habits, unittest.TestCase):
     @harness.needs_gdb
     def test_gdb(self):
         self.check("gdb")
 
     @harness.needs_gdb
+    @harness.thorough
     def test_gdb_with_other_numbers(self):
         self.check("gdb", Variant("scripts", 1), parity.HABITS["gdb"][:1])
         self.check("gdb", Variant("scripts", 20), [habit for habit in parity.HABITS["gdb"] if habit.name in MENDED_WITH_MANY])
 
+
+class Lldb(Habits, unittest.TestCase):
     @harness.needs_lldb
     def test_lldb(self):
         self.check("lldb")
 
+
+class Adapters(Habits, unittest.TestCase):
     @unittest.skipUnless(dap_client.find_lldb_dap(), "lldb-dap is not installed")
     def test_lldb_dap(self):
         self.check("lldb-dap")
@@ -72,6 +79,8 @@ class Parity(unittest.TestCase):
     def test_gdb_dap(self):
         self.check("gdb-dap")
 
+
+class Reasons(unittest.TestCase):
     def test_what_is_broken_has_a_reason(self):
         for debugger, part in parity.recorded().items():
             for name, row in part["rows"].items():
