@@ -88,7 +88,7 @@ PRODUCTS := $(BUILD)/gorgon $(BUILD)/gorgon-symdump $(LIBGORGON) $(BUILD)/libgor
 CHILDREN := $(BUILD)/share/gorgon/children/gorgon.py
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py debuggers/gorgon_shared/*.py)
 
-.PHONY: products all jitreg docs-process census abi examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
+.PHONY: products all jitreg docs-process census abi release examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
 	check-gdb check-lldb check-parity coverage coverage-run parity docs-api docs-parity docs-plot docs-comparison docs-machines docs-pictures bench-debug check-roots check-arm demo-arm built-for-tests commit-results fuzzers fuzz soak demo setup venv \
 	bench wheel format lint analyze compile_commands.json install install-jitreg uninstall dist clean help
 .DELETE_ON_ERROR:
@@ -485,12 +485,14 @@ build/venv/.done: tests/requirements.txt
 # oldest C library that has all of them.
 WHEEL_TAG ?= $(if $(filter 2.36,$(lastword $(shell getconf GNU_LIBC_VERSION))),manylinux_2_36_x86_64,auto)
 WHEEL := $(abspath $(BUILD))/wheel
+# Folders of another machine's libraries, for a wheel that the cross compiler has made.
+WHEEL_LIBRARIES ?=
 wheel: $(LIBGORGON) $(WHEEL)/tools/.done
 	@echo "  WHEEL   $(BUILD)/wheel"
 	$(Q)rm -rf $(WHEEL)/plain $(WHEEL)/*.whl
 	$(Q)GORGON_BUILD=$(abspath $(BUILD)) $(WHEEL)/tools/bin/python -m pip wheel --quiet --disable-pip-version-check --no-build-isolation \
 		--no-deps -w $(WHEEL)/plain ./python
-	$(Q)PATH="$(WHEEL)/tools/bin:$$PATH" auditwheel repair --strip --only-plat --plat $(WHEEL_TAG) -w $(WHEEL) \
+	$(Q)PATH="$(WHEEL)/tools/bin:$$PATH" auditwheel repair --strip --only-plat --plat $(WHEEL_TAG) $(if $(WHEEL_LIBRARIES),--ldpaths $(WHEEL_LIBRARIES)) -w $(WHEEL) \
 		$(WHEEL)/plain/*.whl >$(WHEEL)/log 2>&1 || { cat $(WHEEL)/log >&2; exit 1; }
 	@ls $(WHEEL)/*.whl
 
@@ -608,6 +610,11 @@ dist:
 	$(Q)git archive --format=tar --prefix=gorgon-$(VERSION)/ HEAD | gzip -9n > $(DIST)
 	@cd $(BUILD) && sha256sum $(notdir $(DIST)) | tee $(notdir $(DIST)).sha256
 
+# All files of a release, which two runs make byte by byte the same.
+release:
+	@tools/setup.sh $(DEPS) release
+	@$(PYTHON3) tools/release.py $(BUILD)/release
+
 clean:
 	rm -rf $(BUILD)
 
@@ -640,6 +647,7 @@ help:
 	@echo "install  DESTDIR= PREFIX=$(PREFIX)    uninstall takes it back"
 	@echo "jitreg install-jitreg  libjitreg alone"
 	@echo "dist     $(DIST), a tarball of the last commit"
+	@echo "release  tarball, wheels, Debian packages, SBOM, notes and checksums of the last commit, into $(BUILD)/release"
 	@echo "analyze  what gcc's analyzer finds, unless tools/analyze.txt has a reason (CLANG_TIDY=clang-tidy-19 for its checks, too)"
 	@echo "format lint compile_commands.json clean"
 	@echo "variables: BUILD SAN RPATH V CC CFLAGS LDFLAGS DEPS=no"

@@ -11,7 +11,10 @@ fail() {
 }
 
 missing=""
-compiler=${1##* }
+# The last word that is no option: "ccache gcc", "aarch64-linux-gnu-gcc --sysroot=FOLDER".
+for word in $1; do
+	case $word in -*) ;; *) compiler=$word ;; esac
+done
 if command -v "$compiler" >/dev/null; then
 	for header in gelf.h elfutils/libdwfl.h zlib.h json.h Python.h; do
 		echo "#include <$header>" | $1 $2 -E -o /dev/null - 2>/dev/null || missing+=" ${header}"

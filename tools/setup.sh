@@ -11,6 +11,7 @@
 #	check (demo)		`make check`
 #	long, arm (check)	`make check-long`, `make check-arm`
 #	analyze, lint (check)	`make analyze`, `make lint`
+#	release (build)		`make release`
 set -eu
 
 mode=$1 purpose=$2
@@ -84,6 +85,7 @@ long) packages="$check
 arm) packages="$check libc6-dev-arm64-cross qemu-user-static qemu-system-arm debootstrap gdb-multiarch" ;;
 analyze) packages="$check clang-tidy-$lldb" ;;
 lint) packages="$check clang-format-$lldb" ;;
+release) packages="$build git $cross debhelper dpkg-dev python3-pip python3-setuptools python3-venv python3-wheel" ;;
 *) fail "no purpose is called $purpose" ;;
 esac
 
