@@ -330,7 +330,7 @@ include tests/parity/parity.mk
 # Hosts in C and C++; see examples/README.md.
 EXAMPLE_NAMES := python_api symbol_provider custom_library pool session metrics
 EXAMPLES := $(EXAMPLE_NAMES:%=$(BUILD)/examples/%) $(EXAMPLE_NAMES:%=$(BUILD)/examples/%_cc) \
-	$(BUILD)/examples/librunner.so $(BUILD)/examples/librunner_cc.so $(BUILD)/examples/plugins_cc $(BUILD)/examples/faulty \
+	$(BUILD)/examples/librunner.so $(BUILD)/examples/librunner_cc.so $(BUILD)/examples/plugins_cc $(BUILD)/examples/shop_cc $(BUILD)/examples/faulty \
 	$(BUILD)/examples/customers
 EXAMPLE_HEADERS := $(PUBLIC_HEADERS) loader/gorgon.hpp examples/runner.h
 EXAMPLE_FLAGS = -Wall -Wextra $(if $(CI),-Werror) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS)

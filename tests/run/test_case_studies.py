@@ -4,7 +4,9 @@
 import concurrent.futures
 import json
 import os
+import re
 import signal
+import socket
 import tempfile
 import textwrap
 import unittest
@@ -121,6 +123,44 @@ class Plugins(unittest.TestCase):
             self.assertRegex(result.stderr, r"second.py: not loaded: .*No module named 'nothing_of_that_name'\n")
             self.assertEqual(result.stderr.count("it is left out from now on"), 1)
             self.assertTrue(result.stdout.endswith(f"{self.LINES}characters that plug-ins have counted: 0\n"), result.stdout)
+
+
+class Shop(unittest.TestCase):
+    CUSTOMERS = ["ann", "bob", "cid", "dan"]
+
+    def test_a_server_in_cxx_whose_rules_are_python(self):
+        """What the workers have in common is the server's: together they sell what is there, and no more."""
+        def buy(customer):
+            with socket.create_connection(("127.0.0.1", port), 60) as connection, connection.makefile("rw") as lines:
+                answers = []
+                for order in ["apple 7"] * 40 + ["pear 4", "plum 1", "apple", "apple 0"]:
+                    print(f"{customer} {order}", file=lines, flush=True)
+                    answers.append(lines.readline())
+                return answers
+
+        with Background(f"{BUILD}/examples/shop_cc", f"{EXAMPLES}/shop/rules.py", "3", until=r"^\d+\n") as server:
+            port = int(server.output)
+            with concurrent.futures.ThreadPoolExecutor(4) as pool:
+                found = list(pool.map(buy, self.CUSTOMERS))
+            server.process.send_signal(signal.SIGTERM)
+            self.assertEqual(server.process.wait(60), 0, server.output)
+            output = server.output
+        sold = {item: sum(int(count) for answers in found for line in answers for count in re.findall(rf": (\d+) of {item} for", line))
+                for item in ("apple", "pear")}
+        self.assertEqual(output, f"{port}\napple: {1000 - sold['apple']} left\npear: {10 - sold['pear']} left\n")
+        self.assertTrue(900 < sold["apple"] <= 1000 and 4 <= sold["pear"] <= 10, sold)
+        for name, answers in zip(self.CUSTOMERS, found, strict=True):
+            self.assertEqual(answers[0], f"{name}: 7 of apple for 3.50\n")
+            self.assertEqual(answers[-3:], [f"error: {name}, we sell no plum\n", "error: 'NoneType' object has no attribute 'groups'\n",
+                                            f"{name}: no apple is left\n"])
+
+    def test_rules_that_do_not_load_end_the_server_with_the_reason(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as rules:
+            rules.write("from shop import nothing\n")
+            rules.flush()
+            result = run(f"{BUILD}/examples/shop_cc", rules.name, "2")
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, r"^shop: .*cannot import name 'nothing' from 'shop'")
 
 
 if __name__ == "__main__":
