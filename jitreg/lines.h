@@ -11,7 +11,7 @@
 
 /** Part of the keys of all files of the cache with this DWARF: to be changed with what
  * lines_units.c writes. */
-#define JITREG_LINES_VERSION "7"
+#define JITREG_LINES_VERSION "8"
 
 /** The sections that are different in each library. */
 enum jitreg_lines_index {

@@ -174,32 +174,89 @@ static uint64_t use_file(struct unit_writer *b, const char *unit_folder, uint32_
 	return file->number;
 }
 
-/* Give the unit's own source file the numbers 0 and 1: a line program begins in file 1. */
-static void use_own_file(struct unit_writer *b, const struct jitreg_lines_piece *first)
+static const char *base_name(const char *path)
 {
-	const struct jitreg_cu *unit = source_unit(first);
-	const char *folder = or_empty(first->function->unit->folder), *path = or_empty(unit->name);
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	struct jitreg_bytes twice = {0};
-	uint32_t number = first->file;
+	const char *slash = strrchr(path, '/');
 
-	if (number == JITREG_LINES_NO_SOURCE || strcmp(b->found->files[number].name, name) != 0) {
-		char *own = slash ? strndup(path, (size_t)(slash - path)) : strdup("");
+	return slash ? slash + 1 : path;
+}
+
+/*
+ * The file that a unit is named after, or JITREG_LINES_NO_SOURCE: it was not found. That is the file
+ * that was compiled or, where a unit has nothing of that file, the file of its first function: GDB
+ * reads each unit with the name of the file in which somebody sets a breakpoint, and most code of a
+ * C++ library is from headers.
+ */
+static uint32_t find_own_file(const struct unit_writer *b, const struct jitreg_lines_piece *pieces,
+			      size_t count)
+{
+	const char *name = base_name(or_empty(source_unit(pieces)->name));
+	uint32_t first = JITREG_LINES_NO_SOURCE;
+
+	for (const struct jitreg_lines_piece *piece = pieces; piece < pieces + count; piece++) {
+		const struct jitreg_lines_row *rows = b->found->rows + piece->first_row;
+
+		if (piece->file != JITREG_LINES_NO_SOURCE) {
+			if (!strcmp(b->found->files[piece->file].name, name))
+				return piece->file;
+			if (first == JITREG_LINES_NO_SOURCE)
+				first = piece->file;
+		}
+		for (size_t i = 0; i < piece->row_count; i++)
+			if (!strcmp(b->found->files[rows[i].file].name, name))
+				return rows[i].file;
+	}
+	return first;
+}
+
+/* Write the name of a unit. @own: what find_own_file() has found. */
+static void put_unit_name(struct unit_writer *b, const char *folder, const struct jitreg_cu *unit,
+			  uint32_t own)
+{
+	struct jitreg_bytes *to = &b->ret->sections[JITREG_LINES_INFO];
+	const char *path = or_empty(unit->name);
+	const struct jitreg_lines_source *file;
+
+	if (own == JITREG_LINES_NO_SOURCE ||
+	    !strcmp(b->found->files[own].name, base_name(path))) {
+		put_text(b, to, path);
+		return;
+	}
+	file = &b->found->files[own];
+	if (*file->folder != '/' && strcmp(file->unit_folder, folder) != 0) {
+		put(b, to, file->unit_folder, strlen(file->unit_folder));
+		put_byte(b, to, '/');
+	}
+	if (*file->folder) {
+		put(b, to, file->folder, strlen(file->folder));
+		put_byte(b, to, '/');
+	}
+	put_text(b, to, file->name);
+}
+
+/* Give the file that a unit is named after the numbers 0 and 1: a line program begins in file 1. */
+static void use_own_file(struct unit_writer *b, const char *folder, const struct jitreg_cu *unit,
+			 uint32_t own)
+{
+	struct jitreg_bytes twice = {0};
+
+	if (own == JITREG_LINES_NO_SOURCE) {
+		const char *path = or_empty(unit->name), *name = base_name(path);
+		char *its = name > path ? strndup(path, (size_t)(name - path - 1)) : strdup("");
 
 		// The file is not among those that were found: its folder's name is freed below.
-		if (!own) {
+		if (!its) {
 			b->error = -ENOMEM;
 			return;
 		}
 		put_text(b, &b->names, name);
 		put_uleb(b, &b->names,
 			 add_folder(b, folder,
-				    &(struct jitreg_lines_source){folder, own, name, 0, 0}));
-		free(own);
-		b->name_count = 1;
+				    &(struct jitreg_lines_source){folder, its, name, 0, 0}));
+		free(its);
 	} else {
-		use_file(b, folder, number);
-		b->found->files[number].number = 1;
+		use_file(b, folder, own);
+		b->found->files[own].number = 1;
 	}
 	put(b, &twice, b->names.data, b->names.size);
 	put(b, &b->names, twice.data, twice.size);
@@ -465,6 +522,7 @@ static void put_unit(struct unit_writer *b, const struct jitreg_lines_piece *pie
 	const struct jitreg_cu *unit = pieces->function->unit;
 	const char *folder = or_empty(unit->folder);
 	uint64_t size = pieces[count - 1].end - pieces->start;
+	uint32_t own = find_own_file(b, pieces, count);
 	size_t start = to->size;
 
 	b->unit++;
@@ -477,7 +535,7 @@ static void put_unit(struct unit_writer *b, const struct jitreg_lines_piece *pie
 	put_byte(b, to, JITREG_LINES_ABBREV_UNIT);
 	put_producer(b, to, or_empty(unit->producer));
 	put_uleb(b, to, source_unit(pieces)->language);
-	put_text(b, to, or_empty(source_unit(pieces)->name));
+	put_unit_name(b, folder, source_unit(pieces), own);
 	put_text(b, to, folder);
 	put_site(b, JITREG_LINES_INFO, JITREG_LINES_LINE, b->ret->sections[JITREG_LINES_LINE].size);
 	put_site(b, JITREG_LINES_INFO, JITREG_LINES_ADDRESS, pieces->start);
@@ -490,7 +548,7 @@ static void put_unit(struct unit_writer *b, const struct jitreg_lines_piece *pie
 	b->unknown_type = to->size - start;
 	put_byte(b, to, JITREG_LINES_ABBREV_UNKNOWN_TYPE);
 	put_text(b, to, "<unknown return type>");
-	use_own_file(b, pieces);
+	use_own_file(b, folder, source_unit(pieces), own);
 	for (size_t i = 0; i < count && !b->error; i++)
 		put_function(b, folder, &pieces[i]);
 	put_byte(b, to, 0);

@@ -234,10 +234,15 @@ static void judge(const char *whole, const char *lines, size_t functions)
 	dwarf_end(j.lines);
 }
 
+static void build_source(const char *name, const char *options, const char *text)
+{
+	util_write(util_path("lines.cc"), text, strlen(text));
+	assert_int_equal(util_run("${CXX:-g++} -shared -fPIC -w %s lines.cc -o %s", options, name), 0);
+}
+
 static void build(const char *name, const char *options)
 {
-	util_write(util_path("lines.cc"), source, sizeof(source) - 1);
-	assert_int_equal(util_run("${CXX:-g++} -shared -fPIC -w %s lines.cc -o %s", options, name), 0);
+	build_source(name, options, source);
 }
 
 /* ---- tests -------------------------------------------------------------------------- */
@@ -265,6 +270,67 @@ static void lines_are_those_of_the_whole_debug_information(void **state)
 		jitreg_object_close(object);
 		deinit(&m);
 	}
+}
+
+static bool is_source(const char *path)
+{
+	return !strcmp(base_name(path), "lines.cc");
+}
+
+/* In how many units of a file a debugger looks for a line of lines.cc. @all: how many there are. */
+static int count_units_of_source(const char *path, int *all)
+{
+	Dwarf *dwarf = open_dwarf(path);
+	Dwarf_Off off = 0, next;
+	size_t size, count;
+	int ret = 0;
+
+	*all = 0;
+	for (; !dwarf_nextcu(dwarf, off, &next, &size, NULL, NULL, NULL); off = next) {
+		Dwarf_Files *files;
+		bool has_it;
+		Dwarf_Die unit;
+
+		assert_non_null(dwarf_offdie(dwarf, off + size, &unit));
+		assert_int_equal(dwarf_getsrcfiles(&unit, &files, &count), 0);
+		has_it = is_source(dwarf_diename(&unit));
+		for (size_t i = 0; i < count; i++)
+			has_it |= is_source(dwarf_filesrc(files, i, NULL, NULL));
+		ret += has_it;
+		++*all;
+	}
+	dwarf_end(dwarf);
+	return ret;
+}
+
+/* gdb reads each unit that has the file of a breakpoint, in each copy. */
+static void units_with_functions_of_headers_do_not_name_the_source(void **state)
+{
+	struct jitreg_object *object;
+	char *text;
+	size_t size;
+	struct made m;
+	FILE *out = open_memstream(&text, &size);
+	int all;
+
+	(void)state;
+	assert_non_null(out);
+	fputs("#line 1 \"templates.h\"\n", out);
+	for (int i = 0; i < 200; i++)
+		fprintf(out, "int template_%d(int n) { return n + %d; }\n", i, i);
+	fputs("#line 1 \"lines.cc\"\nint own(int n) { return n; }\n", out);
+	assert_int_equal(fclose(out), 0);
+	build_source("libheaders.so", "-g -O0", text);
+	free(text);
+	open_library(util_path("libheaders.so"), &object, &m);
+	assert_int_equal(jitreg_lines_make(m.dwarf, NULL, NULL, &m.text, &m.lines), 0);
+	write_lines(object, &m, util_path("libheaders.debug"));
+	judge(util_path("libheaders.so"), util_path("libheaders.debug"), 201);
+	// One in each of the two copies that the file has.
+	assert_int_equal(count_units_of_source(util_path("libheaders.debug"), &all), 2);
+	assert_in_range(all, 10, 50);
+	jitreg_object_close(object);
+	deinit(&m);
 }
 
 /* Instructions of four bytes each; the library is only read. */
@@ -461,6 +527,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_are_those_of_the_whole_debug_information),
+		cmocka_unit_test(units_with_functions_of_headers_do_not_name_the_source),
 		cmocka_unit_test(lines_of_another_machine_are_as_right),
 		cmocka_unit_test(lines_of_a_whole_python_are_small),
 		cmocka_unit_test(rust_paths_are_read_of_both_kinds_of_names),
