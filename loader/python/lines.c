@@ -107,12 +107,22 @@ static bool is_traced(void)
 	return found && strtol(found + strlen("\nTracerPid:"), NULL, 10);
 }
 
-// On the interpreter's main thread, which may be in a loop that calls nothing.
-static int update_main_thread(void *ctx)
+// A thread may be in a loop that calls no Python function.
+static int update_this_thread(void *ctx)
 {
 	if (!gorgon_lines_busy())
 		gorgon_lines_update_thread(ctx);
 	return 0;
+}
+
+// CPython 3.11 has the main thread alone make calls that are pending. From 3.12 on any thread of
+// the interpreter does, and events are those of code, whichever thread asks for them.
+static void ask_a_thread(struct gorgon_lines *lines)
+{
+	if (lines->api.add_call)
+		lines->api.add_call(lines->interpreter, update_this_thread, lines, 0);
+	else
+		lines->interp->api->Py_AddPendingCall(update_this_thread, lines);
 }
 
 // With AUTO CPython calls python_frame only while there is a debugger.
@@ -158,7 +168,7 @@ static void *watch(void *arg)
 			choose_evaluator(lines, debugger);
 			if (gorgon_lines_changed(lines)) {
 				gorgon_lines_notice(lines);
-				lines->interp->api->Py_AddPendingCall(update_main_thread, lines);
+				ask_a_thread(lines);
 			}
 		}
 		gorgon_unlock();
@@ -285,7 +295,7 @@ static void add_code(struct gorgon_lines *lines, PyObject *code)
 
 static bool find_api(struct gorgon_lines *lines)
 {
-	const struct {
+	const struct name {
 		const char *name, *other;
 		void *to;
 	} names[] = {
@@ -305,11 +315,12 @@ static bool find_api(struct gorgon_lines *lines)
 		{"_PyEval_EvalFrameDefault", NULL, &lines->links->evaluator},
 		{"PyInterpreterState_ThreadHead", NULL, &lines->api.first_thread},
 		{"PyThreadState_Next", NULL, &lines->api.next_thread},
-		{"_PyEval_SetTrace", NULL, &lines->api.set_thread_trace}, // the last one: of 3.11
+		lines->layout.state_cframe
+			? (struct name){"_PyEval_SetTrace", NULL, &lines->api.set_thread_trace}
+			: (struct name){"_PyEval_AddPendingCall", NULL, &lines->api.add_call},
 	};
-	const size_t count = sizeof(names) / sizeof(*names) - !lines->layout.state_cframe;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		void *found = gorgon_interp_find_symbol(lines->interp, names[i].name);
 
 		if (!found && names[i].other)

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT Events of the functions that have breakpoints: who has them, and how
-// CPython tells of their lines.
+// SPDX-License-Identifier: MIT
+// Events of the functions that have breakpoints: who has them, and how CPython tells of their
+// lines.
 //
 // CPython 3.11 has one trace function per thread, for all that the thread does, and a flag in the
 // frame of C that runs the evaluator, which says whether events are told. That flag is set for

@@ -21,6 +21,8 @@ struct gorgon_lines_api {
 	/* CPython 3.11 only: */
 	int (*set_thread_trace)(uint64_t, void *, PyObject *);
 	uint64_t (*first_thread)(void *), (*next_thread)(uint64_t);
+	/* From 3.12 on, by any thread of the interpreter: */
+	int (*add_call)(void *interpreter, int (*)(void *), void *, int);
 	PyFrameObject *(*frame)(void);
 	int (*line_number)(PyFrameObject *);
 	void (*restore)(PyObject *, PyObject *, PyObject *);

@@ -288,16 +288,26 @@ for _ in range(500):
 @harness.needs_python_lines
 @harness.needs_gdb
 class OtherThreads(unittest.TestCase):
+    def check(self, python, program):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "looping.py")
+            with open(path, "w") as file:
+                file.write(program)
+            with harness.Background(*run(1, python=python)[:-1], path, until="ready") as program:
+                output = harness.gdb(["break looping.py:6", "continue", "next", "next"], options=["-p", str(program.pid)], timeout=60)
+        self.assertRegex(output, r"hit Breakpoint 1\S*, looping\.work \(\) at ")
+        self.assertEqual(re.findall(r"^([567])\t", output, re.M)[:3], ["6", "7", "5"], output)
+
     def test_in_a_loop_that_calls_only_c(self):
         for python in PYTHONS:
-            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
-                path = os.path.join(folder, "looping.py")
-                with open(path, "w") as file:
-                    file.write(LOOPING)
-                with harness.Background(*run(1, python=python)[:-1], path, until="ready") as program:
-                    output = harness.gdb(["break looping.py:6", "continue", "next", "next"], options=["-p", str(program.pid)])
-                self.assertRegex(output, r"hit Breakpoint 1\S*, looping\.work \(\) at ")
-                self.assertEqual(re.findall(r"^([567])\t", output, re.M)[:3], ["6", "7", "5"], output)
+            with self.subTest(python=python):
+                self.check(python, LOOPING)
+
+    def test_while_the_main_thread_is_in_c(self):
+        """In CPython 3.11 the main thread alone could be asked."""
+        for python in PYTHONS[1:]:
+            with self.subTest(python=python):
+                self.check(python, LOOPING.partition("for _")[0] + "threading.Event().wait()\n")
 
 
 CALLED = """import time
@@ -446,16 +456,29 @@ class StepsInto(unittest.TestCase):
 @harness.needs_python_lines
 @harness.needs_gdb
 class Page(unittest.TestCase):
-    """The session of docs/mixed.md, typed."""
+    """The session of docs/mixed.md, typed. That of README.md is a part of it."""
+
+    @staticmethod
+    def session(document, number):
+        """[(command, answer)]"""
+        with open(os.path.join(harness.ROOT, document)) as file:
+            block = re.findall(r"```\w*\n(.*?)```", file.read(), re.S)[number]
+        return re.findall(r"^\(gdb\) (.*)\n((?:(?!\(gdb\)).*\n)*)", block, re.M)
+
+    def test_part(self):
+        whole, part = dict(self.session("docs/mixed.md", 1)), self.session("README.md", 0)
+        self.assertEqual([command for command, _ in part], list(whole))
+        for command, answer in part:
+            self.assertEqual([line for line in answer.splitlines() if line not in whole[command].splitlines()], [], command)
 
     def test_session(self):
         with open(os.path.join(harness.ROOT, "docs", "mixed.md")) as file:
-            blocks = re.findall(r"```\w*\n(.*?)```", file.read(), re.S)
-        asked = re.findall(r"^\(gdb\) (.*)\n((?:(?!\(gdb\)).*\n)*)", blocks[1], re.M)
+            program = re.search(r"```python\n(.*?)```", file.read(), re.S)[1]
+        asked = self.session("docs/mixed.md", 1)
         self.assertEqual(len(asked), 5)
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "shop.py"), "w") as file:
-                file.write(blocks[0])
+                file.write(program)
             with Terminal(*run(1)[:-1], os.path.join(folder, "shop.py")) as gdb:
                 for command, answer in asked:
                     said = self.bare(gdb.ask(command))

@@ -19,7 +19,8 @@ DOCUMENTS = ["README.md", "python/README.md", "examples/README.md",
 
 # Blocks that other tests run or compare: (document, number) -> the file of the test, which reads the document.
 ELSEWHERE = {
-    ("README.md", 3): "tests/gdb/test_readme.py",
+    ("README.md", 0): "tests/gdb/test_python_lines.py",
+    ("README.md", 4): "tests/gdb/test_readme.py",
     ("docs/mixed.md", 0): "tests/gdb/test_python_lines.py",
     ("docs/mixed.md", 1): "tests/gdb/test_python_lines.py",
     ("python/README.md", 0): "tests/run/test_executor.py",
@@ -110,18 +111,18 @@ class Every(unittest.TestCase):
 
 
 class Commands(Case):
-    @block("README.md", 0)
+    @block("README.md", 1)
     @block("docs/embedding.md", 0)
     def test_targets_of_make_are_there(self):
         """Whole runs of them are `make check-roots`, in roots of Debian's releases."""
         for document in "README.md", "docs/embedding.md":
             for target in re.findall(r"\bmake ([a-z]+)", text(document, 0)):
                 run("make", "-n", "-C", ROOT, target, "DEPS=no").check_returncode()
-        self.assertIn("make install", text("README.md", 0))
+        self.assertIn("make install", text("README.md", 1))
 
-    @block("README.md", 1)
+    @block("README.md", 2)
     def test_run(self):
-        (command, lines), = session("README.md", 1)
+        (command, lines), = session("README.md", 2)
         self.assertEqual(self.shell(command).splitlines(), lines)
 
     @block("docs/command.md", 0)
@@ -183,12 +184,12 @@ class Python(Case):
         result = run(PYTHON3, "-c", before + code, env={"PYTHONPATH": self.folder})
         self.assertEqual((result.stderr, result.returncode), ("", 0))
 
-    @block("README.md", 2)
+    @block("README.md", 3)
     @unittest.skipIf(SANITIZED, "an ordinary python3 loads no library with a sanitizer")
     def test_an_executor(self):
         before = ("import numpy\ndef load_model():\n    global model\n    model = 2\n"
                   "def work(part): return (part * model).sum()\nparts = [numpy.arange(n) for n in range(5)]\n")
-        self.python(text("README.md", 2) + "assert results == [0, 0, 2, 6, 12], results\n", before)
+        self.python(text("README.md", 3) + "assert results == [0, 0, 2, 6, 12], results\n", before)
 
     @block("docs/arrays.md", 0)
     def test_arrays(self):
