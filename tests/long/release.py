@@ -18,7 +18,7 @@ from report import Report
 import harness
 
 PACKAGES = ["gorgon-tools", "libgorgon-dev", "libgorgon0", "libjitreg-dev", "libjitreg0", "python3-gorgon"]
-SURROUNDINGS = {"first": (0o022, {"TZ": "UTC", "LANG": "C", "CFLAGS": "-O0"}), "a second one": (0o077, {"TZ": "Asia/Tokyo", "LANG": "C.UTF-8"})}
+SURROUNDINGS = {"first": (0o022, {"TZ": "UTC", "LANG": "C", "CFLAGS": "-O0"}), "second": (0o077, {"TZ": "Asia/Tokyo", "LANG": "C.UTF-8"})}
 REQUIRED = {"SPDXID", "name", "versionInfo", "downloadLocation", "licenseDeclared", "copyrightText"}
 
 
