@@ -182,10 +182,10 @@ static const char *base_name(const char *path)
 }
 
 /*
- * The file that a unit is named after, or JITREG_LINES_NO_SOURCE: it was not found. That is the file
- * that was compiled or, where a unit has nothing of that file, the file of its first function: GDB
- * reads each unit with the name of the file in which somebody sets a breakpoint, and most code of a
- * C++ library is from headers.
+ * The file that a unit is named after, or JITREG_LINES_NO_SOURCE: it was not found. That is the
+ * file that was compiled or, where a unit has nothing of that file, the file of its first function:
+ * GDB reads each unit with the name of the file in which somebody sets a breakpoint, and most code
+ * of a C++ library is from headers.
  */
 static uint32_t find_own_file(const struct unit_writer *b, const struct jitreg_lines_piece *pieces,
 			      size_t count)

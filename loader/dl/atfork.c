@@ -24,6 +24,7 @@
 #include "process/kernel/fork.h"
 #include "process/kernel/signals.h"
 #include "process/memory/heap.h"
+#include "process/memory/zone_heap.h"
 #include "process/part.h"
 #include "process/threads/thread_exit.h"
 
@@ -42,10 +43,14 @@ static void lock_heaps(void)
 {
 	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns; ns = gorgon_ns_next(ns))
 		gorgon_heap_before_fork(gorgon_parts_state(ns->parts, &gorgon_heap_part));
+	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns; ns = gorgon_ns_next(ns))
+		gorgon_zone_heap_before_fork(ns->usage.zone_heap);
 }
 
 static void unlock_heaps(void)
 {
+	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns; ns = gorgon_ns_next(ns))
+		gorgon_zone_heap_after_fork(ns->usage.zone_heap);
 	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns; ns = gorgon_ns_next(ns))
 		gorgon_heap_after_fork(gorgon_parts_state(ns->parts, &gorgon_heap_part));
 }

@@ -25,7 +25,7 @@ WITHOUT = ("analyze", "architecture", "cpython_pools", "documents", "documents_e
 def run_tests(kind, environment):
     """The last line that pytest prints."""
     command = [harness.PYTHON3, "-B", "-m", "pytest", "-q", "-n", str(os.cpu_count()), "--dist", "loadscope", "-p", "no:cacheprovider",
-               "--select", kind, *(f"--ignore=tests/run/test_{name}.py" for name in WITHOUT)]
+               f"--select={kind}", *(f"--ignore=tests/run/test_{name}.py" for name in WITHOUT)]
     result = subprocess.run(command, cwd=harness.ROOT, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
     return result.stdout.strip().splitlines()[-1] if result.stdout.strip() else result.stderr
 

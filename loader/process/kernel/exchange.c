@@ -53,7 +53,7 @@ struct address {
 	socklen_t size;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards `keeper`; a leaf
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards `keeper`, and its start
 static struct address keeper;				   // size 0: there is none
 
 static void after_fork(bool child)

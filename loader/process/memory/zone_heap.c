@@ -18,7 +18,7 @@
 // A namespace with such memory begins with random bytes that it is given: the first that Python
 // asks for are those that the hashes of its strings depend on, and they must not differ either.
 //
-// `lock` of each is a leaf.
+// `lock` of each is taken around fork(); that of memory is taken under it.
 
 #define _GNU_SOURCE
 #include "zone_heap.h"
@@ -242,7 +242,9 @@ bool gorgon_zone_heap_begin(struct gorgon_ns *ns, const void *random, size_t siz
 	heap->open = true;
 	gorgon_memory_map_within(memory_of(heap), zone_of(heap) + GORGON_ZONE_MAPS,
 				 zone_of(heap) + GORGON_ZONE_END);
+	gorgon_lock(); // a fork takes the locks of all heaps that it finds
 	ns->usage.zone_heap = heap;
+	gorgon_unlock();
 	__atomic_store_n(&ns->usage.quick_below, 0, __ATOMIC_RELEASE);
 	return true;
 }
@@ -297,10 +299,16 @@ static bool zone_heap_begin(void *state, struct gorgon_ns *ns)
 	return true;
 }
 
-// The thread that held the lock is not in the forked child.
-static void zone_heap_in_child(void *state)
+void gorgon_zone_heap_before_fork(struct gorgon_zone_heap *heap)
 {
-	pthread_mutex_init(&((struct gorgon_zone_heap *)state)->lock, NULL);
+	if (heap)
+		pthread_mutex_lock(&heap->lock);
+}
+
+void gorgon_zone_heap_after_fork(struct gorgon_zone_heap *heap)
+{
+	if (heap)
+		pthread_mutex_unlock(&heap->lock);
 }
 
 static const struct gorgon_bound bound[] = {
@@ -313,6 +321,5 @@ const struct gorgon_part gorgon_zone_heap_part = {
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct gorgon_zone_heap),
 	.begin = zone_heap_begin,
-	.in_child = zone_heap_in_child,
 	.loader_only = true,
 };

@@ -38,6 +38,10 @@ uint64_t gorgon_zone_heap_end(const struct gorgon_zone_heap *heap);
 uint64_t gorgon_zone_heap_block_at(const struct gorgon_zone_heap *heap, uint64_t addr,
 				   size_t *size);
 
+/* So that the blocks of the forked child are whole. @heap may be NULL. */
+void gorgon_zone_heap_before_fork(struct gorgon_zone_heap *heap);
+void gorgon_zone_heap_after_fork(struct gorgon_zone_heap *heap);
+
 /* Whether memory is allocated here. @heap may be NULL. */
 bool gorgon_zone_heap_is_open(const struct gorgon_zone_heap *heap);
 /* Whether a block of malloc() is from here. @heap may be NULL. */
