@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "held.h"
 #include "interp.h"
+#include "lines.h"
 #include "pyfiles.h"
 #include "dl/atfork.h"
 #include "ns/ns.h"
@@ -70,6 +71,8 @@ static void interps_after_fork(bool child)
 	gorgon_pyfile_after_fork();
 	for_each_interp(release_interp, child);
 	gorgon_held_after_fork(child);
+	if (child)
+		gorgon_lines_in_child();
 }
 
 void gorgon_interp_join_fork(struct gorgon_interp *host)

@@ -88,8 +88,14 @@ static const struct gorgon_lines_layout layouts[] = {
 #define LOOK_MS 20
 #define ASK_MS  200
 
-static struct gorgon_lines *all; // under the loader's lock
-static pid_t watched;            // the process that has the thread; under the loader's lock
+// How far from the beginning of an interpreter's state its evaluator is looked for, in bytes.
+#define STATE_SIZE 65536
+
+// The watching thread calls functions of CPython under it, which take locks of CPython's and, for
+// the first thread-local variable that the thread has there, the loader's. Not held around fork().
+static pthread_mutex_t list = PTHREAD_MUTEX_INITIALIZER;
+static struct gorgon_lines *all; // under the lock
+static pid_t watched;            // the process that has the thread; under the lock
 
 // --- the watching thread
 // ---------------------------------------------------------------------------------
@@ -125,17 +131,35 @@ static void ask_a_thread(struct gorgon_lines *lines)
 		lines->interp->api->Py_AddPendingCall(update_this_thread, lines);
 }
 
+// Where an interpreter's state has its evaluator: CPython's own function that writes there wants a
+// thread of the interpreter from 3.13 on. That function puts our code there, and takes it away.
+static bool find_evaluator(struct gorgon_lines *lines)
+{
+	void *ours = lines->code + GORGON_LINES_FRAME, **word = lines->interpreter;
+	void **end = word + STATE_SIZE / sizeof(*word);
+
+	lines->api.set_evaluator(lines->interpreter, ours);
+	while (word < end && *word != ours)
+		word++;
+	lines->api.set_evaluator(lines->interpreter, (void *)(uintptr_t)lines->links->evaluator);
+	if (word == end || *word == ours)
+		return false;
+	lines->evaluator = word;
+	lines->own_evaluator = *word;
+	return true;
+}
+
 // With AUTO CPython calls python_frame only while there is a debugger.
 static void choose_evaluator(struct gorgon_lines *lines, bool debugger)
 {
 	bool wanted = debugger || lines->interp->python_lines == GORGON_PYTHON_LINES_ON;
 
-	if (wanted == lines->installed)
+	if (wanted == lines->installed) // a program may have an evaluator of its own now
 		return;
 	lines->installed = wanted;
-	lines->api.set_evaluator(lines->interpreter,
-				 wanted ? lines->code + GORGON_LINES_FRAME
-					: (void *)(uintptr_t)lines->links->evaluator);
+	__atomic_store_n(lines->evaluator,
+			 wanted ? lines->code + GORGON_LINES_FRAME : lines->own_evaluator,
+			 __ATOMIC_RELEASE);
 }
 
 // True: a debugger has stopped this thread meanwhile, and let it go on just now. Linux ends this
@@ -159,7 +183,7 @@ static void *watch(void *arg)
 
 		if (stopped || !debugger || looks % (ASK_MS / LOOK_MS) == 0)
 			debugger = is_traced();
-		gorgon_lock();
+		pthread_mutex_lock(&list);
 		for (struct gorgon_lines *lines = all; lines; lines = lines->next) {
 			if (__atomic_load_n(&lines->state, __ATOMIC_ACQUIRE) !=
 				    GORGON_LINES_READY ||
@@ -171,12 +195,12 @@ static void *watch(void *arg)
 				ask_a_thread(lines);
 			}
 		}
-		gorgon_unlock();
+		pthread_mutex_unlock(&list);
 	}
 	return NULL;
 }
 
-// With the loader's lock. Without a thread, breakpoints that are set after a module's import are
+// Under the lock. Without a thread, breakpoints that are set after a module's import are
 // seen only at the next stop, and AUTO does not see that a debugger comes.
 static void start_watching(void)
 {
@@ -392,14 +416,16 @@ static void set_up(struct gorgon_lines *lines)
 		return;
 	}
 	lines->interpreter = lines->api.interpreter();
-	lines->state = GORGON_LINES_CHECKING;
-	choose_evaluator(lines, true);
-	if (!check_layout(lines)) {
+	if (find_evaluator(lines)) {
+		lines->state = GORGON_LINES_CHECKING;
+		choose_evaluator(lines, true);
+	}
+	if (lines->state != GORGON_LINES_CHECKING || !check_layout(lines)) {
 		lines->state = GORGON_LINES_OFF;
 		gorgon_lines_complain(
 			lines, "no Python lines: CPython's structures are others than expected");
-		lines->api.set_evaluator(lines->interpreter,
-					 (void *)(uintptr_t)lines->links->evaluator);
+		if (lines->evaluator)
+			*lines->evaluator = lines->own_evaluator;
 		return;
 	}
 	gorgon_lines_describe_code(&symfile, (uintptr_t)lines->code, &lines->layout);
@@ -409,9 +435,9 @@ static void set_up(struct gorgon_lines *lines)
 	choose_evaluator(lines, is_traced());
 	lines->interp->ns->debug.python_lines = GORGON_DEBUG_LINES_ON;
 	__atomic_store_n(&lines->state, GORGON_LINES_READY, __ATOMIC_RELEASE);
-	gorgon_lock();
+	pthread_mutex_lock(&list);
 	start_watching();
-	gorgon_unlock();
+	pthread_mutex_unlock(&list);
 }
 
 // Hooks are called with the GIL, also for events of Python's start, before there is a thread state.
@@ -421,9 +447,9 @@ static int note_event(const char *event, void *args, void *ctx)
 	PyObject *code;
 
 	if (!strcmp(event, "cpython._PySys_ClearAuditHooks")) { // Python ends
-		gorgon_lock();
+		pthread_mutex_lock(&list);
 		lines->state = GORGON_LINES_OFF;
-		gorgon_unlock();
+		pthread_mutex_unlock(&list);
 		return 0;
 	}
 	if ((strcmp(event, "exec") && strcmp(event, "function.__new__")) || gorgon_lines_busy() ||
@@ -481,22 +507,27 @@ struct gorgon_error *gorgon_lines_begin(struct gorgon_interp *interp)
 			interp->number);
 	}
 	interp->lines = lines;
-	gorgon_lock();
+	pthread_mutex_lock(&list);
 	lines->next = all;
 	all = lines;
-	gorgon_unlock();
+	pthread_mutex_unlock(&list);
 	return NULL;
 }
 
 void gorgon_lines_stop(struct gorgon_interp *interp)
 {
-	gorgon_lock();
+	pthread_mutex_lock(&list);
 	for (struct gorgon_lines **at = &all; *at; at = &(*at)->next)
 		if (*at == interp->lines) {
 			*at = interp->lines->next;
 			break;
 		}
-	gorgon_unlock();
+	pthread_mutex_unlock(&list);
+}
+
+void gorgon_lines_in_child(void)
+{
+	pthread_mutex_init(&list, NULL); // the thread that may have had it is not there
 }
 
 void gorgon_lines_end(struct gorgon_interp *interp)
@@ -538,6 +569,10 @@ struct gorgon_error *gorgon_lines_begin(struct gorgon_interp *interp)
 void gorgon_lines_stop(struct gorgon_interp *interp)
 {
 	(void)interp;
+}
+
+void gorgon_lines_in_child(void)
+{
 }
 
 void gorgon_lines_end(struct gorgon_interp *interp)

@@ -20,4 +20,7 @@ void gorgon_lines_stop(struct gorgon_interp *interp);
 /* Its code is unmapped, or it never started: debuggers forget the lines. */
 void gorgon_lines_end(struct gorgon_interp *interp);
 
+/* After fork(): nobody holds the lock of lines. */
+void gorgon_lines_in_child(void);
+
 #endif

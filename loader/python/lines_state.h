@@ -32,7 +32,7 @@ struct gorgon_lines_api {
 };
 
 struct gorgon_lines {
-	struct gorgon_lines *next; /* of all interpreters; under the loader's lock */
+	struct gorgon_lines *next; /* of all interpreters; see lines.c */
 	struct gorgon_interp *interp;
 	enum {
 		GORGON_LINES_NEW,
@@ -46,6 +46,8 @@ struct gorgon_lines {
 	ssize_t extra_index;
 	void *interpreter; /* its PyInterpreterState */
 	bool installed;	   /* it calls our code in place of its evaluator */
+	void **evaluator;  /* where that has its evaluator: our code, */
+	void *own_evaluator; /* or what was there before; atomic */
 	uint8_t *code; /* two pages: lines_arch.h's code, and the links */
 	struct gorgon_lines_links *links;
 	struct jitreg_entry *jit;

@@ -254,20 +254,23 @@ class Auto(unittest.TestCase):
     """With auto a debugger that attaches gets lines of what is called from then on."""
 
     def test_attached(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "waiting.py")
-            with open(path, "w") as file:
-                file.write(WAITING)
-            with harness.Background(*run(2, "--python-lines=auto")[:-1], path, until=r"(?s)(ready.*){2}") as program:
-                output = harness.gdb(["break waiting.py:4", "continue", "bt", "next", "detach"], options=["-p", str(program.pid)])
-        self.assertRegex(output, r'hit Breakpoint 1\S*, waiting\.work \(n=0x\w+ "3"\) at \S+/waiting\.py:4\n')
-        self.assertRegex(output, r"#0 +waiting\.work (?s:.*)clone3")
-        self.assertNotIn("waiting.main", output)  # it was called before
+        for python in PYTHONS:
+            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "waiting.py")
+                with open(path, "w") as file:
+                    file.write(WAITING)
+                with harness.Background(*run(2, "--python-lines=auto", python=python)[:-1], path, until=r"(?s)(ready.*){2}") as program:
+                    output = harness.gdb(["break waiting.py:4", "continue", "bt", "next", "detach"], options=["-p", str(program.pid)], timeout=60)
+                self.assertRegex(output, r'hit Breakpoint 1\S*, waiting\.work \(n=0x\w+ "3"\) at \S+/waiting\.py:4\n')
+                self.assertRegex(output, r"#0 +waiting\.work (?s:.*)clone3")
+                self.assertNotIn("waiting.main", output)  # it was called before
 
     def test_started(self):
-        output = harness.gdb([f"break lines.py:{TOTAL}", "run", "bt"], *run(1, "--python-lines=auto"))
-        self.assertEqual([name.partition(":")[0] for name in frames(output)][:3], ["price", "each", "recursive"], output)
-        self.assertIn("<module>", frames(output)[-1])
+        for python in PYTHONS:
+            with self.subTest(python=python):
+                output = harness.gdb([f"break lines.py:{TOTAL}", "run", "bt"], *run(1, "--python-lines=auto", python=python))
+                self.assertEqual([name.partition(":")[0] for name in frames(output)][:3], ["price", "each", "recursive"], output)
+                self.assertIn("<module>", frames(output)[-1])
 
 
 LOOPING = """import threading, time
