@@ -86,8 +86,8 @@ def attributes_of(cls):
         mine = {name: value for name, value in mine.items()
                 if name not in cls.__members__ and name not in ("__new__", "__reduce_ex__") and not (name[:1] == name[-1:] == "_" and name[:2] != "__")}
     elif is_named_tuple(cls):
-        made = vars(make_tuple(cls.__name__, cls._fields, (), None))
-        mine = {name: value for name, value in mine.items() if name not in made or name == "__doc__"}
+        plain = make_tuple(cls.__name__, cls._fields, (), None)  # what it has goes when it is collected
+        mine = {name: value for name, value in mine.items() if name not in vars(plain) or name == "__doc__"}
     return {name: value for name, value in mine.items() if name not in ("__module__", "__qualname__", "__slots__")}
 
 

@@ -109,8 +109,9 @@ def kind(value): return type(value).__name__, isinstance(value, Point)
     "def inner(): return scale(Point(1)), fail\nshow(lambda pool: pool.submit(inner).result()[0])",
 ]
 RUN_CELLS = """
-import multiprocessing, sys
+import gc, multiprocessing, sys
 from concurrent.futures import ProcessPoolExecutor
+gc.set_threshold(5)  # what nothing refers to any more is gone at once
 def run_cells():
     def Pool():
         if sys.argv[1] == "gorgon":
