@@ -91,7 +91,7 @@ class Client:
             raise AssertionError(f"the adapter says nothing; it has written:\n{self.output}") from None
         if message is None:
             self.queue.put(None)
-            raise AssertionError(f"the adapter has ended; it has written:\n{self.output}")
+            raise AssertionError(f"the adapter has ended, status {self.process.wait(10)}; it has written:\n{self.output}")
         if message["type"] == "response":
             self.answers[message["request_seq"]] = message
         elif message["event"] == "output":

@@ -159,6 +159,7 @@ def session(debugger):
             debugger.do(command)
             check(debugger, done[-2:] if command == "continue" else command)
         debugger.do("delete")
+        open(os.path.join(os.environ["FOLDER"], "end"), "w").close()
         print("end")
     except Ended as error:
         print("ended:", error, "after", done)

@@ -23,7 +23,7 @@ def session(debugger, load, python, seed, steps, count=1, attached=False):
             {"FOLDER": folder, "SEED": f"{seed}", "STEPS": f"{steps}", "PYTHON": python,
              "PATH_OF_PROGRAM": PROGRAM, "BEGIN": "continue" if attached else "run"}):
         command = [harness.GORGON, "run", "-n", count, "--python-lines=on", f"--python={python}",
-                   PROGRAM, os.path.join(folder, "begin"), 1000000 if attached else 40]
+                   PROGRAM, os.path.join(folder, "begin"), os.path.join(folder, "end")]
         if not attached:
             return debugger([load, "continue"], *map(str, command))
         with harness.Background(*command, until=rf"(?s)(ready\n.*){{{count}}}") as program:
