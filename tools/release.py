@@ -69,14 +69,16 @@ class Release:
         self.time = git("log", "-1", "--format=%ct", "HEAD")
         inherited = {name: value for name, value in os.environ.items()
                      if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "BUILD", "CC", "CXX", "CPPFLAGS", "LDFLAGS")}
+        unnamed = f"-ffile-prefix-map={work}=/usr/src"
         self.env = dict(inherited, SOURCE_DATE_EPOCH=self.time, LC_ALL="C.UTF-8", TZ="UTC", PYTHONHASHSEED="0",
-                        CFLAGS=f"-O2 -g -ffile-prefix-map={work}=/usr/src")
+                        CFLAGS=f"-O2 -g {unnamed}", ASFLAGS=f"-g {unnamed}")
 
     def begin(self, what):
         print(f"release: {what}", flush=True)
         # A build does not see what another one has left.
         shutil.rmtree(self.tree, ignore_errors=True)
-        run("tar", "-xzf", f"{self.folder}/{self.name}.tar.gz", "-C", self.work)
+        # Files have the modes of this umask, for root, too.
+        run("tar", "--no-same-permissions", "-xzf", f"{self.folder}/{self.name}.tar.gz", "-C", self.work)
 
     def make(self, *words, env=None):
         run("make", "-C", self.tree, f"-j{os.cpu_count()}", *words, log=self.log, env=env or self.env)
