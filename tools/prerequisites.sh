@@ -11,7 +11,7 @@ fail() {
 }
 
 missing=""
-# The last word that is no option: "ccache gcc", "aarch64-linux-gnu-gcc --sysroot=FOLDER".
+# The compiler is the last word that is no option: "ccache gcc", "aarch64-linux-gnu-gcc --sysroot=X".
 for word in $1; do
 	case $word in -*) ;; *) compiler=$word ;; esac
 done
