@@ -35,6 +35,10 @@ def make(source, above, name):
     return f"{folder}/release"
 
 
+def machine_of(wheel):
+    return re.search(r"manylinux_\d+_\d+_(\w+)\.whl", wheel)[1]
+
+
 def read_files(folder):
     found = {}
     for name in sorted(os.listdir(folder)):
@@ -70,18 +74,18 @@ def check_parts(report, folder):
                  if each["spdxElementId"] == identifier and each["relationshipType"] == "CONTAINS"]
         with zipfile.ZipFile(path) as archive:
             libraries = [name for name in archive.namelist() if ".libs/" in name and ".so" in name]
-        report.check(f"parts of the wheel {path.rsplit('_', 1)[1]}", len(parts) == len(libraries) and "elfutils" in parts,
+        report.check(f"parts of the wheel for {machine_of(path)}", len(parts) == len(libraries) and "elfutils" in parts,
                      "a row for each library that it takes along", ", ".join(parts))
 
 
 def check_machines(report, folder):
     """Each library of a wheel is for the wheel's machine."""
     for path in glob.glob(f"{folder}/*.whl"):
-        machine = {"x86_64": 62, "aarch64": 183}[re.search(r"manylinux_\d+_\d+_(\w+)\.whl", path)[1]]
+        machine = {"x86_64": 62, "aarch64": 183}[machine_of(path)]
         with zipfile.ZipFile(path) as archive:
             machines = {name: int.from_bytes(archive.read(name)[18:20], "little") for name in archive.namelist()
                         if archive.read(name)[:4] == b"\x7fELF"}
-        report.check(f"libraries of the wheel {path.rsplit('_', 1)[1]}", len(machines) >= 4 and set(machines.values()) == {machine},
+        report.check(f"libraries of the wheel for {machine_of(path)}", len(machines) >= 4 and set(machines.values()) == {machine},
                      f"e_machine {machine}", f"{len(machines)} files, e_machine {', '.join(map(str, set(machines.values())))}")
 
 
