@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Its number, its tag, whether it has children, and pairs of an attribute and its form. */
+/* An abbreviation lists its number, its tag, whether entries of it have children, and pairs of an
+ * attribute and its form. */
 #define ABBREV(...) __VA_ARGS__, 0, 0
 
 static const uint8_t abbreviations[] = {

@@ -14,8 +14,8 @@ void gorgon_module_thunks(struct gorgon_interp *interp, struct gorgon_thunk *lis
 struct gorgon_error *gorgon_module_add(struct gorgon_interp *interp);
 /* Make the module `gorgon`, of a copy or of the process's own CPython. */
 struct _object *gorgon_module_init(struct gorgon_interp *interp);
-/* With the GIL: let the module know the number of an interpreter that is a copy, if it is there.
- * False: a Python error is set. */
+/* Give the module gorgon of a copy, if the template has imported it, the number of the copy. The
+ * caller holds the GIL. False: a Python error is set. */
 bool gorgon_module_renumber(struct gorgon_interp *interp);
 
 #endif

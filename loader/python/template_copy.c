@@ -305,7 +305,8 @@ static bool register_forks(struct copying *copying)
 	return true;
 }
 
-// The template was a worker, which has a handler also where the process ignores SIGINT.
+// Whether the copy is to ignore SIGINT, as its process does. The template ran as a worker does, and
+// a worker has a handler for SIGINT in such a process, too.
 static bool ignores_sigint(const struct copying *copying)
 {
 	struct sigaction action;

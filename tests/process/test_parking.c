@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// loader/process/threads/parking.c: what a thread holds that is parked. tests/python/test_stop.c
-// has whole interpreters.
+// Tests of loader/process/threads/parking.c: they look at what a thread that is parked holds.
+// tests/python/test_stop.c parks the threads of whole interpreters.
 
 #define _GNU_SOURCE
 #include "helpers.h"

@@ -143,7 +143,8 @@ static void the_hosts_timers_are_the_hosts(void **state)
 	test_ns_destroy(copy.ns);
 }
 
-// A timer was stopped while its signal was blocked: the signal goes to its own copy, or to nobody.
+// A timer is stopped while its signal is blocked: the signal still goes to the copy that set the
+// timer, or to nobody.
 static void a_late_signal_harms_nobody(void **state)
 {
 	struct copy one = make_copy(NULL), other = make_copy(NULL);
