@@ -131,12 +131,28 @@ def cell_contents(cell):
         return ()  # not filled yet
 
 
+def is_of_main(function):
+    """Also one that functools.wraps() has given the name of a function of a module."""
+    return function.__module__ in (MAIN, WORKER_MAIN) or function.__globals__ is vars(sys.modules[MAIN])
+
+
+def is_at(module, qualname, value):
+    return functools.reduce(lambda at, part: getattr(at, part, None), qualname.split("."), sys.modules.get(module)) is value
+
+
+def is_renamed(value):
+    """functools.wraps() has given it the name of a function of another module, as IPython's open()."""
+    wrapper = value.__wrapped__ if isinstance(value, functools._lru_cache_wrapper) else value
+    space = getattr(wrapper, "__globals__", {})
+    return (wrapper is not value or space.get("__name__") != value.__module__) and not is_at(value.__module__, value.__qualname__, value)
+
+
 def reduce_function(function, used, cells, modules, space=MAIN):
-    code, is_main = function.__code__, function.__module__ in (MAIN, WORKER_MAIN)
+    code, is_main = function.__code__, is_of_main(function)
     attributes = {"__defaults__": function.__defaults__, "__kwdefaults__": function.__kwdefaults__,
                   **function.__dict__}
     made = (importlib.util.MAGIC_NUMBER, marshal.dumps(code), function.__name__, function.__qualname__,
-            space if is_main else function.__module__, len(cells))
+            space if is_main else function.__globals__.get("__name__", function.__module__), len(cells))
     # The contents come after the function is known, which may be among them.
     return make_function, made, (used, cells, attributes, modules), None, None, fill_function
 
@@ -404,15 +420,18 @@ class Pickler(pickle.Pickler):
     def reducer_override(self, value):
         self.is_plain = False
         if isinstance(value, types.FunctionType):
-            if value.__module__ in (MAIN, WORKER_MAIN) or "<" in value.__qualname__:
+            if is_of_main(value) or "<" in value.__qualname__:
                 return self.reduce_function(value)
+            if is_renamed(value):
+                module, name = value.__globals__.get("__name__"), value.__code__.co_qualname
+                return (getattr, (sys.modules[module], name)) if is_at(module, name, value) else self.reduce_function(value)
         elif isinstance(value, types.ModuleType):
             return importlib.import_module, (value.__name__,)
         elif isinstance(value, type):
             if value.__module__ in (MAIN, WORKER_MAIN) or "<locals>" in value.__qualname__:
                 return self.reduce_class(value)
         elif isinstance(value, functools._lru_cache_wrapper):
-            if value.__module__ in (MAIN, WORKER_MAIN):
+            if value.__module__ in (MAIN, WORKER_MAIN) or is_renamed(value):
                 return self.by_name(value) or (remake_cache, (value.__wrapped__, value.cache_parameters()))
         elif isinstance(value, memoryview):
             return reduce_view(value)
@@ -465,7 +484,7 @@ class Pickler(pickle.Pickler):
         self.roots.extend(itertools.chain.from_iterable(cells))
         if self.lent is not None and _outer.is_direct(function):
             cells = tuple(_outer.lend(contents, self.lent) for contents in cells)
-        if function.__module__ in (MAIN, WORKER_MAIN):
+        if is_of_main(function):
             names, modules = sorted(names_in(function.__code__)), submodules_of(function)
         is_other = not is_worker and names and space is not vars(sys.modules[MAIN])  # of another program's __main__
         if self.globals is None or is_other:

@@ -15,10 +15,12 @@ import collections
 import contextlib
 import functools
 import itertools
+import linecache
 import numbers
 import operator
 import os
 import queue
+import re
 import subprocess
 import sys
 import threading
@@ -413,12 +415,24 @@ def cause_of(error, text):
                                                  errdisplay=text.rstrip()))
 
 
+# Of a traceback's text: what stands for a frame without a line of its source.
+WITHOUT_LINE = re.compile(r'^([ |]*)File "(.+)", line (\d+), in .+$(?!\n\1  \S)', re.M)
+
+
+def add_lines(text):
+    """Those of a notebook's cells and of the prompt, which only the program has."""
+    def add(frame):
+        line = linecache.getline(frame[2], int(frame[3])).strip()
+        return f"{frame[0]}\n{frame[1]}  {line}" if line else frame[0]
+    return WITHOUT_LINE.sub(add, text)
+
+
 def unpack_error(answer, unloaded=False):
     try:
         error, text = _crossing.load(*answer)
     except Exception as failure:  # importable there and not here
         return failure
-    error.__cause__ = cause_of(error, text)
+    error.__cause__ = cause_of(error, add_lines(text))
     if not unloaded or NotShareableError is None:
         return error
     # In the words of the standard library's pool.

@@ -9,6 +9,7 @@ What they import is pinned in requirements-pools.txt and installed in a virtual 
 of joblib and scikit-learn, of which the backend is changed, CELLS those of a notebook, which a kernel of Jupyter runs."""
 
 import glob
+import json
 import os
 import re
 import sys
@@ -129,6 +130,24 @@ def notebook(line):
     return NOTEBOOK.replace("CELLS", repr([cell.replace("IMPORT", line) for cell in CELLS]))
 
 
+EXAMPLE = os.path.join(harness.ROOT, "examples", "notebook.ipynb")
+EXAMPLE_RUN = f"""
+import nbclient, nbformat
+book = nbformat.read({EXAMPLE!r}, 4)
+nbclient.NotebookClient(book, timeout=300, kernel_name="python3").execute()
+print("".join(output["text"] for cell in book.cells for output in cell.get("outputs", ())), end="")
+"""
+
+
+def printed_in(path):
+    with open(path) as file:
+        return "".join(line for cell in json.load(file)["cells"] for output in cell.get("outputs", ()) for line in output["text"])
+
+
+def without_memory(text):
+    return re.sub(r"\S+ times its memory", "", text)
+
+
 def run(python, site, folder, name, code):
     path = os.path.join(folder, f"{name}.py")
     with open(path, "w") as file:
@@ -177,6 +196,9 @@ def main(words):
         if not words or "jupyter" in words:
             compare(report, "a notebook in Jupyter", *(run(python, site, folder, "notebook", notebook(line)) for line in (
                 "from concurrent.futures import ProcessPoolExecutor", "from gorgon import InterpreterPoolExecutor as ProcessPoolExecutor")))
+            stored, result = printed_in(EXAMPLE), run(python, site, folder, "example", EXAMPLE_RUN)
+            report.check("examples/notebook.ipynb in Jupyter", without_memory(result.stdout) == without_memory(stored), without_memory(stored),
+                         without_memory(result.stdout), result.stderr)
     return report.finish()
 
 

@@ -2,6 +2,7 @@
 """The whole programs in examples/ do what they are for."""
 
 import concurrent.futures
+import contextlib
 import json
 import os
 import re
@@ -19,13 +20,25 @@ EXAMPLES = f"{ROOT}/examples"
 MINORS = range(11, 16)
 
 
-def post(url, data):
+def request(url, data=None):
     """(status, answer) of a request."""
     try:
-        with urllib.request.urlopen(url, data.encode(), timeout=60) as answer:
+        with urllib.request.urlopen(url, data, timeout=60) as answer:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as error:
         return error.code, json.load(error)
+
+
+def post(url, data):
+    return request(url, data.encode())
+
+
+def get(url, method="GET"):
+    return request(urllib.request.Request(url, method=method))
+
+
+def notebook_without_memory(text):
+    return re.sub(r"\S+ times its memory", "", text)
 
 
 @unittest.skipIf(SANITIZED, "installs what users get")
@@ -64,6 +77,77 @@ class Package(unittest.TestCase):
             os.kill(service.pid, signal.SIGTERM)
             service.process.wait(60)
             self.assertNotIn("Traceback", service.output)
+
+    @contextlib.contextmanager
+    def stores(self, *options, until="Uvicorn running", **environment):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+        settings = [f"{name}={value}" for name, value in {**self.environment, **environment}.items()]
+        with Background("env", "-C", f"{EXAMPLES}/stores", *settings, VENV_PYTHON, "-B", "-m", "uvicorn", "service:app", "--port", str(port), *options,
+                        until=until) as service:
+            while True:  # processes that have said that they are there may not listen yet
+                with contextlib.suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
+                    break
+            yield f"http://127.0.0.1:{port}/", service
+
+    def test_a_fastapi_service_with_a_pool_per_process(self):
+        with self.stores(STORES_SECONDS="3") as (url, service):
+            with concurrent.futures.ThreadPoolExecutor(8) as threads:
+                answers = list(threads.map(lambda i: get(f"{url}stores/{i % 4}?draws=40"), range(20)))
+            self.assertEqual({status for status, _ in answers}, {200})
+            self.assertEqual({body["process"] for _, body in answers}, {service.pid})
+            self.assertEqual(len({body["low"] for _, body in answers}), 4)
+            self.assertTrue(all(190 < body["low"] < body["high"] < 210 for _, body in answers), answers)
+            self.assertEqual(get(f"{url}stores/50"), (404, {"detail": "no store 50"}))
+            self.assertEqual(get(f"{url}stores/1?draws=1"), (422, {"detail": "draws must be 20 or more, found 1"}))
+            self.assertEqual(get(f"{url}stores/1?draws=10000000"), (504, {"detail": "no answer within 3 s"}))
+            self.assertEqual(get(f"{url}stores/3?draws=40")[1], answers[3][1])  # by another interpreter
+            self.assertEqual(get(f"{url}jobs/1")[0], 404)
+            self.assertEqual(get(f"{url}jobs?draws=20", "POST"), (202, {"job": 1}))
+            while (job := get(f"{url}jobs/1")[1])["state"] in ("waits", "runs"):
+                self.assertIn(job["stores"], range(51))
+            self.assertEqual((job["state"], len(job["intervals"])), ("done", 50))
+            # As many jobs as there are workers run, those behind them wait; both can be stopped.
+            jobs = [get(f"{url}jobs?draws=500", "POST")[1]["job"] for _ in range(len(os.sched_getaffinity(0)) + 1)]
+            self.assertEqual({get(f"{url}jobs/{job}", "DELETE")[0] for job in jobs}, {202})
+            for job in jobs:
+                while (state := get(f"{url}jobs/{job}")[1]["state"]) in ("waits", "runs"):
+                    pass
+                self.assertEqual(state, "stopped")
+            get(f"{url}jobs?draws=1000000", "POST")
+            os.kill(service.pid, signal.SIGINT)
+            service.process.wait(60)
+            self.assertRegex(service.output, r"Application shutdown complete\.\n.*Finished server process")
+            self.assertNotIn("Traceback", service.output)
+
+    def test_the_service_in_two_processes(self):
+        with self.stores("--workers", "2", until="(?s)startup complete.*startup complete") as (url, service), \
+                concurrent.futures.ThreadPoolExecutor(8) as threads:
+            processes = set()
+            while len(processes) < 2:
+                processes |= {body["process"] for _, body in threads.map(lambda i: get(f"{url}stores/{i}?draws=20"), range(20))}
+            self.assertNotIn(service.pid, processes)
+            os.kill(service.pid, signal.SIGTERM)
+            service.process.wait(60)
+            self.assertEqual(service.output.count("Application shutdown complete"), 2, service.output)
+
+    def test_a_notebook(self):
+        """The cells print what the notebook has, with lines of cells in tracebacks, as a kernel runs them."""
+        code = """
+            import json, linecache, sys
+            for number, cell in enumerate(json.load(open(sys.argv[1]))["cells"]):
+                if cell["cell_type"] == "code":
+                    text = "".join(cell["source"])
+                    linecache.cache[f"<cell {number}>"] = len(text), None, text.splitlines(True), f"<cell {number}>"
+                    exec(compile(text, f"<cell {number}>", "exec"))
+            """
+        path = f"{EXAMPLES}/notebook.ipynb"
+        result = run(VENV_PYTHON, "-c", textwrap.dedent(code), path, env=self.environment)
+        self.assertEqual((result.stderr, result.returncode), ("", 0))
+        with open(path) as file:
+            stored = "".join(line for cell in json.load(file)["cells"] for output in cell.get("outputs", ()) for line in output["text"])
+        self.assertEqual(notebook_without_memory(result.stdout), notebook_without_memory(stored))
+        self.assertLess(float(re.search(r"(\S+) times its memory", result.stdout)[1]), 3)
 
     def test_a_batch_of_pictures(self):
         folder = f"{self.folder.name}/pictures"

@@ -106,6 +106,8 @@ def kind(value): return type(value).__name__, isinstance(value, Point)
     "class Holder:\n    def __init__(self): self.points = [Point(1)]\n    def __reduce__(self): return remake, (len(self.points),)\n"
     "def remake(n):\n    made = Holder()\n    made.points = [Point(n)] * n\n    return made\ndef held(h): return h.points, type(h) is Holder\n"
     "show(lambda pool: pool.submit(held, Holder()).result())",
+    "@functools.wraps(math.floor)\ndef floor(x): return K, math.floor(x)\nceil = functools.cache(math.ceil)\n"
+    "def both(x): return floor(x), ceil(x)\nshow(lambda pool: pool.submit(both, 1.5).result())",
     "def inner(): return scale(Point(1)), fail\nshow(lambda pool: pool.submit(inner).result()[0])",
 ]
 RUN_CELLS = """
