@@ -110,6 +110,8 @@ needs_gdb = unittest.skipUnless(GDB, "gdb is not installed")
 needs_lldb = unittest.skipUnless(LLDB, "lldb is not installed")
 PYTHON_LINES = VERSION in ("3.11", "3.12", "3.13") and os.uname().machine == "x86_64"
 needs_python_lines = unittest.skipUnless(PYTHON_LINES, "Python lines are for CPython 3.11 to 3.13 on x86-64")
+needs_templates = unittest.skipUnless(VERSION == "3.11" and os.uname().machine == "x86_64" and not SANITIZED,
+                                      "templates are known of CPython 3.11 on x86-64")
 
 
 def thorough(case):
@@ -256,6 +258,13 @@ def host_addresses(output):
     """{interpreter: address of its PyList_Append}, as the host has printed them."""
     return {int(n): int(a, 16) for n, a in re.findall(r"^host: interp (\d+) PyList_Append (0x[0-9a-f]+)", output,
                                                       re.M)}
+
+
+def copies_listed(output):
+    """{interpreter: of what it is a copy}, as `gorgon list` of gdb and lldb says."""
+    table = output[output.index("Num  Python"):].splitlines()
+    column = table[0].index("Copy of")
+    return {int(row.split()[0]): row[column:] for row in table[1:] if re.match(r"\d+ +3\.\d+ ", row)}
 
 
 def compiled_code(library, **variables):

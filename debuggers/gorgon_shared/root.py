@@ -32,6 +32,7 @@ ROOT = struct.Struct("<8sIIQQIIQQIIQIIQ")
 NS = struct.Struct("<QQQIIQQIIQQQQQ")
 NS_TEXTS = struct.Struct("<QQQQ")  # behind that, in processes that are new enough: of struct gorgon_debug_ns, usage to job
 NS_LINES = struct.Struct("<QI")  # behind that: to python_lines
+NS_COPY_OF = struct.Struct("<IQ")  # behind that: to copy_of
 USAGE = struct.Struct("<QQQQQ")
 ACTIVITY = struct.Struct("<IIQQQQQ")
 # Why Python lines are missing that the host has asked for, by the number in struct gorgon_debug_ns.
@@ -174,6 +175,7 @@ class Snapshot:
         self.read_threads = lambda: read_threads(read, header, self.problems)
         self.read_figures = lambda ns: Figures(read, ns, header.ns_size)
         self.read_lines = lambda ns: read_lines(read, ns, header.ns_size)
+        self.read_copy_of = lambda ns: read_copy_of(read, ns, header.ns_size)
 
     @property
     def changing(self):
@@ -274,6 +276,15 @@ def read_lines(read, ns, ns_size):
         return None
     _, state = NS_LINES.unpack(bytes(read(ns.address + NS.size + NS_TEXTS.size, NS_LINES.size)))
     return state in LINES_MISSING and LINES_MISSING[state].format(f"CPython {ns.python_version}") or None
+
+
+def read_copy_of(read, ns, ns_size):
+    """The label of the template of which an interpreter is a copy; None: it has started by itself."""
+    before = NS.size + NS_TEXTS.size + NS_LINES.size
+    if ns_size < before + NS_COPY_OF.size:
+        return None
+    _, at = NS_COPY_OF.unpack(bytes(read(ns.address + before, NS_COPY_OF.size)))
+    return text_of(bytes(read(at, TEXT_SIZE))) if at else None
 
 
 def text_of(data):

@@ -48,18 +48,26 @@ def lines_missing(snapshot, without_lines):
                           for reason, having in reasons.items() if reason)
 
 
+def read_copy_of(snapshot, ns):
+    try:
+        return snapshot.read_copy_of(ns)
+    except root.MemoryProblem:
+        return "?"
+
+
 def interpreters(snapshot, thread_name, gil, without_lines=()):
     """gorgon list. thread_name(LWP) is how the debugger calls that thread, gil(Namespace, thread_name) the thread that
     holds the GIL. @without_lines: see lines_missing()."""
     if not snapshot.namespaces:
         return remarks(snapshot) + "No interpreters.\n"
-    rows = []
+    rows, copies = [], {ns: read_copy_of(snapshot, ns) for ns in snapshot.namespaces}
     for ns in snapshot.namespaces:
         python = ns.libpython
         rows.append([number(ns), ns.python_version, len(ns.objects),
                      thread_name(ns.thread) if ns.thread else "-",
-                     f"{python.start:#x}-{python.end:#x}" if python else "-", ns.state_name, gil(ns, thread_name)])
-    return (remarks(snapshot) + table(["Num", "Python", "Objects", "Thread", "libpython", "State", "GIL"], rows)
+                     f"{python.start:#x}-{python.end:#x}" if python else "-", ns.state_name, gil(ns, thread_name)] + [copies[ns] or "-"] * any(copies.values()))
+    heading = ["Num", "Python", "Objects", "Thread", "libpython", "State", "GIL"] + ["Copy of"] * any(copies.values())
+    return (remarks(snapshot) + table(heading, rows)
             + lines_missing(snapshot, without_lines))
 
 

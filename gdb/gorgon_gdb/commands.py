@@ -83,8 +83,9 @@ class List(Subcommand):
     Num is the interpreter's number, Thread the thread that runs its program, libpython the
     address range of its own copy of libpython, State "live", "unloading" or "abandoned", GIL the
     thread that holds it ("-": no thread; "?": the file of libpython is missing, or its version is
-    not known here). A private namespace without an interpreter shows as "ns ID". Lines below the table
-    say where source lines or Python lines are missing.
+    not known here). A private namespace without an interpreter shows as "ns ID". If some interpreters
+    are copies of a template, Copy of names it. Lines below the table say where source lines or Python
+    lines are missing.
 
     Example:
       (gdb) gorgon list

@@ -74,7 +74,8 @@ class List(Command):
     libpython the address range of its own copy of libpython, State "live",
     "unloading" or "abandoned". GIL is the thread that holds the interpreter's
     lock, "-" when no thread does, "?" when CPython's structures cannot be read.
-    A private namespace without an interpreter shows as "ns ID". Lines below the
+    A private namespace without an interpreter shows as "ns ID". If
+    some interpreters are copies of a template, Copy of names it. Lines below the
     table say where Python lines are missing.
 
     Example:

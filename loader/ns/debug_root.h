@@ -109,6 +109,7 @@ struct gorgon_debug_ns {
 		requests;
 	uint32_t python_lines; /* GORGON_DEBUG_LINES_OFF, ... Changes without the sequence */
 	uint32_t reserved;     /* 0 */
+	uint64_t copy_of; /* the label of the template of which it is a copy: a text, or 0 */
 };
 
 /*
@@ -217,9 +218,10 @@ struct gorgon_debug_slot {
 static_assert(sizeof(struct gorgon_debug_root) == 96, "format");
 static_assert(offsetof(struct gorgon_debug_root, sequence) == 16, "format");
 static_assert(offsetof(struct gorgon_debug_root, ns_head) == 40, "format");
-static_assert(sizeof(struct gorgon_debug_ns) == 144, "format");
+static_assert(sizeof(struct gorgon_debug_ns) == 152, "format");
 static_assert(offsetof(struct gorgon_debug_ns, usage) == 96, "format");
 static_assert(offsetof(struct gorgon_debug_ns, python_lines) == 136, "format");
+static_assert(offsetof(struct gorgon_debug_ns, copy_of) == 144, "format");
 static_assert(sizeof(struct gorgon_debug_usage) == 40, "format");
 static_assert(sizeof(struct gorgon_debug_activity) == 48, "format");
 static_assert(sizeof(struct gorgon_debug_request) == 56, "format");

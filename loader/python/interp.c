@@ -87,6 +87,7 @@ static void describe_interp(struct gorgon_interp *interp)
 	debug->activity = (uintptr_t)&interp->calls.state;
 	debug->label = (uintptr_t)interp->label;
 	debug->job = (uintptr_t)interp->calls.job;
+	debug->copy_of = (uintptr_t)(*interp->copy_of ? interp->copy_of : NULL);
 	debug->python_lines = interp->lacks_lines    ? GORGON_DEBUG_LINES_UNKNOWN
 			      : interp->python_lines ? GORGON_DEBUG_LINES_ON
 						     : GORGON_DEBUG_LINES_OFF;
@@ -240,6 +241,7 @@ static struct gorgon_error *create_interp(const struct gorgon_interp_opts *opts,
 		zone = &none;
 		ns_opts.pool_threads = ns_opts.pool_threads ?: given.from->pool_threads;
 		given.label = given.label ?: given.from->label;
+		strcpy(interp->copy_of, given.from->label);
 	}
 	interp->in_zone = zone;
 	interp->memory_limit = given.memory_limit;

@@ -153,6 +153,7 @@ struct gorgon_interp {
 	void *error_type; /* with `own`: gorgon.Error */
 	unsigned number;
 	char label[GORGON_DEBUG_TEXT_SIZE]; /* of struct gorgon_interp_opts, or "" */
+	char copy_of[GORGON_DEBUG_TEXT_SIZE]; /* the label of its template, or "" */
 	struct gorgon_python python;
 	struct gorgon_ns *ns;
 	const struct gorgon_isolation *isolation;

@@ -263,7 +263,7 @@ static struct gorgon_error *make_template(const struct making *making, struct go
 // The label of its copies, in which debuggers and `gorgon list` show it.
 static char *make_label(const char *program)
 {
-	static const char title[] = "template: ";
+	const char *title = *program ? "template: " : "template";
 	char *ret = malloc(GORGON_DEBUG_TEXT_SIZE);
 
 	if (ret)

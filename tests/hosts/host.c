@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A host with several interpreters, for the debugger sessions and the demonstration.
 //
-//	host [-n N] [-p PYTHON]... [-d K] [-a] [-l] [-s] CODE
+//	host [-n N] [-p PYTHON]... [-d K] [-a] [-l] [-s] [-t IMPORTS] CODE
 //
 // Creates N interpreters (default 3), prints for each the address of its own
 // PyList_Append, which debugger tests compare with what they see, calls
@@ -10,6 +10,7 @@
 // host_destroyed(). Of several PYTHONs the interpreters take turns. -a: after the programs have ended creates one more and runs CODE in it.
 // -l: debuggers are told as little as with very many interpreters (GORGON_DEBUG_LAZY). -s: descriptors are the host's
 // (GORGON_FILES_SHARED): an interpreter with its own would close the connection over which QEMU talks to a debugger.
+// -t IMPORTS: all but the first are copies of a template that has run these.
 
 #define _GNU_SOURCE
 #include <gorgon.h>
@@ -24,6 +25,7 @@
 
 static struct gorgon_interp *interps[COUNT_MAX];
 static const char *code;
+static struct gorgon_template *template;
 static enum gorgon_debug_mode debug;
 // The threads below do nothing but run programs.
 static enum gorgon_files files = GORGON_FILES_THREAD;
@@ -62,6 +64,7 @@ static void create(int i, const char *python)
 		.python = python,
 		.ns = &(struct gorgon_ns_opts){.size = sizeof(struct gorgon_ns_opts), .debug = debug},
 		.files = files,
+		.from = i ? template : NULL,
 	};
 
 	check(gorgon_interp_create(&opts, &interps[i]));
@@ -77,6 +80,11 @@ static void *run_interpreter(void *arg)
 	const char *const argv[] = {"-c", code};
 	int status = 0;
 
+	if (template && interp != interps[0]) {
+		check(gorgon_interp_start(interp, NULL));
+		check(gorgon_interp_run_string(interp, code, "<string>"));
+		return NULL;
+	}
 	check(gorgon_interp_main(interp, 2, argv, &status));
 	return (void *)(long)status;
 }
@@ -102,11 +110,12 @@ static long run(int first, int last)
 
 int main(int argc, char **argv)
 {
+	struct gorgon_template_opts of_template = {.size = sizeof(of_template)};
 	const char *pythons[PYTHONS_MAX] = {NULL};
 	int opt, count = 3, doomed = -1, again = 0, python_count = 0;
 	long status;
 
-	while ((opt = getopt(argc, argv, "n:p:d:als")) != -1) {
+	while ((opt = getopt(argc, argv, "n:p:d:alst:")) != -1) {
 		if (opt == 'n')
 			count = atoi(optarg);
 		else if (opt == 'p' && python_count < PYTHONS_MAX)
@@ -119,15 +128,19 @@ int main(int argc, char **argv)
 			debug = GORGON_DEBUG_LAZY;
 		else if (opt == 's')
 			files = GORGON_FILES_SHARED;
+		else if (opt == 't')
+			of_template.program = optarg;
 		else
 			return 2;
 	}
 	if (optind != argc - 1 || count < 1 || count >= COUNT_MAX || doomed >= count) {
-		fprintf(stderr, "usage: host [-n N] [-p PYTHON]... [-d K] [-a] [-l] CODE\n");
+		fprintf(stderr, "usage: host [-n N] [-p PYTHON]... [-d K] [-a] [-l] [-t IMPORTS] CODE\n");
 		return 2;
 	}
 	code = argv[optind];
 	python_count = python_count ? python_count : 1; // the default
+	if (of_template.program)
+		check(gorgon_template_create(&of_template, &template));
 	for (int i = 0; i < count; i++)
 		create(i, pythons[i % python_count]);
 	host_created(count);
@@ -145,5 +158,6 @@ int main(int argc, char **argv)
 	}
 	for (int i = 0; i < count; i++)
 		check(gorgon_interp_destroy(interps[i]));
+	gorgon_template_free(template);
 	return (int)status;
 }

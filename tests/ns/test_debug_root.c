@@ -78,7 +78,7 @@ static void debug_root_header_describes_the_format(void **state)
 	assert_memory_equal(root->magic, "GORGONDR", 8);
 	assert_int_equal(root->version, 1);
 	assert_int_equal(root->size, 96);
-	assert_int_equal(root->ns_size, 144);
+	assert_int_equal(root->ns_size, 152);
 	assert_int_equal(root->object_size, 136);
 	assert_int_equal(root->thread_size, 56);
 	test_ns_destroy(ns);

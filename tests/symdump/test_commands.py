@@ -484,6 +484,15 @@ class Commands(unittest.TestCase):
 
 
 class OtherTargets(unittest.TestCase):
+    @harness.needs_templates
+    def test_copies_of_a_template(self):
+        with harness.Background(harness.HOST, "-n", "2", "-t", "import json", "import time; print('ready', flush=True); time.sleep(600)",
+                                until="(?s)(ready.*){2}") as host:
+            text, found = session.output(host.pid), session.dump(host.pid)
+        self.assertEqual(re.findall(r"^(\d) +3\.11 +\d+ +\d+ +(live.*)$", text, re.M),
+                         [("4", "live"), ("5", "live, copy of template: import json")])
+        self.assertEqual([ns["copy_of"] for ns in found["namespaces"]], [None, "template: import json"])
+
     def test_plain_jit_list(self):
         with tempfile.TemporaryDirectory() as folder:
             program = os.path.join(folder, "jit")

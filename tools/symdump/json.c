@@ -159,6 +159,7 @@ static struct json_object *namespace_json(const struct snapshot *snapshot, size_
 									       : "unknown");
 	json_object_object_add(ret, "thread",
 			       ns->thread ? json_object_new_uint64(ns->thread) : NULL);
+	json_add_string(ret, "copy_of", *ns->copy_of ? ns->copy_of : NULL);
 	json_object_object_add(ret, "objects",
 			       objects_json(snapshot, ns->first_object, ns->object_count));
 	return ret;

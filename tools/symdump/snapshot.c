@@ -39,6 +39,16 @@ static char *read_text(struct target *target, struct snapshot *snapshot, uint64_
 	return clean_text(bytes, size);
 }
 
+// It may change meanwhile, and a core may be damaged.
+char *snapshot_text(const struct target *target, uint64_t addr)
+{
+	char text[GORGON_DEBUG_TEXT_SIZE];
+
+	if (!addr || !target_read(target, addr, text, sizeof(text)))
+		*text = 0;
+	return clean_text(text, sizeof(text));
+}
+
 struct object *snapshot_add_object(struct snapshot *snapshot)
 {
 	snapshot->objects =
@@ -214,6 +224,7 @@ static void read_namespaces(struct list_walk *walk, const struct gorgon_debug_ro
 			.activity = entry.activity,
 			.label = entry.label,
 			.job = entry.job,
+			.copy_of = snapshot_text(walk->target, entry.copy_of),
 		};
 		snapshot->ns_count++;
 		if (entry.prev != prev)
@@ -454,6 +465,8 @@ void snapshot_reset(struct snapshot *snapshot)
 	while (snapshot->object_count)
 		snapshot_drop_object(snapshot);
 	free(snapshot->objects);
+	for (size_t i = 0; i < snapshot->ns_count; i++)
+		free(snapshot->namespaces[i].copy_of);
 	free(snapshot->namespaces);
 	free(snapshot->threads);
 	free(snapshot->by_start);

@@ -186,6 +186,7 @@ struct namespace
 	uint32_t state, python_minor;
 	uint64_t python_object, thread;
 	uint64_t usage, activity, label, job; /* addresses in the target, or 0 */
+	char *copy_of; /* the label of the template of which it is a copy, or "" */
 	size_t first_object, object_count; /* in snapshot.objects */
 };
 
@@ -236,6 +237,8 @@ enum {
 bool snapshot_take(struct target *target, unsigned flags, struct snapshot *snapshot);
 void snapshot_deinit(struct snapshot *snapshot);
 struct object *snapshot_find(const struct snapshot *snapshot, uint64_t addr);
+/* A text of a namespace, to be freed; "" if there is none. */
+char *snapshot_text(const struct target *target, uint64_t addr);
 /* The libpython of a namespace, or NULL. */
 const struct object *snapshot_libpython(const struct snapshot *snapshot, size_t ns);
 /* "interp 3", "namespace 7" or "jit". Returns @buffer. */

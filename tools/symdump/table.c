@@ -27,12 +27,13 @@ static void print_namespaces(const struct snapshot *snapshot)
 			snprintf(python, sizeof(python), "3.%u", ns->python_minor);
 		if (ns->thread)
 			snprintf(thread, sizeof(thread), "%lu", ns->thread);
-		printf("%s%-9s%s  %-6s  %-7zu  %-7s  %s\n", interp_begin(), number, colour_end(),
-		       python, ns->object_count, thread,
+		printf("%s%-9s%s  %-6s  %-7zu  %-7s  %s%s%s\n", interp_begin(), number,
+		       colour_end(), python, ns->object_count, thread,
 		       ns->state == GORGON_DEBUG_NS_LIVE        ? "live"
 		       : ns->state == GORGON_DEBUG_NS_UNLOADING ? "unloading"
 		       : ns->state == GORGON_DEBUG_NS_ABANDONED ? "abandoned"
-								: "?");
+								: "?",
+		       *ns->copy_of ? ", copy of " : "", ns->copy_of);
 	}
 	putchar('\n');
 }

@@ -110,16 +110,6 @@ static struct top_row *row_of(const struct look *look, uint64_t ns_addr)
 	return NULL;
 }
 
-// It may change meanwhile, and a core may be damaged.
-static char *read_text(const struct target *target, uint64_t addr)
-{
-	char text[GORGON_DEBUG_TEXT_SIZE];
-
-	if (!addr || !target_read(target, addr, text, sizeof(text)))
-		*text = 0;
-	return clean_text(text, sizeof(text));
-}
-
 static void read_rows(const struct target *target, struct look *look, const struct look *before)
 {
 	const struct snapshot *snapshot = &look->snapshot;
@@ -138,8 +128,8 @@ static void read_rows(const struct target *target, struct look *look, const stru
 		row->has_activity =
 			ns->activity &&
 			target_read(target, ns->activity, &row->activity, sizeof(row->activity));
-		row->label = read_text(target, ns->label);
-		row->job = read_text(target, ns->job);
+		row->label = snapshot_text(target, ns->label);
+		row->job = snapshot_text(target, ns->job);
 		add_thread(target, look, before, row, ns->thread);
 	}
 	for (size_t i = 0; i < snapshot->thread_count; i++) {
