@@ -82,7 +82,7 @@ static int add_name(void *ctx, const struct jitreg_name *name)
 static int find_lines_of(struct companion *c, const struct jitreg_member *member)
 {
 	struct jitreg_lines lines;
-	int r = jitreg_library_lines_find(member->template, &lines);
+	int r = jitreg_library_lines_find(member->model, &lines);
 
 	c->has_lines = !r && lines.sections[JITREG_LINES_INFO].size;
 	if (!r && c->with_lines)
@@ -137,7 +137,7 @@ static int add_lines(struct companion *c)
 static int companion_build(void *ctx, uint8_t **bytes, size_t *size)
 {
 	struct companion *c = ctx;
-	const Elf64_Ehdr *like = (const Elf64_Ehdr *)c->members[0].template->bytes;
+	const Elf64_Ehdr *like = (const Elf64_Ehdr *)c->members[0].model->bytes;
 	size_t private_size;
 	int r;
 
@@ -159,7 +159,7 @@ static int make_key(struct companion *c)
 	fprintf(out, "companion 13%s\n", c->with_lines ? " with lines " JITREG_LINES_VERSION : "");
 	for (size_t i = 0; i < c->member_count; i++) {
 		const struct jitreg_member *m = &c->members[i];
-		const struct jitreg_template *t = m->template;
+		const struct jitreg_model *t = m->model;
 
 		fprintf(out, "%" PRIx64 "-%" PRIx64 " %" PRIx64 " ", m->start, m->end, m->delta);
 		for (size_t b = 0; b < t->debug.build_id_size; b++)

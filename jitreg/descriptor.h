@@ -97,7 +97,7 @@ JITREG_PROTECTED void __jit_debug_register_code(void);
 
 /**
  * Take and release the lock of the library. It also guards the cache of
- * templates. It is not recursive, and no code of others runs while it is held,
+ * models. It is not recursive, and no code of others runs while it is held,
  * except jitreg_image.symfile_changed.
  */
 void jitreg_lock(void);

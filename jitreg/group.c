@@ -19,7 +19,7 @@
  *
  * To pack takes three steps, so that a caller can give up a lock of its own in the second step,
  * which takes long:
- *   1. what the packs are to have is noted, and the templates are held;
+ *   1. what the packs are to have is noted, and the models are held;
  *   2. the packs are built from these notes alone;
  *   3. the packs are listed if the group is still as it was in step 1. Each change of a group gives
  *      the group a number that no group has had.
@@ -29,7 +29,7 @@
 
 #include "debugger.h"
 #include "pack.h"
-#include "templates.h"
+#include "models.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -91,7 +91,7 @@ bool jitreg_group_can_pack(const struct jitreg_entry *entry)
 {
 	uint64_t base = entry->group->base;
 
-	return entry->template->packable && entry->start >= base && entry->end - base <= GROUP_SIZE;
+	return entry->model->packable && entry->start >= base && entry->end - base <= GROUP_SIZE;
 }
 
 static int by_address(const void *a, const void *b)
@@ -130,7 +130,7 @@ static int select_entries(const struct jitreg_group *group, choose_fn *choose, c
 
 /* All that a pack is built from. */
 struct pack_request {
-	struct jitreg_member *members; /* their templates are held */
+	struct jitreg_member *members; /* their models are held */
 	size_t count;		       /* 0: no pack is wanted */
 	struct jitreg_image image;
 	bool with_lines;
@@ -139,7 +139,7 @@ struct pack_request {
 static void request_deinit(struct pack_request *request)
 {
 	for (size_t i = 0; i < request->count; i++)
-		jitreg_template_release(request->members[i].template);
+		jitreg_model_release(request->members[i].model);
 	free(request->members);
 	*request = (struct pack_request){0};
 }
@@ -165,13 +165,13 @@ static int request_pack(uint64_t base, const struct selection *selection,
 		const struct jitreg_entry *e = entries[ret->count];
 
 		ret->members[ret->count] = (struct jitreg_member){
-			.template = e->template,
+			.model = e->model,
 			.delta = e->bias - base,
 			.start = e->start - base,
 			.end = e->end - base,
 			.primary = !e->next,
 		};
-		jitreg_template_hold(e->template);
+		jitreg_model_hold(e->model);
 	}
 	return 0;
 }
@@ -179,15 +179,15 @@ static int request_pack(uint64_t base, const struct selection *selection,
 /* A listing that is in no list yet. */
 static int build_pack(const struct pack_request *request, struct jitreg_listing **ret)
 {
-	struct jitreg_template *template;
+	struct jitreg_model *model;
 	int r = jitreg_pack_acquire(request->members, request->count, request->with_lines,
-				    &template);
+				    &model);
 
 	if (r)
 		return r;
-	r = jitreg_listing_create(template, &request->image, ret);
+	r = jitreg_listing_create(model, &request->image, ret);
 	if (r)
-		jitreg_template_release(template);
+		jitreg_model_release(model);
 	return r || !request->with_lines ? r : jitreg_listing_add_lines(*ret);
 }
 
@@ -264,7 +264,7 @@ static void group_drop(struct jitreg_listing *empty)
 
 static bool is_full(const struct jitreg_entry *entry)
 {
-	return entry->listing->template->kind == JITREG_SYMFILE_FULL;
+	return entry->listing->model->kind == JITREG_SYMFILE_FULL;
 }
 
 /* Whether a pack would save debuggers something: the images do not have exactly one pack for
@@ -278,7 +278,7 @@ static bool is_worth_packing(const struct selection *selection, bool traced)
 
 		apart |= listing != selection->entries[0]->listing ||
 			 listing->image_count != selection->count ||
-			 listing->template->kind != JITREG_SYMFILE_PACK;
+			 listing->model->kind != JITREG_SYMFILE_PACK;
 		full |= is_full(selection->entries[i]);
 	}
 	return full || (apart && (!traced || selection->count >= TRACED_MIN));

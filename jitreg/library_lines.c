@@ -36,7 +36,7 @@
 	 1u << JITREG_DWARF_ADDR | 1u << JITREG_DWARF_RANGES | 1u << JITREG_DWARF_RNGLISTS)
 
 struct maker {
-	const struct jitreg_template *template;
+	const struct jitreg_model *model;
 	struct jitreg_object *object; // the file with the debug information
 	struct jitreg_dwarf *dwarf, *supplement;
 	struct jitreg_names names; // of the object, sorted by address
@@ -48,7 +48,7 @@ struct maker {
 };
 
 /* NULL: there is no debug file, or another file has its name now. */
-static struct jitreg_object *open_debug_file(const struct jitreg_template *t)
+static struct jitreg_object *open_debug_file(const struct jitreg_model *t)
 {
 	struct jitreg_object *object = NULL;
 	bool is_right;
@@ -108,7 +108,7 @@ static int read_supplement(struct maker *m)
 }
 
 /* The code of a library in its file. */
-static struct jitreg_part find_text(const struct jitreg_template *t)
+static struct jitreg_part find_text(const struct jitreg_model *t)
 {
 	const Elf64_Ehdr *ehdr = (const Elf64_Ehdr *)t->bytes;
 	const Elf64_Shdr *shdrs = (const Elf64_Shdr *)(t->bytes + ehdr->e_shoff);
@@ -149,7 +149,7 @@ static void read_names(struct maker *m)
 
 static int library_make(struct maker *m, struct jitreg_lines *ret)
 {
-	struct jitreg_part text = find_text(m->template);
+	struct jitreg_part text = find_text(m->model);
 	const char *reason;
 	int r = dwarf_size(m->object) > DWARF_MAX
 			? -EOPNOTSUPP
@@ -188,7 +188,7 @@ static int write_lines(struct jitreg_writer *w, const struct jitreg_lines *lines
 static int library_build(void *ctx, uint8_t **bytes, size_t *size)
 {
 	struct maker *m = ctx;
-	const Elf64_Ehdr *like = (const Elf64_Ehdr *)m->template->bytes;
+	const Elf64_Ehdr *like = (const Elf64_Ehdr *)m->model->bytes;
 	GElf_Shdr shdr = {.sh_type = SHT_PROGBITS, .sh_addralign = 1, .sh_size = m->key_size};
 	struct jitreg_writer w = {0};
 	size_t private_size;
@@ -215,7 +215,7 @@ static void print_file(FILE *out, const struct stat *st, const char *path)
 
 static int make_key(struct maker *m)
 {
-	const struct jitreg_template *t = m->template;
+	const struct jitreg_model *t = m->model;
 	FILE *out = open_memstream(&m->key, &m->key_size);
 
 	if (!out)
@@ -273,14 +273,14 @@ static int find_lines(struct maker *m, bool only_keep, struct jitreg_lines *ret)
 	return r;
 }
 
-static int lines_find(const struct jitreg_template *template, bool only_keep,
+static int lines_find(const struct jitreg_model *model, bool only_keep,
 		      struct jitreg_lines *ret)
 {
-	struct maker m = {.template = template};
+	struct maker m = {.model = model};
 	int r;
 
 	*ret = (struct jitreg_lines){0};
-	m.object = open_debug_file(template);
+	m.object = open_debug_file(model);
 	if (!m.object)
 		return 0;
 	r = make_key(&m);
@@ -295,15 +295,15 @@ static int lines_find(const struct jitreg_template *template, bool only_keep,
 	return r;
 }
 
-int jitreg_library_lines_find(const struct jitreg_template *template, struct jitreg_lines *ret)
+int jitreg_library_lines_find(const struct jitreg_model *model, struct jitreg_lines *ret)
 {
-	return lines_find(template, false, ret);
+	return lines_find(model, false, ret);
 }
 
-void jitreg_library_lines_keep(const struct jitreg_template *template)
+void jitreg_library_lines_keep(const struct jitreg_model *model)
 {
 	struct jitreg_lines lines;
 
-	lines_find(template, true, &lines); // a failure will show when the lines are needed
+	lines_find(model, true, &lines); // a failure will show when the lines are needed
 	jitreg_lines_deinit(&lines);
 }

@@ -13,9 +13,9 @@
  * @param[out] ret  To be released in any case.
  * @retval -ENOMEM
  */
-int jitreg_library_lines_find(const struct jitreg_template *template, struct jitreg_lines *ret);
+int jitreg_library_lines_find(const struct jitreg_model *model, struct jitreg_lines *ret);
 
 /** Make them, if there is a cache that can keep them. */
-void jitreg_library_lines_keep(const struct jitreg_template *template);
+void jitreg_library_lines_keep(const struct jitreg_model *model);
 
 #endif

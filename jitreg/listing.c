@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * The entries of the debuggers' list: a symfile of one image, or of several, and the template that
+ * The entries of the debuggers' list: a symfile of one image, or of several, and the model that
  * the symfile was made from.
  */
 #include "listing.h"
 
 #include "foreign.h"
 #include "relocated_lines.h"
-#include "templates.h"
+#include "models.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-int jitreg_listing_create(struct jitreg_template *template, const struct jitreg_image *image,
+int jitreg_listing_create(struct jitreg_model *model, const struct jitreg_image *image,
 			  struct jitreg_listing **ret)
 {
 	struct jitreg_listing *listing = calloc(1, sizeof(*listing));
@@ -20,12 +20,12 @@ int jitreg_listing_create(struct jitreg_template *template, const struct jitreg_
 
 	if (!listing)
 		return -ENOMEM;
-	r = jitreg_symfile_create(template, image, &listing->symfile);
+	r = jitreg_symfile_create(model, image, &listing->symfile);
 	if (r) {
 		free(listing);
 		return r;
 	}
-	listing->template = template;
+	listing->model = model;
 	listing->image_count = 1;
 	listing->debug.base.symfile_addr = listing->symfile.bytes;
 	listing->debug.base.symfile_size = listing->symfile.size;
@@ -40,7 +40,7 @@ int jitreg_listing_add_lines(struct jitreg_listing *listing)
 {
 	int r;
 
-	r = jitreg_relocated_lines_create(listing->template, listing->symfile.bytes,
+	r = jitreg_relocated_lines_create(listing->model, listing->symfile.bytes,
 					  listing->debug.bias, &listing->with_lines);
 	if (!r) {
 		listing->debug.base.symfile_addr = listing->with_lines.bytes;
@@ -55,12 +55,12 @@ void jitreg_listing_destroy(struct jitreg_listing *listing)
 {
 	if (!listing)
 		return;
-	if (listing->template)
-		jitreg_symfile_destroy(listing->template, &listing->symfile);
+	if (listing->model)
+		jitreg_symfile_destroy(listing->model, &listing->symfile);
 	else
 		jitreg_foreign_free(&listing->debug);
 	jitreg_relocated_destroy(&listing->with_lines);
-	jitreg_template_release(listing->template);
+	jitreg_model_release(listing->model);
 	free(listing);
 }
 
@@ -83,13 +83,13 @@ void jitreg_entry_get_info(const struct jitreg_entry *entry, struct jitreg_info 
 		ret->symfile = entry->listing->debug.base.symfile_addr;
 		ret->symfile_size = entry->listing->debug.base.symfile_size;
 	}
-	if (!entry->template)
+	if (!entry->model)
 		return;
-	debug = &entry->template->debug;
+	debug = &entry->model->debug;
 	ret->debug_kind = debug->kind;
 	ret->debug_path = debug->path;
 	ret->build_id = debug->build_id_size ? debug->build_id : NULL;
 	ret->build_id_size = debug->build_id_size;
 	if (entry->listing)
-		ret->symfile_kind = entry->listing->template->kind;
+		ret->symfile_kind = entry->listing->model->kind;
 }

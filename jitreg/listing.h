@@ -11,8 +11,8 @@
 /** An entry of the debuggers' list: the symfile of an image, or of several. */
 struct jitreg_listing {
 	struct jitreg_debug_entry debug; // first: debuggers know the entry by this address
-	struct jitreg_template *template; // NULL: this library has not made the symfile
-	struct jitreg_symfile symfile; // made from the template
+	struct jitreg_model *model; // NULL: this library has not made the symfile
+	struct jitreg_symfile symfile; // made from the model
 	// what debuggers read instead of `symfile`, if it has bytes
 	struct jitreg_relocated with_lines;
 	size_t image_count;
@@ -28,7 +28,7 @@ struct jitreg_entry {
 	struct jitreg_listing *listing; // NULL: debuggers are not told yet, or not any more
 	bool waiting; // for jitreg_group_list()
 	// of this image alone; NULL with jitreg_register_symfile()
-	struct jitreg_template *template;
+	struct jitreg_model *model;
 	uint64_t bias, start, end;
 	struct jitreg_group *group;
 	struct jitreg_entry *next; // in the group
@@ -36,15 +36,15 @@ struct jitreg_entry {
 	void *ctx;
 };
 
-/** A listing with a symfile of @p template at @p bias, in no list yet. */
-int jitreg_listing_create(struct jitreg_template *template, const struct jitreg_image *image,
+/** A listing with a symfile of @p model at @p bias, in no list yet. */
+int jitreg_listing_create(struct jitreg_model *model, const struct jitreg_image *image,
 			  struct jitreg_listing **ret);
 
 /** Give a listing that is in no list yet functions and lines, for LLDB. After -ENOMEM the listing
  * is destroyed. */
 int jitreg_listing_add_lines(struct jitreg_listing *listing);
 
-/** Free a listing that is in no list, and release its template. NULL is ignored. */
+/** Free a listing that is in no list, and release its model. NULL is ignored. */
 void jitreg_listing_destroy(struct jitreg_listing *listing);
 
 /** Call symfile_changed of the entry's image. The lock is held. */

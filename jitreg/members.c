@@ -46,7 +46,7 @@ static bool is_code(const Elf64_Shdr *shdr, const char *name)
 
 static struct jitreg_range find_text(const struct jitreg_member *member)
 {
-	const uint8_t *bytes = member->template->bytes;
+	const uint8_t *bytes = member->model->bytes;
 	const Elf64_Ehdr *ehdr = (const Elf64_Ehdr *)bytes;
 	const Elf64_Shdr *shdrs = (const Elf64_Shdr *)(bytes + ehdr->e_shoff);
 	const char *names = (const char *)bytes + shdrs[ehdr->e_shstrndx].sh_offset;
@@ -123,10 +123,10 @@ size_t jitreg_members_count_symbols(const struct jitreg_symtab *table)
 	return table->syms.size ? table->syms.size / sizeof(Elf64_Sym) : 1;
 }
 
-int jitreg_members_for_each_name(const struct jitreg_template *template, jitreg_name_fn fn,
+int jitreg_members_for_each_name(const struct jitreg_model *model, jitreg_name_fn fn,
 				 void *ctx)
 {
-	const uint8_t *bytes = template->bytes;
+	const uint8_t *bytes = model->bytes;
 	const Elf64_Shdr *symtab = jitreg_file_symtab(bytes);
 	const Elf64_Shdr *shdrs =
 		(const Elf64_Shdr *)(bytes + ((const Elf64_Ehdr *)bytes)->e_shoff);
@@ -155,10 +155,10 @@ static int by_vaddr(const void *a, const void *b)
 }
 
 /* If the file cannot be read, that is no error: the library's own names are there. */
-static struct jitreg_object *read_detached_functions(const struct jitreg_template *template,
+static struct jitreg_object *read_detached_functions(const struct jitreg_model *model,
 						     struct jitreg_names *ret)
 {
-	struct jitreg_object *object = jitreg_debuginfo_open_detached(&template->debug);
+	struct jitreg_object *object = jitreg_debuginfo_open_detached(&model->debug);
 	size_t count = 0;
 
 	*ret = (struct jitreg_names){0};
@@ -222,13 +222,13 @@ int jitreg_members_for_each_known_name(const struct jitreg_member *member, jitre
 	struct known_names known = {.fn = fn, .ctx = ctx};
 	int r = 0;
 
-	object = read_detached_functions(member->template, &known.detached);
+	object = read_detached_functions(member->model, &known.detached);
 	for (size_t i = 0; !r && i < known.detached.count; i++)
 		r = fn(ctx, &known.detached.items[i]);
 	if (!r && object && !jitreg_object_is_intact(object))
 		r = -EAGAIN; // the names may be another file's
 	if (!r)
-		r = jitreg_members_for_each_name(member->template, pass_own_name, &known);
+		r = jitreg_members_for_each_name(member->model, pass_own_name, &known);
 	jitreg_names_deinit(&known.detached);
 	return r;
 }
@@ -238,13 +238,13 @@ int jitreg_members_move_frames(const struct jitreg_member *members, size_t count
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct jitreg_member *m = &members[i];
-		const Elf64_Shdr *shdr = jitreg_file_frames(m->template->bytes);
+		const Elf64_Shdr *shdr = jitreg_file_frames(m->model->bytes);
 		struct jitreg_frames from = {.delta = m->delta, .start = m->start, .end = m->end};
 		int r;
 
 		if (!shdr)
 			continue;
-		from.data = m->template->bytes + shdr->sh_offset;
+		from.data = m->model->bytes + shdr->sh_offset;
 		from.size = shdr->sh_size;
 		from.vaddr = shdr->sh_addr;
 		r = jitreg_frames_append(ret, vaddr, form, &from);

@@ -12,7 +12,7 @@
 
 /** An object in a pack. All addresses count from the start of the group. */
 struct jitreg_member {
-	struct jitreg_template *template;
+	struct jitreg_model *model;
 	uint64_t delta;      /**< What is added to addresses in the file; wraps around. */
 	uint64_t start, end; /**< Its mapped range. */
 	/** It was registered first in its group: as a rule the others were loaded for it. */
@@ -54,11 +54,11 @@ int jitreg_members_add_name(struct jitreg_symtab *table, const struct jitreg_ran
 /** The number of symbols, the null symbol included. */
 size_t jitreg_members_count_symbols(const struct jitreg_symtab *table);
 
-/** Called for each name of a template, until it returns something other than 0; @p vaddr is in the
+/** Called for each name of a model, until it returns something other than 0; @p vaddr is in the
  * file. */
 typedef int (*jitreg_name_fn)(void *ctx, const char *text, uint64_t vaddr, const Elf64_Sym *sym);
 
-int jitreg_members_for_each_name(const struct jitreg_template *template, jitreg_name_fn fn,
+int jitreg_members_for_each_name(const struct jitreg_model *model, jitreg_name_fn fn,
 				 void *ctx);
 
 /** @p name->vaddr is in the file; @p name->section is of no use here. */

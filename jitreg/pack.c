@@ -6,12 +6,12 @@
  * of many libraries that is most of a debugger's time, so all objects of a group can
  * have one symfile:
  *
- *     ELF header            ET_REL, as in template.c
+ *     ELF header            ET_REL, as in model.c
  *     .text, .text.1 ...    NOBITS, each over objects that lie side by side
  *     .eh_frame             unwind data, or .debug_frame, see below
  *     .symtab, .strtab      names, see below
  *     .gnu_debuglink        the companion (companion.c): names and unwind data for GDB
- *     .debug_info           16 zero bytes, against LLDB, as in template.c; lines take their place (relocated_lines.c)
+ *     .debug_info           16 zero bytes, against LLDB, as in model.c; lines take their place (relocated_lines.c)
  *
  * The companion is one file for all groups with the same objects at the same distances,
  * and GDB reads it once. GDB would read the contents of the symfile for each group, so they
@@ -72,12 +72,12 @@
 
 /* What a library's functions without a name are called: by their library. */
 struct label {
-	const struct jitreg_template *template;
+	const struct jitreg_model *model;
 	uint32_t name;
 };
 
 struct pack {
-	struct jitreg_template *template;
+	struct jitreg_model *model;
 	const struct jitreg_member *members;
 	size_t member_count;
 	struct jitreg_range *ranges;
@@ -98,7 +98,7 @@ struct pack {
 
 static bool has_companion(const struct pack *p)
 {
-	return p->template->companion.path;
+	return p->model->companion.path;
 }
 
 static const char *frames_name(const struct pack *p)
@@ -169,7 +169,7 @@ static int add_names_for_lldb(struct pack *p)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->member_count; i++) {
 		shares[i].member = &p->members[i];
-		jitreg_members_for_each_name(shares[i].member->template, count_name,
+		jitreg_members_for_each_name(shares[i].member->model, count_name,
 					     &shares[i].count);
 	}
 	qsort(shares, p->member_count, sizeof(*shares), by_rank);
@@ -180,7 +180,7 @@ static int add_names_for_lldb(struct pack *p)
 			continue;
 		*left -= shares[i].count < *left ? shares[i].count : *left;
 		p->current = shares[i].member;
-		r = jitreg_members_for_each_name(p->current->template, add_name_for_lldb, p);
+		r = jitreg_members_for_each_name(p->current->model, add_name_for_lldb, p);
 	}
 	free(shares);
 	return r;
@@ -228,27 +228,27 @@ static int by_member(const void *key, const void *item)
 	return *address < member->start ? -1 : *address >= member->end;
 }
 
-static const struct label *find_label(const struct pack *p, const struct jitreg_template *template)
+static const struct label *find_label(const struct pack *p, const struct jitreg_model *model)
 {
 	const struct label *label = p->labels, *end = label + p->label_count;
 
-	while (label < end && label->template != template)
+	while (label < end && label->model != model)
 		label++;
 	return label < end ? label : NULL;
 }
 
 /* The first symbol that is called by its library: [libm.so.6]. */
-static int add_first_label(struct pack *p, const struct jitreg_template *template,
+static int add_first_label(struct pack *p, const struct jitreg_model *model,
 			   const Elf64_Sym *sym)
 {
-	const char *slash = strrchr(template->path, '/');
+	const char *slash = strrchr(model->path, '/');
 	char text[NAME_MAX + sizeof("[]")];
-	int size = snprintf(text, sizeof(text), "[%s]", slash ? slash + 1 : template->path);
+	int size = snprintf(text, sizeof(text), "[%s]", slash ? slash + 1 : model->path);
 	int r = jitreg_symtab_append(&p->symtab, text, (size_t)size, sym);
 
 	if (!r)
 		p->labels[p->label_count++] = (struct label){
-			.template = template,
+			.model = model,
 			.name = ((const Elf64_Sym *)(p->symtab.syms.data + p->symtab.syms.size))[-1]
 					.st_name,
 		};
@@ -270,9 +270,9 @@ static int add_label_at(void *ctx, uint64_t start, uint64_t size)
 		return 0;
 	sym.st_shndx = (Elf64_Section)(range - p->ranges + 1);
 	sym.st_value = start - range->start;
-	label = find_label(p, member->template);
+	label = find_label(p, member->model);
 	if (!label)
-		return add_first_label(p, member->template, &sym);
+		return add_first_label(p, member->model, &sym);
 	sym.st_name = label->name;
 	return jitreg_bytes_append(&p->symtab.syms, &sym, sizeof(sym)) == UINT32_MAX ? -ENOMEM : 0;
 }
@@ -289,7 +289,7 @@ static int add_frames(struct pack *p)
 	shdr.sh_addr = p->ranges[p->range_count - 1].end + (p->late_frames ? NOWHERE : 0);
 	r = jitreg_members_move_frames(p->members, p->member_count, shdr.sh_addr, JITREG_FRAMES_EH,
 				    &p->frames);
-	if (!r && has_companion(p) && !(r = find_names(p, &p->names)) && !p->template->with_lines)
+	if (!r && has_companion(p) && !(r = find_names(p, &p->names)) && !p->model->with_lines)
 		r = jitreg_frames_merge(&p->frames, shdr.sh_addr, &p->names);
 	if (!r && p->late_frames) {
 		r = jitreg_frames_for_each(&p->frames, shdr.sh_addr, add_label_at, p);
@@ -345,15 +345,15 @@ static int add_sections(struct pack *p)
  */
 static void hide_from_gdb(const struct pack *p)
 {
-	Elf64_Ehdr *ehdr = (Elf64_Ehdr *)p->template->bytes;
-	Elf64_Shdr *shdrs = (Elf64_Shdr *)(p->template->bytes + ehdr->e_shoff);
+	Elf64_Ehdr *ehdr = (Elf64_Ehdr *)p->model->bytes;
+	Elf64_Shdr *shdrs = (Elf64_Shdr *)(p->model->bytes + ehdr->e_shoff);
 
 	for (size_t i = 1; i <= p->range_count; i++) {
 		shdrs[i].sh_type = SHT_NULL;
 		shdrs[i].sh_offset = 0;
 		shdrs[i].sh_size = sizeof(*ehdr);
 	}
-	((Elf64_Shdr *)jitreg_file_section(p->template->bytes, frames_name(p)))->sh_type = SHT_NULL;
+	((Elf64_Shdr *)jitreg_file_section(p->model->bytes, frames_name(p)))->sh_type = SHT_NULL;
 }
 
 static int add_references(struct pack *p)
@@ -361,16 +361,16 @@ static int add_references(struct pack *p)
 	int r = 0;
 
 	if (has_companion(p))
-		r = jitreg_writer_add_debuglink(&p->file, p->template->companion.path, p->crc);
-	if (!r && p->template->bare.path)
+		r = jitreg_writer_add_debuglink(&p->file, p->model->companion.path, p->crc);
+	if (!r && p->model->bare.path)
 		r = jitreg_writer_add_build_id(&p->file, p->id, sizeof(p->id));
 	return r ? r : jitreg_writer_add_dummy_debug_info(&p->file);
 }
 
 static int write_file(struct pack *p)
 {
-	const Elf64_Ehdr *like = (const Elf64_Ehdr *)p->members[0].template->bytes;
-	struct jitreg_template *t = p->template;
+	const Elf64_Ehdr *like = (const Elf64_Ehdr *)p->members[0].model->bytes;
+	struct jitreg_model *t = p->model;
 	int r;
 
 	if ((r = jitreg_writer_begin(&p->file, ET_REL, like)) ||
@@ -394,7 +394,7 @@ static int write_file(struct pack *p)
 	return 0;
 }
 
-static int copy_members(struct jitreg_template *t, const struct jitreg_member *members,
+static int copy_members(struct jitreg_model *t, const struct jitreg_member *members,
 			size_t count)
 {
 	t->members = calloc(count, sizeof(*t->members));
@@ -415,24 +415,24 @@ static bool has_primary(const struct jitreg_member *members, size_t count)
 }
 
 int jitreg_pack_create(const struct jitreg_member *members, size_t count, bool with_lines,
-		       struct jitreg_template **ret)
+		       struct jitreg_model **ret)
 {
 	struct pack p = {.members = members, .member_count = count};
 	int r = 0;
 
-	p.template = calloc(1, sizeof(*p.template));
+	p.model = calloc(1, sizeof(*p.model));
 	p.ranges = calloc(count, sizeof(*p.ranges));
 	p.texts = calloc(count, sizeof(*p.texts));
 	p.labels = calloc(count, sizeof(*p.labels));
-	if (!p.template || !p.ranges || !p.texts || !p.labels)
+	if (!p.model || !p.ranges || !p.texts || !p.labels)
 		r = -ENOMEM;
 	if (!r)
-		r = copy_members(p.template, members, count);
+		r = copy_members(p.model, members, count);
 	if (!r) {
-		p.template->with_lines = with_lines;
+		p.model->with_lines = with_lines;
 		p.range_count = jitreg_members_find_ranges(members, count, p.ranges);
-		jitreg_companion_find(members, count, &p.template->companion, &p.crc,
-				      &p.template->bare, p.id);
+		jitreg_companion_find(members, count, &p.model->companion, &p.crc,
+				      &p.model->bare, p.id);
 		p.late_frames = has_companion(&p) && !has_primary(members, count);
 		r = write_file(&p);
 	}
@@ -443,9 +443,9 @@ int jitreg_pack_create(const struct jitreg_member *members, size_t count, bool w
 	free(p.texts);
 	free(p.labels);
 	free(p.names.items);
-	if (r && p.template)
-		jitreg_template_free(p.template);
+	if (r && p.model)
+		jitreg_model_free(p.model);
 	else
-		*ret = p.template;
+		*ret = p.model;
 	return r;
 }

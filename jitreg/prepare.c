@@ -5,7 +5,7 @@
  *
  * Slow are: reading the file's symbols and unwind data, the checksum of a file that is referred to
  * by name (which reads all of it), and making the lines of a library that no process of this user
- * has made yet (0.3 s for libpython). The results stay with the template of the file, or in the
+ * has made yet (0.3 s for libpython). The results stay with the model of the file, or in the
  * cache on disk.
  *
  * One thread at a time makes lines: a thread that waits meanwhile finds the lines if it needs the
@@ -17,33 +17,33 @@
 #include "descriptor.h"
 #include "library_lines.h"
 #include "symfile.h"
-#include "templates.h"
+#include "models.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 struct jitreg_prepared {
-	struct jitreg_template *template;
+	struct jitreg_model *model;
 };
 
-static void make_lines(struct jitreg_template *template)
+static void make_lines(struct jitreg_model *model)
 {
 	jitreg_making_lock();
-	if (!template->prepared) {
-		jitreg_library_lines_keep(template);
+	if (!model->prepared) {
+		jitreg_library_lines_keep(model);
 		jitreg_lock();
-		template->prepared = true;
+		model->prepared = true;
 		jitreg_unlock();
 	}
 	jitreg_making_unlock();
 }
 
-static struct jitreg_template *hold_unprepared(void)
+static struct jitreg_model *hold_unprepared(void)
 {
-	struct jitreg_template *t;
+	struct jitreg_model *t;
 
 	jitreg_lock();
-	for (t = jitreg_template_first(); t && (t->prepared || t->kind == JITREG_SYMFILE_PACK);)
+	for (t = jitreg_model_first(); t && (t->prepared || t->kind == JITREG_SYMFILE_PACK);)
 		t = t->next;
 	if (t)
 		t->ref_count++;
@@ -53,11 +53,11 @@ static struct jitreg_template *hold_unprepared(void)
 
 void jitreg_prepare_registered(void)
 {
-	struct jitreg_template *template;
+	struct jitreg_model *model;
 
-	while ((template = hold_unprepared())) {
-		make_lines(template);
-		jitreg_template_release(template);
+	while ((model = hold_unprepared())) {
+		make_lines(model);
+		jitreg_model_release(model);
 	}
 }
 
@@ -68,15 +68,15 @@ int jitreg_prepare(const char *path, uint32_t flags, struct jitreg_prepared **re
 	int r = prepared ? 0 : -ENOMEM;
 
 	if (!r)
-		r = jitreg_template_acquire(
+		r = jitreg_model_acquire(
 			path, -1, names_only ? JITREG_SYMFILE_NAMES_ONLY : JITREG_SYMFILE_FULL,
-			&prepared->template);
+			&prepared->model);
 	if (r) {
 		free(prepared);
 		return r;
 	}
 	if (names_only)
-		make_lines(prepared->template);
+		make_lines(prepared->model);
 	*ret = prepared;
 	return 0;
 }
@@ -84,6 +84,6 @@ int jitreg_prepare(const char *path, uint32_t flags, struct jitreg_prepared **re
 void jitreg_prepared_destroy(struct jitreg_prepared *prepared)
 {
 	if (prepared)
-		jitreg_template_release(prepared->template);
+		jitreg_model_release(prepared->model);
 	free(prepared);
 }

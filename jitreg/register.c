@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The public calls for one image: an entry has a listing, which is a symfile, the
- * template that it came from, and a place in the descriptor's list.
+ * model that it came from, and a place in the descriptor's list.
  *
  * Registering builds first and links last, so a failure leaves no trace and a
  * debugger never meets half an entry. Unregistering goes the other way: the
@@ -14,7 +14,7 @@
 #include "foreign.h"
 #include "group.h"
 #include "symfile.h"
-#include "templates.h"
+#include "models.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -46,10 +46,10 @@ static int create_first_listing(struct jitreg_entry *entry, const struct jitreg_
 
 	if (image->flags & JITREG_NAMES_ONLY && image->group && !jitreg_group_create_single(entry))
 		return 0;
-	jitreg_template_hold(entry->template);
-	r = jitreg_listing_create(entry->template, image, &entry->listing);
+	jitreg_model_hold(entry->model);
+	r = jitreg_listing_create(entry->model, image, &entry->listing);
 	if (r)
-		jitreg_template_release(entry->template);
+		jitreg_model_release(entry->model);
 	return r || jitreg_debugger_find() != JITREG_DEBUGGER_LLDB
 		       ? r
 		       : jitreg_listing_add_lines(entry->listing);
@@ -71,14 +71,14 @@ int jitreg_register(const struct jitreg_image *image, struct jitreg_entry **ret)
 	entry->group = image->group;
 	entry->symfile_changed = image->symfile_changed;
 	entry->ctx = image->ctx;
-	r = jitreg_template_acquire(image->path, image->fd, wanted_kind(image), &entry->template);
+	r = jitreg_model_acquire(image->path, image->fd, wanted_kind(image), &entry->model);
 	if (!r)
 		entry->waiting =
 			image->flags & JITREG_DEFER && image->group && jitreg_group_can_pack(entry);
 	if (!r && !entry->waiting)
 		r = create_first_listing(entry, image);
 	if (r) {
-		jitreg_template_release(entry->template);
+		jitreg_model_release(entry->model);
 		free(entry);
 		return r;
 	}
@@ -125,7 +125,7 @@ void jitreg_unregister(struct jitreg_entry *entry)
 		jitreg_unlock();
 		jitreg_listing_destroy(entry->listing);
 	}
-	jitreg_template_release(entry->template);
+	jitreg_model_release(entry->model);
 	free(entry);
 }
 

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int add_library(struct jitreg_lines *lines, const struct jitreg_template *library,
+static int add_library(struct jitreg_lines *lines, const struct jitreg_model *library,
 		       uint64_t delta)
 {
 	struct jitreg_lines more;
@@ -33,20 +33,20 @@ static int add_library(struct jitreg_lines *lines, const struct jitreg_template 
 	return r;
 }
 
-static int read_lines(const struct jitreg_template *template, struct jitreg_dwarf **ret)
+static int read_lines(const struct jitreg_model *model, struct jitreg_dwarf **ret)
 {
 	struct jitreg_lines lines = {0};
-	int r = template->members ? 0 : add_library(&lines, template, 0);
+	int r = model->members ? 0 : add_library(&lines, model, 0);
 
-	for (size_t i = 0; !r && i < template->member_count; i++)
-		r = add_library(&lines, template->members[i].template, template->members[i].delta);
+	for (size_t i = 0; !r && i < model->member_count; i++)
+		r = add_library(&lines, model->members[i].model, model->members[i].delta);
 	if (!r)
 		r = jitreg_lines_make_dwarf(&lines, ret);
 	jitreg_lines_deinit(&lines);
 	return r;
 }
 
-/* Look what the template has. When two threads have made the same DWARF outside the lock, what the
+/* Look what the model has. When two threads have made the same DWARF outside the lock, what the
  * first thread has made stays, and the other is destroyed. */
 static const struct jitreg_dwarf *share(struct jitreg_dwarf **slot, struct jitreg_dwarf *dwarf)
 {
@@ -63,25 +63,25 @@ static const struct jitreg_dwarf *share(struct jitreg_dwarf **slot, struct jitre
 	return ret;
 }
 
-static int find_lines(struct jitreg_template *template, const struct jitreg_dwarf **ret)
+static int find_lines(struct jitreg_model *model, const struct jitreg_dwarf **ret)
 {
 	struct jitreg_dwarf *lines;
 	int r;
 
-	*ret = share(&template->lines, NULL);
+	*ret = share(&model->lines, NULL);
 	if (*ret)
 		return 0;
-	r = read_lines(template, &lines);
+	r = read_lines(model, &lines);
 	if (!r)
-		*ret = share(&template->lines, lines);
+		*ret = share(&model->lines, lines);
 	return r;
 }
 
-int jitreg_relocated_lines_create(struct jitreg_template *template, const void *symfile,
+int jitreg_relocated_lines_create(struct jitreg_model *model, const void *symfile,
 				  uint64_t bias, struct jitreg_relocated *ret)
 {
 	const struct jitreg_dwarf *lines;
-	int r = find_lines(template, &lines);
+	int r = find_lines(model, &lines);
 
 	return r ? r : jitreg_relocated_create(symfile, lines, bias, ret);
 }

@@ -8,11 +8,11 @@
 /**
  * Make the symfile of a copy, or of a pack, with functions and lines from the symfile without.
  *
- * @param template  What @p symfile is made from.
+ * @param model  What @p symfile is made from.
  * @retval -ENODATA  no library in it has debug information
  * @retval -ENOMEM
  */
-int jitreg_relocated_lines_create(struct jitreg_template *template, const void *symfile,
+int jitreg_relocated_lines_create(struct jitreg_model *model, const void *symfile,
 				  uint64_t bias, struct jitreg_relocated *ret);
 
 #endif

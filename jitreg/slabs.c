@@ -7,7 +7,7 @@
  *     | slot 0 | slot 1 | ... | slot n-1 |  common part          |
  *              ^ symfile of slot 1 ............................. ^
  *
- * A slot has the ELF header and the section headers, which differ (template.c puts them first). The
+ * A slot has the ELF header and the section headers, which differ (model.c puts them first). The
  * common part is unwind data and names. Each symfile reaches from its slot to the end of the slab:
  * the offsets in its section headers lead over the slots in between.
  *
@@ -33,112 +33,112 @@
 #define MIN_SLOTS 8
 #define MAX_SLOTS 256
 
-static size_t common_size(const struct jitreg_template *template)
+static size_t common_size(const struct jitreg_model *model)
 {
-	return template->size - template->private_size;
+	return model->size - model->private_size;
 }
 
-static size_t count_slots(const struct jitreg_template *template)
+static size_t count_slots(const struct jitreg_model *model)
 {
-	size_t objects = template->member_count ? template->member_count : 1;
-	size_t count = common_size(template) / objects / COMMON_SIZE;
+	size_t objects = model->member_count ? model->member_count : 1;
+	size_t count = common_size(model) / objects / COMMON_SIZE;
 
 	if (count < MIN_SLOTS)
 		return MIN_SLOTS;
 	return count < MAX_SLOTS ? count : MAX_SLOTS;
 }
 
-static struct jitreg_slab *create_slab(const struct jitreg_template *template)
+static struct jitreg_slab *create_slab(const struct jitreg_model *model)
 {
-	size_t slot_count = count_slots(template);
+	size_t slot_count = count_slots(model);
 	struct jitreg_slab *slab = calloc(1, sizeof(*slab) + slot_count * sizeof(*slab->used));
 
 	if (!slab)
 		return NULL;
 	slab->slot_count = slot_count;
-	slab->size = slot_count * template->private_size + common_size(template);
+	slab->size = slot_count * model->private_size + common_size(model);
 	slab->block = jitreg_arena_alloc(slab->size);
 	if (!slab->block) {
 		free(slab);
 		return NULL;
 	}
-	memcpy(slab->block + slot_count * template->private_size,
-	       template->bytes + template->private_size, common_size(template));
+	memcpy(slab->block + slot_count * model->private_size,
+	       model->bytes + model->private_size, common_size(model));
 	return slab;
 }
 
-static void remove_slab(struct jitreg_template *template, const struct jitreg_slab *slab)
+static void remove_slab(struct jitreg_model *model, const struct jitreg_slab *slab)
 {
-	struct jitreg_slab **link = &template->slabs;
+	struct jitreg_slab **link = &model->slabs;
 
 	while (*link != slab)
 		link = &(*link)->next;
 	*link = slab->next;
 }
 
-int jitreg_slot_acquire(struct jitreg_template *template, struct jitreg_slot *ret)
+int jitreg_slot_acquire(struct jitreg_model *model, struct jitreg_slot *ret)
 {
-	struct jitreg_slab *slab = template->slabs;
+	struct jitreg_slab *slab = model->slabs;
 	size_t index;
 
 	if (!slab) {
-		slab = create_slab(template);
+		slab = create_slab(model);
 		if (!slab)
 			return -ENOMEM;
-		template->slabs = slab;
+		model->slabs = slab;
 	}
 	for (index = slab->slot_count - 1; slab->used[index]; index--)
 		;
 	slab->used[index] = true;
 	if (++slab->used_count == slab->slot_count)
-		remove_slab(template, slab);
+		remove_slab(model, slab);
 	*ret = (struct jitreg_slot){slab, index};
 	return 0;
 }
 
-void jitreg_slot_release(struct jitreg_template *template, struct jitreg_slot slot)
+void jitreg_slot_release(struct jitreg_model *model, struct jitreg_slot slot)
 {
 	struct jitreg_slab *slab = slot.slab;
 
 	if (slab->used_count == slab->slot_count) {
-		slab->next = template->slabs;
-		template->slabs = slab;
+		slab->next = model->slabs;
+		model->slabs = slab;
 	}
 	slab->used[slot.index] = false;
 	if (--slab->used_count)
 		return;
-	remove_slab(template, slab);
+	remove_slab(model, slab);
 	jitreg_arena_free(slab->block, slab->size);
 	free(slab);
 }
 
-uint8_t *jitreg_slot_bytes(const struct jitreg_template *template, struct jitreg_slot slot)
+uint8_t *jitreg_slot_bytes(const struct jitreg_model *model, struct jitreg_slot slot)
 {
-	return slot.slab->block + slot.index * template->private_size;
+	return slot.slab->block + slot.index * model->private_size;
 }
 
-size_t jitreg_slot_distance(const struct jitreg_template *template, struct jitreg_slot slot)
+size_t jitreg_slot_distance(const struct jitreg_model *model, struct jitreg_slot slot)
 {
-	return (slot.slab->slot_count - 1 - slot.index) * template->private_size;
+	return (slot.slab->slot_count - 1 - slot.index) * model->private_size;
 }
 
 // Neighbours on the same pages change with it: the lock keeps their writers away.
-int jitreg_slot_unseal(const struct jitreg_template *template, struct jitreg_slot slot)
+int jitreg_slot_unseal(const struct jitreg_model *model, struct jitreg_slot slot)
 {
 	if (!slot.slab->is_sealed)
 		return 0;
-	return jitreg_arena_protect(jitreg_slot_bytes(template, slot), template->private_size,
+	return jitreg_arena_protect(jitreg_slot_bytes(model, slot), model->private_size,
 				    PROT_READ | PROT_WRITE);
 }
 
-int jitreg_slot_seal(const struct jitreg_template *template, struct jitreg_slot slot)
+int jitreg_slot_seal(const struct jitreg_model *model, struct jitreg_slot slot)
 {
 	struct jitreg_slab *slab = slot.slab;
 	int r;
 
 	if (slab->is_sealed)
-		return jitreg_arena_protect(jitreg_slot_bytes(template, slot),
-					    template->private_size, PROT_READ);
+		return jitreg_arena_protect(jitreg_slot_bytes(model, slot),
+					    model->private_size, PROT_READ);
 	r = jitreg_arena_protect(slab->block, slab->size, PROT_READ);
 	slab->is_sealed = !r;
 	return r;

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct jitreg_slab {
-	struct jitreg_slab *next; // in jitreg_template.slabs while it has an empty slot
+	struct jitreg_slab *next; // in jitreg_model.slabs while it has an empty slot
 	uint8_t *block;
 	size_t size;
 	size_t slot_count, used_count;
@@ -16,7 +16,7 @@ struct jitreg_slab {
 	bool used[];
 };
 
-struct jitreg_template;
+struct jitreg_model;
 
 /** Where a symfile is: its private part is a slot, and the file ends with the slab. */
 struct jitreg_slot {
@@ -25,19 +25,19 @@ struct jitreg_slot {
 };
 
 /** Find an empty slot. 0 or -ENOMEM. The caller holds jitreg_lock(), here and below. */
-int jitreg_slot_acquire(struct jitreg_template *template, struct jitreg_slot *ret);
+int jitreg_slot_acquire(struct jitreg_model *model, struct jitreg_slot *ret);
 
 /** Give a slot back; the last slot in use frees the slab. */
-void jitreg_slot_release(struct jitreg_template *template, struct jitreg_slot slot);
+void jitreg_slot_release(struct jitreg_model *model, struct jitreg_slot slot);
 
 /** Make the private part writable, or read-only again. 0 or -ENOMEM. */
-int jitreg_slot_unseal(const struct jitreg_template *template, struct jitreg_slot slot);
-int jitreg_slot_seal(const struct jitreg_template *template, struct jitreg_slot slot);
+int jitreg_slot_unseal(const struct jitreg_model *model, struct jitreg_slot slot);
+int jitreg_slot_seal(const struct jitreg_model *model, struct jitreg_slot slot);
 
 /** The symfile's first byte. */
-uint8_t *jitreg_slot_bytes(const struct jitreg_template *template, struct jitreg_slot slot);
+uint8_t *jitreg_slot_bytes(const struct jitreg_model *model, struct jitreg_slot slot);
 
 /** Bytes between the private part and the common part. */
-size_t jitreg_slot_distance(const struct jitreg_template *template, struct jitreg_slot slot);
+size_t jitreg_slot_distance(const struct jitreg_model *model, struct jitreg_slot slot);
 
 #endif

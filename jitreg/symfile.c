@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Symfiles: one per registered object, made from one template per file.
+ * Symfiles: one per registered object, made from one model per file.
  *
  * The second and all later copies of a library cost a memcpy() of what differs and as
  * many additions as there are sections. The memory (slabs.c, arena.c) is
@@ -19,10 +19,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-static void apply_fixups(const struct jitreg_template *template, uint8_t *bytes, uint64_t bias)
+static void apply_fixups(const struct jitreg_model *model, uint8_t *bytes, uint64_t bias)
 {
 	for (size_t i = 0; i < JITREG_FIXUP_COUNT; i++) {
-		const struct jitreg_fixup *fixup = &template->fixups[i];
+		const struct jitreg_fixup *fixup = &model->fixups[i];
 		uint8_t *at = bytes + fixup->off;
 
 		for (uint64_t n = fixup->count; n; n--, at += fixup->stride) {
@@ -55,21 +55,21 @@ static int read_image(uint64_t addr, void *buf, size_t size)
 
 /* An .eh_frame with absolute pointers is right only in memory, where the loader has relocated it.
  */
-static int copy_live_unwind_data(const struct jitreg_template *template,
+static int copy_live_unwind_data(const struct jitreg_model *model,
 				 const struct jitreg_image *image, uint8_t *bytes)
 {
-	uint64_t addr = image->bias + template->live_vaddr;
+	uint64_t addr = image->bias + model->live_vaddr;
 
-	if (!template->live_size)
+	if (!model->live_size)
 		return 0;
 	if (addr < image->start ||
-	    !jitreg_range_ok(addr - image->start, template->live_size, image->end - image->start))
+	    !jitreg_range_ok(addr - image->start, model->live_size, image->end - image->start))
 		return -EINVAL;
-	return read_image(addr, bytes + template->live_off, template->live_size);
+	return read_image(addr, bytes + model->live_off, model->live_size);
 }
 
-/* The common part is @distance further away than in the template. */
-static void move_contents(const struct jitreg_template *template, uint8_t *bytes, size_t distance)
+/* The common part is @distance further away than in the model. */
+static void move_contents(const struct jitreg_model *model, uint8_t *bytes, size_t distance)
 {
 	Elf64_Ehdr ehdr;
 	Elf64_Shdr shdr;
@@ -79,55 +79,55 @@ static void move_contents(const struct jitreg_template *template, uint8_t *bytes
 		uint8_t *at = bytes + ehdr.e_shoff + i * sizeof(shdr);
 
 		memcpy(&shdr, at, sizeof(shdr));
-		if (shdr.sh_offset >= template->private_size)
+		if (shdr.sh_offset >= model->private_size)
 			shdr.sh_offset += distance;
 		memcpy(at, &shdr, sizeof(shdr));
 	}
 }
 
-static int write_private_part(const struct jitreg_template *template,
+static int write_private_part(const struct jitreg_model *model,
 			      const struct jitreg_image *image, struct jitreg_slot slot)
 {
-	uint8_t *bytes = jitreg_slot_bytes(template, slot);
-	int r = jitreg_slot_unseal(template, slot), sealed;
+	uint8_t *bytes = jitreg_slot_bytes(model, slot);
+	int r = jitreg_slot_unseal(model, slot), sealed;
 
 	if (r)
 		return r;
-	memcpy(bytes, template->bytes, template->private_size);
-	apply_fixups(template, bytes, image->bias);
-	move_contents(template, bytes, jitreg_slot_distance(template, slot));
-	r = copy_live_unwind_data(template, image, bytes);
-	sealed = jitreg_slot_seal(template, slot);
+	memcpy(bytes, model->bytes, model->private_size);
+	apply_fixups(model, bytes, image->bias);
+	move_contents(model, bytes, jitreg_slot_distance(model, slot));
+	r = copy_live_unwind_data(model, image, bytes);
+	sealed = jitreg_slot_seal(model, slot);
 	return r ? r : sealed;
 }
 
-int jitreg_symfile_create(struct jitreg_template *template, const struct jitreg_image *image,
+int jitreg_symfile_create(struct jitreg_model *model, const struct jitreg_image *image,
 			  struct jitreg_symfile *ret)
 {
 	struct jitreg_slot slot;
 	int r;
 
 	jitreg_lock();
-	r = jitreg_slot_acquire(template, &slot);
+	r = jitreg_slot_acquire(model, &slot);
 	if (!r) {
-		r = write_private_part(template, image, slot);
+		r = write_private_part(model, image, slot);
 		if (r)
-			jitreg_slot_release(template, slot);
+			jitreg_slot_release(model, slot);
 	}
 	jitreg_unlock();
 	if (r)
 		return r;
 	*ret = (struct jitreg_symfile){
 		.slot = slot,
-		.bytes = jitreg_slot_bytes(template, slot),
-		.size = template->size + jitreg_slot_distance(template, slot),
+		.bytes = jitreg_slot_bytes(model, slot),
+		.size = model->size + jitreg_slot_distance(model, slot),
 	};
 	return 0;
 }
 
-void jitreg_symfile_destroy(struct jitreg_template *template, struct jitreg_symfile *symfile)
+void jitreg_symfile_destroy(struct jitreg_model *model, struct jitreg_symfile *symfile)
 {
 	jitreg_lock();
-	jitreg_slot_release(template, symfile->slot);
+	jitreg_slot_release(model, symfile->slot);
 	jitreg_unlock();
 }

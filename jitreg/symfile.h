@@ -3,7 +3,7 @@
  * @file
  * The in-memory object file that debuggers read. Internal to jitreg.
  *
- * A template is built once per file: the finished bytes for a bias of 0, and the
+ * A model is built once per file: the finished bytes for a bias of 0, and the
  * places that the bias is added to. A symfile is a copy of the first part of these bytes
  * for one private copy of the object; it shares the rest with other symfiles (slabs.c).
  */
@@ -43,9 +43,9 @@ struct jitreg_companion {
 	void *hold;
 };
 
-struct jitreg_template {
+struct jitreg_model {
 	/* Key and cache, guarded by jitreg_lock(). */
-	struct jitreg_template *next;
+	struct jitreg_model *next;
 	size_t ref_count;
 	char *path;
 	struct stat st; /**< Of the file, when it was read. */
@@ -77,12 +77,12 @@ struct jitreg_template {
 	bool packable; /**< Its unwind data can be moved to another section. */
 };
 
-/** Write the object file (template.c). The result is in no cache. */
-int jitreg_template_create(struct jitreg_object *object, enum jitreg_symfile_kind kind,
-			   struct jitreg_template **ret);
+/** Write the object file (model.c). The result is in no cache. */
+int jitreg_model_create(struct jitreg_object *object, enum jitreg_symfile_kind kind,
+			struct jitreg_model **ret);
 
-/** Free what the template has; it does not release the templates of a pack's members. */
-void jitreg_template_free(struct jitreg_template *template);
+/** Free what the model has; it does not release the models of a pack's members. */
+void jitreg_model_free(struct jitreg_model *model);
 
 /** The symfile of one copy. */
 struct jitreg_symfile {
@@ -97,9 +97,9 @@ struct jitreg_symfile {
  * @retval -EINVAL  unwind data must come from memory and lies outside the image
  * @retval -ENOMEM
  */
-int jitreg_symfile_create(struct jitreg_template *template, const struct jitreg_image *image,
+int jitreg_symfile_create(struct jitreg_model *model, const struct jitreg_image *image,
 			  struct jitreg_symfile *ret);
 
-void jitreg_symfile_destroy(struct jitreg_template *template, struct jitreg_symfile *symfile);
+void jitreg_symfile_destroy(struct jitreg_model *model, struct jitreg_symfile *symfile);
 
 #endif

@@ -82,7 +82,7 @@ int jitreg_writer_add_debuglink(struct jitreg_writer *w, const char *path, uint3
 /** Add .note.gnu.build-id. */
 int jitreg_writer_add_build_id(struct jitreg_writer *w, const uint8_t *id, size_t size);
 
-/** Add a .debug_info of zeros, which keeps LLDB from looking elsewhere (template.c). */
+/** Add a .debug_info of zeros, which keeps LLDB from looking elsewhere (model.c). */
 int jitreg_writer_add_dummy_debug_info(struct jitreg_writer *w);
 
 /**

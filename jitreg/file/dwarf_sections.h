@@ -14,7 +14,7 @@
 
 /** The sections that have functions and lines. */
 enum jitreg_dwarf_index {
-	/** In the symfile it takes the place of the dummy .debug_info (template.c). */
+	/** In the symfile it takes the place of the dummy .debug_info (model.c). */
 	JITREG_DWARF_INFO,
 	JITREG_DWARF_ABBREV,
 	JITREG_DWARF_LINE,

@@ -30,7 +30,7 @@
 /** Make the directory and the libraries in it; removes it at exit. */
 int util_setup(void **state);
 
-/** The same, and wait until templates of the libraries can be kept: not while the files are only just written. */
+/** The same, and wait until models of the libraries can be kept: not while the files are only just written. */
 int util_setup_settled(void **state);
 
 /** The set-up of a single test: drop what is kept of the tests before it. */

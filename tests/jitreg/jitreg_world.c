@@ -2,7 +2,7 @@
 /* See jitreg_world.h. */
 #define _GNU_SOURCE 1
 #include "jitreg_world.h"
-#include "../jitreg/templates.h"
+#include "../jitreg/models.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -28,14 +28,14 @@ const char *base_name(const char *path)
 
 static void note_listing(const struct jitreg_listing *listing)
 {
-	const struct jitreg_template *t = listing->template;
+	const struct jitreg_model *t = listing->model;
 
 	if (t->kind != JITREG_SYMFILE_PACK) {
 		note("%s%s ", base_name(t->path), listing->with_lines.bytes ? ":lines" : "");
 		return;
 	}
 	for (size_t i = 0; i < t->member_count; i++)
-		note("%s%s", i ? " " : "[", base_name(t->members[i].template->path));
+		note("%s%s", i ? " " : "[", base_name(t->members[i].model->path));
 	note("] ");
 }
 
@@ -154,7 +154,7 @@ void assert_nothing_left(void)
 	assert_int_equal(jitreg_count(), 0);
 	assert_null(__jit_debug_descriptor.first_entry);
 	jitreg_trim();
-	assert_int_equal(jitreg_template_count(), 0);
+	assert_int_equal(jitreg_model_count(), 0);
 	assert_int_equal(jitreg_kept(&count), 0);
 	assert_int_equal(count, 0);
 }

@@ -22,7 +22,7 @@
 
 #include "../jitreg/jitreg.h"
 #include "../jitreg/symfile.h"
-#include "../jitreg/templates.h"
+#include "../jitreg/models.h"
 #include "cases.h"
 #include "jitreg_inject.h"
 #include "jitreg_util.h"
@@ -119,7 +119,7 @@ static void register_truncated_file_leaves_nothing_behind(void **state)
 		}
 		assert_int_equal(util_fd_count(), fds);
 		assert_int_equal(util_symfile_bytes(), bytes);
-		assert_int_equal(jitreg_template_count(), 0);
+		assert_int_equal(jitreg_model_count(), 0);
 		free(data);
 	}
 }
@@ -151,7 +151,7 @@ static void flip_bytes(const char *name, unsigned seed, size_t rounds)
 	assert_int_equal(util_fd_count(), fds);
 	assert_int_equal(util_symfile_bytes(), bytes);
 	assert_int_equal(jitreg_count(), 0);
-	assert_int_equal(jitreg_template_count(), 0);
+	assert_int_equal(jitreg_model_count(), 0);
 	free(bad);
 	free(good);
 }
@@ -193,7 +193,7 @@ static void register_any_call_failing_leaves_nothing_behind(void **state)
 			}
 			assert_int_equal(util_fd_count(), fds);
 			assert_int_equal(jitreg_count(), 0);
-			assert_int_equal(jitreg_template_count(), 0);
+			assert_int_equal(jitreg_model_count(), 0);
 			if (call_count < at)
 				break;
 		}

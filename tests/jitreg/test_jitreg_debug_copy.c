@@ -130,7 +130,7 @@ static void copy_is_made_once_and_again_when_somebody_removed_it(void **state)
 	char path[300];
 
 	(void)state;
-	// Files that have just been written may be written once more within the same second: their templates are not kept.
+	// Files that have just been written may be written once more within the same second: their models are not kept.
 	while (stat(util_path("detached.debug"), &st) || time(NULL) - st.st_ctim.tv_sec < 4)
 		usleep(100000);
 	entry = enter("detached.so", &info);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* jitreg/templates.c: the template of a file is kept for whoever registers the file next, as long as it is true. */
+/* jitreg/models.c: the model of a file is kept for whoever registers the file next, as long as it is true. */
 #define _GNU_SOURCE 1
 #include "jitreg_world.h"
-#include "../jitreg/templates.h"
+#include "../jitreg/models.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static void use(const char *name)
 	jitreg_unregister(entry);
 }
 
-/* Whether the only template that is kept is used when the file is registered now. */
+/* Whether the only model that is kept is used when the file is registered now. */
 static bool is_taken(const char *name)
 {
 	struct jitreg_entry *entry;
@@ -48,7 +48,7 @@ static void kept_file_is_found_again(void **state)
 	(void)state;
 	use("self.so");
 	assert_true(is_taken("self.so"));
-	assert_int_equal(jitreg_template_count(), 0); // nobody uses the template
+	assert_int_equal(jitreg_model_count(), 0); // nobody uses the model
 	assert_true(jitreg_kept(&count) > 0);
 	assert_int_equal(util_fd_count(), fds);
 	assert_nothing_left();
@@ -104,7 +104,7 @@ static void kept_bytes_have_a_limit(void **state)
 	size = jitreg_kept(&count);
 	assert_int_equal(count, 2);
 	assert_true(4 * size < JITREG_KEEP_BYTES);
-	jitreg_keep(size - 1, JITREG_KEEP_SECONDS); // the oldest template is dropped
+	jitreg_keep(size - 1, JITREG_KEEP_SECONDS); // the oldest model is dropped
 	assert_int_equal(kept_count(), 1);
 	assert_true(is_taken("names.so"));
 	jitreg_keep(0, JITREG_KEEP_SECONDS);
@@ -126,7 +126,7 @@ static void kept_for_so_many_seconds(void **state)
 	jitreg_keep(JITREG_KEEP_BYTES, JITREG_KEEP_SECONDS);
 }
 
-/* Only the pack holds these templates. */
+/* Only the pack holds these models. */
 static void kept_packs_count_what_they_hold(void **state)
 {
 	struct world w;
@@ -135,9 +135,9 @@ static void kept_packs_count_what_they_hold(void **state)
 	(void)state;
 	world_pack(&w, 0);
 	world_leave(&w);
-	assert_true(jitreg_template_count() > 0);
+	assert_true(jitreg_model_count() > 0);
 	jitreg_kept(&count);
-	assert_true(count > jitreg_template_count());
+	assert_true(count > jitreg_model_count());
 	assert_nothing_left();
 }
 

@@ -37,7 +37,7 @@ static const char *const options[] = {
 
 struct library {
 	struct jitreg_object *object;
-	struct jitreg_template *template;
+	struct jitreg_model *model;
 	Elf *symfile;
 };
 
@@ -59,15 +59,15 @@ static void library_open(struct library *l, const char *how)
 		fail_msg("%s", how);
 	print_message("%s\n", how);
 	assert_int_equal(jitreg_object_open(util_path("aarch64.so"), -1, &l->object), 0);
-	assert_int_equal(jitreg_template_create(l->object, JITREG_SYMFILE_FULL, &l->template), 0);
-	l->symfile = elf_memory((char *)l->template->bytes, l->template->size);
+	assert_int_equal(jitreg_model_create(l->object, JITREG_SYMFILE_FULL, &l->model), 0);
+	l->symfile = elf_memory((char *)l->model->bytes, l->model->size);
 	assert_non_null(l->symfile);
 }
 
 static void library_close(struct library *l)
 {
 	elf_end(l->symfile);
-	jitreg_template_free(l->template);
+	jitreg_model_free(l->model);
 	jitreg_object_close(l->object);
 }
 
@@ -182,9 +182,9 @@ static void create_is_an_object_of_its_machine(void **state)
 		assert_int_equal(jitreg_object_read(l.object, from.sh_offset, frames, from.sh_size), 0);
 		find_section(&l, ".eh_frame", &shdr);
 		assert_int_equal(shdr.sh_size, from.sh_size);
-		assert_memory_equal(l.template->bytes + shdr.sh_offset, frames, from.sh_size);
+		assert_memory_equal(l.model->bytes + shdr.sh_offset, frames, from.sh_size);
 		free(frames);
-		assert_true(l.template->packable);
+		assert_true(l.model->packable);
 		library_close(&l);
 	}
 }

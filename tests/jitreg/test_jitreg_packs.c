@@ -2,7 +2,7 @@
 /* Which packs are built, and which are found: packs in use, and packs that are kept after their last use. */
 #define _GNU_SOURCE 1
 #include "jitreg_world.h"
-#include "../jitreg/templates.h"
+#include "../jitreg/models.h"
 
 #include <sys/wait.h>
 #include <sys/file.h>
@@ -16,9 +16,9 @@
 #define ANY_BIAS UINT64_C(0x300000000000)
 #define KEPT     ((size_t)16 << 20)
 
-static struct jitreg_template *template_of(const struct image *image)
+static struct jitreg_model *model_of(const struct image *image)
 {
-	return image->entry->listing->template;
+	return image->entry->listing->model;
 }
 
 /* Registers an image alone in a group that lies at BASE(@number). */
@@ -47,11 +47,11 @@ static void packs_of_one_object_are_the_same_at_any_distance(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		enter_alone(&groups[i], i, offs[i], "self.so", &images[i]);
-		assert_ptr_equal(template_of(&images[i]), template_of(&images[0]));
+		assert_ptr_equal(model_of(&images[i]), model_of(&images[0]));
 		assert_true(find_name(images[i].info.symfile, true, "snake_leaf", &binding, &address));
 		assert_int_equal(address, BASE(i) + offs[i] + vaddr_of("self.so", "snake_leaf"));
 	}
-	assert_int_equal(jitreg_template_count(), 2); // the library's own, and the pack
+	assert_int_equal(jitreg_model_count(), 2); // the library's own, and the pack
 	for (unsigned i = 0; i < 3; i++)
 		leave_alone(groups[i], &images[i]);
 	assert_nothing_left();
@@ -64,7 +64,7 @@ static void enter_other(struct image *ret)
 
 static void packs_nobody_has_are_found_again(void **state)
 {
-	struct jitreg_template *templates[2];
+	struct jitreg_model *models[2];
 	struct image other, images[2];
 	struct jitreg_group *groups[2];
 
@@ -73,15 +73,15 @@ static void packs_nobody_has_are_found_again(void **state)
 	enter_alone(&groups[0], 0, 0x10000, "self.so", &images[0]);
 	enter_alone(&groups[1], 1, 0x10000, "names.so", &images[1]);
 	for (size_t i = 0; i < 2; i++) {
-		templates[i] = template_of(&images[i]);
+		models[i] = model_of(&images[i]);
 		leave_alone(groups[i], &images[i]);
 	}
-	// the pack, and the templates of the libraries, which it needs
-	assert_int_equal(jitreg_template_count(), 3);
+	// the pack, and the models of the libraries, which it needs
+	assert_int_equal(jitreg_model_count(), 3);
 	enter_alone(&groups[0], 2, 0x20000, "self.so", &images[0]);
-	assert_ptr_equal(template_of(&images[0]), templates[0]);
+	assert_ptr_equal(model_of(&images[0]), models[0]);
 	enter_alone(&groups[1], 3, 0x20000, "names.so", &images[1]);
-	assert_ptr_equal(template_of(&images[1]), templates[1]);
+	assert_ptr_equal(model_of(&images[1]), models[1]);
 	for (size_t i = 0; i < 2; i++)
 		leave_alone(groups[i], &images[i]);
 	jitreg_unregister(other.entry);
@@ -243,7 +243,7 @@ static void packs_are_kept_up_to_a_limit(void **state)
 					   JITREG_NAMES_ONLY, &images[1]), 0);
 		assert_int_equal(jitreg_group_pack(group), 0);
 		assert_null(companion_of(&images[0].info));
-		size += template_of(&images[0])->size;
+		size += model_of(&images[0])->size;
 		jitreg_group_close(group);
 		jitreg_unregister(images[0].entry);
 		leave_alone(group, &images[1]);

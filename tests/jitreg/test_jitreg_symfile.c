@@ -22,7 +22,7 @@
 
 #include "../jitreg/jitreg.h"
 #include "../jitreg/symfile.h"
-#include "../jitreg/templates.h"
+#include "../jitreg/models.h"
 #include "jitreg_util.h"
 
 #define BIAS UINT64_C(0x7f0000000000)
@@ -518,7 +518,7 @@ static void register_writable_unwind_data_outside_image_is_refused(void **state)
 	(void)state;
 	assert_int_equal(jitreg_register(&image, &entry), -EINVAL);
 	assert_null(entry);
-	assert_int_equal(jitreg_template_count(), 0);
+	assert_int_equal(jitreg_model_count(), 0);
 }
 
 static void register_dwarf_inside_links_to_itself(void **state)
@@ -706,39 +706,39 @@ static void register_done_leaves_symfile_read_only_and_anonymous(void **state)
 	jitreg_unregister(entry);
 }
 
-static void acquire_same_file_shares_template_until_last_release(void **state)
+static void acquire_same_file_shares_model_until_last_release(void **state)
 {
-	struct jitreg_template *a, *b, *c;
+	struct jitreg_model *a, *b, *c;
 	const char *path = util_path("self.so");
 
 	(void)state;
-	assert_int_equal(jitreg_template_acquire(path, -1, JITREG_SYMFILE_FULL, &a), 0);
-	assert_int_equal(jitreg_template_acquire(path, -1, JITREG_SYMFILE_FULL, &b), 0);
+	assert_int_equal(jitreg_model_acquire(path, -1, JITREG_SYMFILE_FULL, &a), 0);
+	assert_int_equal(jitreg_model_acquire(path, -1, JITREG_SYMFILE_FULL, &b), 0);
 	assert_ptr_equal(a, b);
-	assert_int_equal(jitreg_template_acquire(util_path("link.so"), -1, JITREG_SYMFILE_FULL, &c), 0);
-	assert_int_equal(jitreg_template_count(), 2);
-	jitreg_template_release(a);
-	assert_int_equal(jitreg_template_count(), 2);
-	jitreg_template_release(b);
-	assert_int_equal(jitreg_template_count(), 1);
-	jitreg_template_release(c);
-	assert_int_equal(jitreg_template_count(), 0);
-	jitreg_template_release(NULL);
+	assert_int_equal(jitreg_model_acquire(util_path("link.so"), -1, JITREG_SYMFILE_FULL, &c), 0);
+	assert_int_equal(jitreg_model_count(), 2);
+	jitreg_model_release(a);
+	assert_int_equal(jitreg_model_count(), 2);
+	jitreg_model_release(b);
+	assert_int_equal(jitreg_model_count(), 1);
+	jitreg_model_release(c);
+	assert_int_equal(jitreg_model_count(), 0);
+	jitreg_model_release(NULL);
 }
 
 static void acquire_file_touched_builds_anew(void **state)
 {
 	const struct timespec times[2] = {{1000, 1}, {1000, 2}};
-	struct jitreg_template *a, *b;
+	struct jitreg_model *a, *b;
 
 	(void)state;
 	assert_int_equal(util_run("cp self.so touched.so"), 0);
-	assert_int_equal(jitreg_template_acquire(util_path("touched.so"), -1, JITREG_SYMFILE_FULL, &a), 0);
+	assert_int_equal(jitreg_model_acquire(util_path("touched.so"), -1, JITREG_SYMFILE_FULL, &a), 0);
 	assert_int_equal(utimensat(AT_FDCWD, util_path("touched.so"), times, 0), 0);
-	assert_int_equal(jitreg_template_acquire(util_path("touched.so"), -1, JITREG_SYMFILE_FULL, &b), 0);
+	assert_int_equal(jitreg_model_acquire(util_path("touched.so"), -1, JITREG_SYMFILE_FULL, &b), 0);
 	assert_ptr_not_equal(a, b);
-	jitreg_template_release(a);
-	jitreg_template_release(b);
+	jitreg_model_release(a);
+	jitreg_model_release(b);
 }
 
 static void register_descriptor_given_keeps_its_offset(void **state)
@@ -872,7 +872,7 @@ int main(void)
 		cmocka_unit_test(register_no_section_headers_makes_sections_up),
 		cmocka_unit_test(register_no_section_headers_finds_names_by_either_hash),
 		cmocka_unit_test(register_done_leaves_symfile_read_only_and_anonymous),
-		cmocka_unit_test(acquire_same_file_shares_template_until_last_release),
+		cmocka_unit_test(acquire_same_file_shares_model_until_last_release),
 		cmocka_unit_test(acquire_file_touched_builds_anew),
 		cmocka_unit_test(register_descriptor_given_keeps_its_offset),
 		cmocka_unit_test(register_bad_image_is_refused),

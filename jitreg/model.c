@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Writing the object file that debuggers will read: one template per file.
+ * Writing the object file that debuggers will read: one model per file.
  *
  * Written (writer.c) for a load bias of 0. What is in it, and why:
  *
@@ -65,7 +65,7 @@
 struct writer {
 	struct jitreg_writer file;
 	struct jitreg_object *object;
-	struct jitreg_template *template;
+	struct jitreg_model *model;
 	uint32_t crc;
 	struct jitreg_names names;
 	struct jitreg_object *detached; // the file that some of the names are from
@@ -102,8 +102,8 @@ static bool has_contents(const struct writer *w, const struct jitreg_section *se
 	if (section->type == SHT_NOBITS || !section->size)
 		return false;
 	if (section->type == SHT_NOTE)
-		return w->template->debug.kind == JITREG_DEBUG_BUILD_ID &&
-		       w->template->kind == JITREG_SYMFILE_FULL;
+		return w->model->debug.kind == JITREG_DEBUG_BUILD_ID &&
+		       w->model->kind == JITREG_SYMFILE_FULL;
 	return is_unwind(w, section);
 }
 
@@ -141,8 +141,8 @@ static int add_alloc_section(struct writer *w, size_t index)
 		return -ENOMEM;
 	if (contents && live) {
 		w->live_scn = scn;
-		w->template->live_vaddr = section->vaddr;
-		w->template->live_size = section->size;
+		w->model->live_vaddr = section->vaddr;
+		w->model->live_size = section->size;
 	}
 	return 0;
 }
@@ -202,15 +202,15 @@ static int add_names(struct writer *w)
 {
 	int r = jitreg_names_read(w->object, &w->names);
 
-	if (!r && w->template->kind == JITREG_SYMFILE_FULL)
+	if (!r && w->model->kind == JITREG_SYMFILE_FULL)
 		r = jitreg_names_add_plt(w->object, &w->names);
-	if (!r && w->template->kind == JITREG_SYMFILE_FULL)
+	if (!r && w->model->kind == JITREG_SYMFILE_FULL)
 		r = jitreg_names_add_mappings(w->object, w->object, &w->names);
 	// Names that debuggers do not find by themselves. Packs have them in their companion.
-	if (w->template->kind != JITREG_SYMFILE_NAMES_ONLY &&
-	    w->template->debug.kind == JITREG_DEBUG_NAMES && w->template->debug.names_path &&
-	    strcmp(w->template->debug.names_path, w->template->path) != 0)
-		w->detached = jitreg_debuginfo_open_detached(&w->template->debug);
+	if (w->model->kind != JITREG_SYMFILE_NAMES_ONLY &&
+	    w->model->debug.kind == JITREG_DEBUG_NAMES && w->model->debug.names_path &&
+	    strcmp(w->model->debug.names_path, w->model->path) != 0)
+		w->detached = jitreg_debuginfo_open_detached(&w->model->debug);
 	if (!r && w->detached)
 		r = jitreg_names_add_detached(w->object, w->detached, &w->names);
 	if (!r && w->detached && !jitreg_object_is_intact(w->detached))
@@ -222,9 +222,9 @@ static int add_names(struct writer *w)
 
 static int add_debuglink(struct writer *w)
 {
-	const struct jitreg_debug *debug = &w->template->debug;
+	const struct jitreg_debug *debug = &w->model->debug;
 
-	if (w->template->kind == JITREG_SYMFILE_NAMES_ONLY ||
+	if (w->model->kind == JITREG_SYMFILE_NAMES_ONLY ||
 	    (debug->kind != JITREG_DEBUG_SELF && debug->kind != JITREG_DEBUG_LINK))
 		return 0;
 	return jitreg_writer_add_debuglink(&w->file, debug->path, w->crc);
@@ -232,9 +232,9 @@ static int add_debuglink(struct writer *w)
 
 static int add_dummy_debug_info(struct writer *w)
 {
-	const struct jitreg_debug *debug = &w->template->debug;
+	const struct jitreg_debug *debug = &w->model->debug;
 
-	if (w->template->kind == JITREG_SYMFILE_NAMES_ONLY ||
+	if (w->model->kind == JITREG_SYMFILE_NAMES_ONLY ||
 	    (debug->kind == JITREG_DEBUG_NAMES && !debug->names_path))
 		return 0;
 	return jitreg_writer_add_dummy_debug_info(&w->file);
@@ -244,7 +244,7 @@ static int add_dummy_debug_info(struct writer *w)
 static int find_fixups(struct writer *w)
 {
 	const GElf_Ehdr *ehdr = &w->file.ehdr;
-	struct jitreg_template *t = w->template;
+	struct jitreg_model *t = w->model;
 	GElf_Shdr shdr;
 
 	t->fixups[JITREG_FIXUP_ENTRY] = (struct jitreg_fixup){
@@ -262,7 +262,7 @@ static int find_fixups(struct writer *w)
 	return 0;
 }
 
-static bool can_be_packed(const struct jitreg_template *t)
+static bool can_be_packed(const struct jitreg_model *t)
 {
 	const Elf64_Shdr *frames = jitreg_file_frames(t->bytes);
 
@@ -274,7 +274,7 @@ static bool can_be_packed(const struct jitreg_template *t)
 
 static int write_file(struct writer *w)
 {
-	struct jitreg_template *t = w->template;
+	struct jitreg_model *t = w->model;
 	int r;
 
 	if ((r = jitreg_writer_begin(&w->file, ET_REL, &w->object->ehdr)))
@@ -308,7 +308,7 @@ static void writer_deinit(struct writer *w)
 static void refer_to_copy(struct writer *w)
 {
 	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *detached = NULL;
-	struct jitreg_template *t = w->template;
+	struct jitreg_model *t = w->model;
 	const struct jitreg_object *from = w->object;
 
 	if (t->kind != JITREG_SYMFILE_FULL || !jitreg_debuginfo_has_registrar(&t->debug))
@@ -327,14 +327,14 @@ static void refer_to_copy(struct writer *w)
 	t->debug.reason = NULL;
 }
 
-int jitreg_template_create(struct jitreg_object *object, enum jitreg_symfile_kind kind,
-			   struct jitreg_template **ret)
+int jitreg_model_create(struct jitreg_object *object, enum jitreg_symfile_kind kind,
+			struct jitreg_model **ret)
 {
 	struct writer w = {.object = object};
-	struct jitreg_template *t;
+	struct jitreg_model *t;
 	int r;
 
-	t = w.template = calloc(1, sizeof(*t));
+	t = w.model = calloc(1, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
 	t->kind = kind;
@@ -354,21 +354,21 @@ int jitreg_template_create(struct jitreg_object *object, enum jitreg_symfile_kin
 		r = write_file(&w);
 	writer_deinit(&w);
 	if (r) {
-		jitreg_template_free(t);
+		jitreg_model_free(t);
 		return r;
 	}
 	*ret = t;
 	return 0;
 }
 
-void jitreg_template_free(struct jitreg_template *template)
+void jitreg_model_free(struct jitreg_model *model)
 {
-	jitreg_debug_deinit(&template->debug);
-	jitreg_companion_deinit(&template->companion);
-	jitreg_companion_deinit(&template->bare);
-	free(template->members);
-	jitreg_dwarf_destroy(template->lines);
-	free(template->bytes);
-	free(template->path);
-	free(template);
+	jitreg_debug_deinit(&model->debug);
+	jitreg_companion_deinit(&model->companion);
+	jitreg_companion_deinit(&model->bare);
+	free(model->members);
+	jitreg_dwarf_destroy(model->lines);
+	free(model->bytes);
+	free(model->path);
+	free(model);
 }
