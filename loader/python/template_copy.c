@@ -432,8 +432,8 @@ static struct gorgon_error *copy_all(struct copying *copying)
 		return err;
 	copy_memory(copying);
 	move_words(copying);
-	gorgon_tables_move_tree(&template->tables, template->places.list[0].start,
-				copying->places.list[0].start);
+	gorgon_arenas_move(gorgon_layout_of(interp), &template->tables.tree,
+			   template->places.list[0].start, copying->places.list[0].start);
 	copy_tls(copying);
 	gorgon_zone_heap_close(interp->ns);
 	if (!protect_memory(copying))

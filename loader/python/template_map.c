@@ -82,6 +82,26 @@ bool gorgon_map_add_pointer(struct gorgon_map *map, uint64_t offset)
 	return add_fix(map, offset, GORGON_FORM_PLAIN, 0);
 }
 
+bool gorgon_map_explain(struct gorgon_map *map, uint64_t start, uint64_t size,
+			bool (*is_pointer)(uint64_t addr, const void *first), uint64_t zone,
+			const void *first)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < map->unknown_count; i++) {
+		uint64_t offset = map->unknown[i];
+
+		if (offset - start >= size)
+			map->unknown[kept++] = offset;
+		else if (is_pointer && is_pointer(zone + offset, first) &&
+			 *(const uint64_t *)(uintptr_t)(zone + offset) - zone < GORGON_ZONE_SIZE &&
+			 !gorgon_map_add_pointer(map, offset))
+			return false;
+	}
+	map->unknown_count = kept;
+	return true;
+}
+
 static bool add_unknown(struct gorgon_map *map, uint64_t offset)
 {
 	if (!map_grow(&map->unknown, map->unknown_count, sizeof(*map->unknown)))

@@ -52,5 +52,10 @@ bool gorgon_map_is_equal(const struct gorgon_runs *runs, uint64_t offset);
 /* A word that nothing explains is an address of the zone after all, because of what it is a part
  * of. */
 bool gorgon_map_add_pointer(struct gorgon_map *map, uint64_t offset);
+/* Take the words of a stretch out of the list of those that nothing explains; those at which
+ * @is_pointer says so are addresses. It may be NULL: none is. */
+bool gorgon_map_explain(struct gorgon_map *map, uint64_t start, uint64_t size,
+			bool (*is_pointer)(uint64_t addr, const void *first), uint64_t zone,
+			const void *first);
 
 #endif

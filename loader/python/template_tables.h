@@ -4,9 +4,8 @@
 #ifndef GORGON_PYTHON_TEMPLATE_TABLES_H
 #define GORGON_PYTHON_TEMPLATE_TABLES_H
 
+#include "template_arenas.h"
 #include "template_map.h"
-
-#define GORGON_TEMPLATE_MINOR 11 /* of the CPython that is known */
 
 /* Offsets in the zone. */
 struct gorgon_tables {
@@ -14,10 +13,10 @@ struct gorgon_tables {
 	size_t dict_count, set_count;
 	uint64_t *links; /* of functools.lru_cache(), with the hashes of their keys */
 	size_t link_count;
-	uint64_t middle, bottom; /* of the tree by which CPython's allocator knows its addresses */
+	struct gorgon_arena_tree tree;
 };
 
-/* With the GIL: compare the layouts that this file knows with objects of the interpreter's. */
+/* With the GIL: compare the layout that is known with objects of the interpreter's. */
 struct gorgon_error *gorgon_tables_check(struct gorgon_interp *interp);
 /* With the GIL, as the last thing that it does: fill what its allocator has free with zeros, and
  * list all dicts and sets. */
@@ -26,9 +25,7 @@ struct gorgon_error *gorgon_tables_collect(struct gorgon_interp *interp, struct 
  * lock is held. */
 bool gorgon_tables_choose(struct gorgon_tables *tables, const struct gorgon_runs *runs,
 			  struct gorgon_map *map);
-/* In an interpreter whose memory is a copy: the allocator's tree, without Python; and the tables,
- * with the GIL. */
-void gorgon_tables_move_tree(const struct gorgon_tables *tables, uint64_t from, uint64_t to);
+/* In an interpreter whose memory is a copy, with the GIL. */
 struct gorgon_error *gorgon_tables_rehash(const struct gorgon_tables *tables,
 					  struct gorgon_interp *interp);
 void gorgon_tables_free(struct gorgon_tables *tables);

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// The layouts of CPython's structures by which copies of a template are made, an entry for each
+// minor version. Each interpreter of which copies are to be made is compared with its entry: a dict
+// and a set are looked at (template_hashed.c), and the blocks of each pool are counted
+// (template_arenas.c).
+
+#include "template_layout.h"
+
+static const struct gorgon_layout layouts[] = {{
+	.minor = 11,
+	.dict_used = 16,
+	.dict_keys = 32,
+	.dict_values = 40,
+	.dict_size = 48,
+	.keys_log2_size = 8,
+	.keys_log2_bytes = 9,
+	.keys_kind = 10,
+	.keys_count = 24,
+	.keys_indices = 32,
+	.set_fill = 16,
+	.set_used = 24,
+	.set_mask = 32,
+	.set_table = 40,
+	.set_hash = 48,
+	.set_small = 64,
+	.link_hash = 32,
+	.link_key = 40,
+	.link_size = 56,
+	.gc_head = 16,
+	.state_words = 48,
+	.chunk_head = 32,
+	.chunk_size = 16384,
+	.arena_bits = 20,
+	.pool_bits = 14,
+	.pool_header = 48,
+	.top_shift = 49,
+	.middle_shift = 34,
+	.middle_bits = 15,
+	.bottom_bits = 14,
+}};
+
+const struct gorgon_layout *gorgon_layout_of(const struct gorgon_interp *interp)
+{
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
+		if (layouts[i].minor == interp->python.minor)
+			return &layouts[i];
+	return NULL;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Where structures of CPython have what copies of a template need. See template_layout.c. */
+#ifndef GORGON_PYTHON_TEMPLATE_LAYOUT_H
+#define GORGON_PYTHON_TEMPLATE_LAYOUT_H
+
+#include "interp.h"
+
+#include <string.h>
+
+#define GORGON_TEMPLATE_MINOR 11 /* of the CPython that is known */
+
+/* Offsets of members in bytes, and sizes. */
+struct gorgon_layout {
+	unsigned minor;
+	unsigned dict_used, dict_keys, dict_values, dict_size; /* PyDictObject */
+	unsigned keys_log2_size, keys_log2_bytes, keys_kind, keys_count, keys_indices;
+	unsigned set_fill, set_used, set_mask, set_table, set_hash, set_small; /* PySetObject */
+	unsigned link_hash, link_key, link_size; /* functools._lru_list_elem */
+	unsigned gc_head;
+	unsigned state_words, chunk_head, chunk_size; /* PyThreadState, _PyStackChunk */
+	unsigned arena_bits, pool_bits, pool_header;  /* of the object allocator */
+	unsigned top_shift, middle_shift, middle_bits, bottom_bits;
+};
+
+/* NULL: this CPython is not known. */
+const struct gorgon_layout *gorgon_layout_of(const struct gorgon_interp *interp);
+
+/* A member of 8 bytes at an offset. */
+static inline uint64_t gorgon_member(const void *object, unsigned offset)
+{
+	uint64_t ret;
+
+	memcpy(&ret, (const char *)object + offset, sizeof(ret));
+	return ret;
+}
+
+static inline void gorgon_set_member(void *object, unsigned offset, uint64_t value)
+{
+	memcpy((char *)object + offset, &value, sizeof(value));
+}
+
+static inline const uint64_t *gorgon_words_at(uint64_t addr)
+{
+	return (const uint64_t *)(uintptr_t)addr;
+}
+
+#endif
