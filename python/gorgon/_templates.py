@@ -59,7 +59,10 @@ class Template:
 
     def refuse(self, reason):
         self.refused = reason
-        warnings.warn(f"workers start without a template: {reason}", RuntimeWarning, stacklevel=2)
+        try:
+            warnings.warn(f"workers start without a template: {reason}", RuntimeWarning, stacklevel=2)
+        except RuntimeWarning as error:  # filters make it an error, which no call of the program waits for on this thread
+            threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, threading.current_thread())))
 
     def make(self, python, flags, share_environment, max_workers, start, files):
         global last

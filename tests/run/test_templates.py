@@ -87,6 +87,16 @@ class Templates(Package):
                    "RuntimeWarning workers start without a template: it leaves a descriptor open: 3 (/etc/passwd), expected none",
                    "RuntimeWarning workers start without a template: it has used random(), whose state copies do not have")
 
+    def test_a_warning_that_filters_make_an_error_goes_where_those_of_threads_go(self):
+        self.check("""
+            import threading, warnings
+            warnings.simplefilter("error")
+            threading.excepthook = lambda args: print(args.exc_type.__name__, args.exc_value, args.thread is not threading.main_thread())
+            with Pool(2, max_tasks_per_child=1, template="import sys; sys.file = open('/etc/passwd')") as pool:
+                print(list(pool.map(abs, range(-3, 1))))
+            """, "RuntimeWarning workers start without a template: it leaves a descriptor open: 3 (/etc/passwd), expected none True",
+                   "[3, 2, 1, 0]")
+
     def test_a_template_that_fails_is_the_programs_error(self):
         self.check("""
             with Pool(1, template="import no_such_module") as pool:
