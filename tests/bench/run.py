@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Run the benchmarks and print ratios.
 
-Usage: run.py [--json] [--report FILE] [NAME]...      (throws, listing, registering, load, isolate, symdump, executor, arrays, interrupts, record,
-memory; default: all). --report writes what load, executor or memory came to as FILE.md; load's has plots
-beside it.
+Usage: run.py [--json] [--report FILE] [NAME]...      (throws, listing, registering, load, isolate, symdump, executor, templates, arrays, interrupts,
+record, memory; default: all). --report writes what load, executor, templates or memory came to as FILE.md; load's has
+plots beside it.
 
 A ratio compares things that were measured in turn within one run: the machine may be
 busy with something else, and then is so for both. Times are of the processor, not of
@@ -28,6 +28,7 @@ import harness  # noqa: E402
 import load  # noqa: E402
 import memory  # noqa: E402
 import record  # noqa: E402
+import templates  # noqa: E402
 
 BUILD = os.environ["BUILD"]
 MODULE = os.path.join(BUILD, "bench", "libthrow.so")
@@ -298,6 +299,14 @@ def measure_executor():
     return json.loads(output)
 
 
+def measure_templates():
+    with tempfile.TemporaryDirectory() as site:
+        harness.install_package(site)
+        rows = templates.run(harness.PYTHON3, {**os.environ, "PYTHONPATH": site}, progress)
+    progress("")
+    return rows
+
+
 def arrays():
     progress("arrays")
     output = subprocess.run([GORGON, "run", os.path.join(HERE, "arrays.py")], check=True, stdout=subprocess.PIPE,
@@ -358,6 +367,7 @@ BENCHMARKS = {"throws": (throws, print_throws), "listing": (listing, print_listi
               "registering": (registering, print_registering), "load": (measure_load, lambda rows: print(load.tables(rows))),
               "isolate": (isolate, print_isolate),
               "symdump": (symdump, print_symdump), "executor": (measure_executor, lambda rows: print(executor.tables(rows))),
+              "templates": (measure_templates, lambda rows: print(templates.tables(rows))),
               "arrays": (arrays, print_arrays), "interrupts": (interrupts, print_interrupts),
               "record": (measure_record, lambda rows: print(record.tables(rows))),
               "memory": (measure_memory, lambda rows: print(memory.tables(rows)))}
@@ -366,15 +376,15 @@ BENCHMARKS = {"throws": (throws, print_throws), "listing": (listing, print_listi
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--report", metavar="FILE", help="write what load, executor or memory came to as FILE.md, with load's plots beside it")
+    parser.add_argument("--report", metavar="FILE", help="write what load, executor, templates or memory came to as FILE.md, with load's plots beside it")
     parser.add_argument("names", nargs="*", metavar="NAME")
     args = parser.parse_args()
     unknown = set(args.names) - set(BENCHMARKS)
     if unknown:
         parser.error(f"no such benchmark: {' '.join(sorted(unknown))} (there are: {' '.join(BENCHMARKS)})")
-    reports = {"load": load, "executor": executor, "memory": memory}
+    reports = {"load": load, "executor": executor, "templates": templates, "memory": memory}
     if args.report and (len(args.names) != 1 or args.names[0] not in reports):
-        parser.error("--report is of load, of executor, or of memory")
+        parser.error("--report is of load, of executor, of templates, or of memory")
     results = []
     for name in args.names or BENCHMARKS:
         measure, show = BENCHMARKS[name]
