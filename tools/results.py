@@ -15,8 +15,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LONG = "tests/long/RESULTS.md"
 # Pages that commands write, with their plots; what is made of one of them goes with it.
 WRITTEN = [LONG, "tests/long/COMPATIBILITY.md", "docs/comparison.md", "tests/parity/PARITY.md", "tests/parity/results.json", "docs/debuggers.svg",
-           "tests/bench/LOAD*", "tests/bench/EXECUTOR.md", "tests/bench/MEMORY.md", "tests/bench/DEBUG.*", "tests/bench/FEEL.*"]
-NAMES = {"LOAD": "load", "EXECUTOR": "executor", "MEMORY": "memory", "DEBUG": "debuggers", "FEEL": "single commands of debuggers", "results": "habits of debuggers"}
+           "tests/bench/LOAD*", "tests/bench/EXECUTOR.md", "tests/bench/TEMPLATES.md", "tests/bench/MEMORY.md", "tests/bench/DEBUG.*", "tests/bench/FEEL.*"]
+NAMES = {"LOAD": "load", "EXECUTOR": "executor", "TEMPLATES": "templates", "MEMORY": "memory",
+         "DEBUG": "debuggers", "FEEL": "single commands of debuggers", "results": "habits of debuggers"}
 
 
 def git(folder, *words, check=True):

@@ -142,7 +142,7 @@ def report(name, rows):
     load = " ".join(f"{each:.1f}" for each in os.getloadavg())
     with open(f"{name}.md", "w") as file:
         file.write("# What workers cost that are copies of a template\n\n"
-                   f"{time.strftime('%Y-%m-%d')}; {told}; {os.cpu_count()} processors; load at the end {load}. Made by `make bench TESTS=templates "
+                   f"{time.strftime('%Y-%m-%d')}; {told}; {os.cpu_count()} processors; load of the last 1, 5 and 15 minutes {load}. Made by `make bench TESTS=templates "
                    "REPORT=tests/bench/TEMPLATES`. Multiples of spawned processes in the same round, medians; in brackets processor time, of "
                    "all processes together, and memory beyond that of a python3 which has imported the package: template, server and "
                    "what the forking process has imported are in it. The first pool makes the template, or starts the server. A worker for each "
