@@ -319,6 +319,15 @@ static PyObject *own_interrupt(PyObject *self, PyObject *capsule, struct gorgon_
 	return err ? raise_host_error(own, err) : gorgon_none(own);
 }
 
+static PyObject *own_memory(PyObject *self, PyObject *capsule, struct gorgon_interp *own)
+{
+	struct gorgon_interp *interp = API(own, PyCapsule_GetPointer)(capsule, CAPSULE);
+
+	(void)self;
+	return interp ? API(own, PyLong_FromUnsignedLong)(gorgon_usage_held(&interp->ns->usage))
+		      : NULL;
+}
+
 static PyObject *own_stop(PyObject *self, PyObject *args, struct gorgon_interp *own)
 {
 	struct gorgon_interp *interp;
@@ -382,6 +391,7 @@ static struct gorgon_error *create_host_ns(struct gorgon_interp *own)
 	thunks[GORGON_THUNK_OWN_CREATE] = (struct gorgon_thunk){own_create, 2, own};
 	thunks[GORGON_THUNK_OWN_CALL] = (struct gorgon_thunk){own_call, 2, own};
 	thunks[GORGON_THUNK_OWN_INTERRUPT] = (struct gorgon_thunk){own_interrupt, 2, own};
+	thunks[GORGON_THUNK_OWN_MEMORY] = (struct gorgon_thunk){own_memory, 2, own};
 	thunks[GORGON_THUNK_OWN_STOP] = (struct gorgon_thunk){own_stop, 2, own};
 	thunks[GORGON_THUNK_OWN_DESTROY] = (struct gorgon_thunk){own_destroy, 2, own};
 	thunks[GORGON_THUNK_OWN_ADOPT] = (struct gorgon_thunk){gorgon_data_handler_adopt, 2, own};

@@ -136,6 +136,8 @@ static const struct method {
 	 "_call(interpreter, module, function, args)\n--\n\nCall a function in it.", HOST},
 	{"_interrupt", GORGON_THUNK_OWN_INTERRUPT, METH_O,
 	 "_interrupt(interpreter)\n--\n\nInterrupt what runs in it.", HOST},
+	{"_memory", GORGON_THUNK_OWN_MEMORY, METH_O,
+	 "_memory(interpreter)\n--\n\nBytes that it holds, as its limit counts them.", HOST},
 	{"_stop", GORGON_THUNK_OWN_STOP, METH_VARARGS,
 	 "_stop(interpreter, milliseconds)\n--\n\nStop it within that time. Error with code 13 if "
 	 "it is abandoned.",

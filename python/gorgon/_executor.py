@@ -132,7 +132,7 @@ workers = itertools.count()
 
 
 class Worker:
-    """An interpreter; all but interrupt() on the thread that made it."""
+    """An interpreter; all but interrupt() and memory() on the thread that made it."""
 
     def __init__(self, options, name):
         self.options, self.number = options, next(workers)
@@ -322,8 +322,14 @@ class Worker:
                     raise
             return True
 
+    def memory(self):
+        """Bytes that the interpreter holds."""
+        with self.lock:
+            return _gorgon._memory(self.handle) if self.handle else 0
+
     def end(self):
-        handle, self.handle, self.known = self.handle, None, {}
+        with self.lock:
+            handle, self.handle, self.known = self.handle, None, {}
         if handle:
             destroy(handle, END_MS if self.options["time_limit"] else 0)
 

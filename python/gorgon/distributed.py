@@ -15,7 +15,7 @@ Options of the executor are those of the plugin, or of dask's configuration:
     DASK_GORGON__MEMORY_LIMIT=4000000000 DASK_GORGON__MAX_TASKS_PER_CHILD=100 dask worker --preload gorgon.distributed ADDRESS
 
 What a task tells gorgon.progress() is an event of the topic "progress" of its worker. The worker's metrics, which the dashboard
-shows, have the number of interpreters, of tasks that ran in them and on threads, and how many interpreters were replaced."""
+shows, have the number of tasks that ran in interpreters, in each of them and on threads, and the bytes that each interpreter holds."""
 
 import contextvars
 import functools
@@ -123,14 +123,15 @@ class WorkerExecutor(Executor):
 
     def metrics(self):
         """Functions of the worker that its metrics are made with."""
-        def tasks_of(number):
-            def tasks(worker):
+        def of(number, count):
+            def metric(worker):
                 workers = self.pool._crew.workers
-                return workers[number].calls if number < len(workers) else 0
-            return tasks
+                return count(workers[number]) if number < len(workers) else 0
+            return metric
 
+        counts = {"tasks": lambda interpreter: interpreter.calls, "memory": lambda interpreter: interpreter.memory()}
         return {"tasks in interpreters": lambda worker: self.in_interpreters, "tasks on threads": lambda worker: self.outside,
-                **{f"interpreter {i}: tasks": tasks_of(i) for i in range(self._max_workers)}}
+                **{f"interpreter {i}: {name}": of(i, count) for i in range(self._max_workers) for name, count in counts.items()}}
 
 
 class Interpreters(WorkerPlugin):

@@ -14,7 +14,8 @@ import harness
 
 EXAMPLE = os.path.join(harness.ROOT, "examples", "cluster.py")
 WORK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "cluster_work.py")
-OWN = ["own: four interpreters True", "own: what a worker keeps stays 1000.0 0.0", "own: environments True", "own: metrics True True True"]
+OWN = ["own: four interpreters True", "own: what a worker keeps stays 1000.0 0.0", "own: environments True", "own: memory True",
+       "own: metrics True True True"]
 
 
 def lines_of(python, site, kind):
@@ -51,7 +52,7 @@ def main():
                 report.check(f"{kind}: {line.split(':')[0]}", False, line, "otherwise", "\n".join(lines) + failure)
             report.check(f"{kind}: work", lines and not failure and [line for line in lines if line not in own] == expected,
                          f"the {len(expected)} lines of dask's own workers", f"{len(lines) - len(own)} lines", failure)
-            report.check(f"{kind}: interpreters, copies, environments, metrics", own == OWN, "; ".join(OWN), "; ".join(own))
+            report.check(f"{kind}: interpreters, copies, environments, memory, metrics", own == OWN, "; ".join(OWN), "; ".join(own))
         check_example(report, python, site)
     return report.finish()
 

@@ -101,6 +101,15 @@ def environment(n):
     return os.environ["PLACE"] == str(n)
 
 
+def keep(n):
+    sys.kept = bytearray(n)
+    time.sleep(0.2)
+
+
+def held(dask_worker):
+    return max(metric(dask_worker) for name, metric in dask_worker.metrics.items() if name.endswith(": memory"))
+
+
 def show(what, value):
     print(f"{what}: {value}", flush=True)
 
@@ -160,9 +169,12 @@ def main():
                 print("own: four interpreters", len(numbers) >= 4 and not any(number is None for _, number in numbers))
                 print("own: what a worker keeps stays", client.submit(in_place, data).result(), data.result().sum())
                 print("own: environments", all(client.gather(client.map(environment, range(40), pure=False))))
+                before = client.run(held)
+                client.gather(client.map(keep, [50 << 20] * 12, pure=False))
+                print("own: memory", all((after - before[worker]) >> 20 in range(40, 70) for worker, after in client.run(held).items()))
                 metrics = [each["metrics"] for each in client.scheduler_info()["workers"].values()]
                 print("own: metrics", sum(each["tasks in interpreters"] for each in metrics) > 2000,
-                      sum(each["tasks on threads"] for each in metrics) > 0, "interpreter 1: tasks" in metrics[0])
+                      sum(each["tasks on threads"] for each in metrics) > 0, all(f"interpreter 1: {name}" in metrics[0] for name in ("tasks", "memory")))
             show("a worker that dies", client.submit(die_once, os.path.join(folder, "died")).result())
 
 
