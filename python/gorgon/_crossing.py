@@ -13,6 +13,7 @@ What belongs to `__main__`, which no worker can import, goes in another way than
   under the name `__mp_main__`: what must not run there stands under `if __name__ == "__main__"`. A class that no file has,
   and one within a function, goes as what it is made of (_classes.py)."""
 
+import builtins
 import functools
 import importlib
 import importlib.util
@@ -63,7 +64,10 @@ def number_of_space(space):
 def make_function(magic, code, name, qualname, module, cells):
     if magic != importlib.util.MAGIC_NUMBER:
         raise ImportError(f"{qualname}: is code of another version of Python, put it into a module")
-    space = spaces.setdefault(module, {"__name__": MAIN}) if isinstance(module, int) else vars(importlib.import_module(module))
+    if isinstance(module, int):  # C code that imports asks globals for builtins
+        space = spaces.setdefault(module, {"__name__": MAIN, "__builtins__": builtins})
+    else:
+        space = vars(importlib.import_module(module))
     function = types.FunctionType(marshal.loads(code), space, name, None,
                                   tuple(types.CellType() for _ in range(cells)) or None)
     function.__qualname__ = qualname
