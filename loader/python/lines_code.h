@@ -88,6 +88,11 @@ uint8_t *gorgon_lines_stub(const struct gorgon_lines_function *function, int lin
 uint8_t *gorgon_lines_entry(const struct gorgon_lines_function *function);
 size_t gorgon_lines_text_size(const struct gorgon_lines_function *function);
 
+/* From CPython 3.14 on the lowest bits of a frame's pointers to objects say who owns a reference,
+ * and what else it may be. Before, they are 0. */
+#define GORGON_LINES_TAG 3u
+#define GORGON_LINES_OWN 1u /* greater tags are not those of pointers to objects */
+
 /* Offsets in structures of CPython. */
 struct gorgon_lines_layout {
 	unsigned minor;
@@ -98,6 +103,8 @@ struct gorgon_lines_layout {
 	uint8_t state_cframe, state_profile, state_trace, cframe_frame;
 	/* where a frame's instruction is at its beginning, from the code's first unit */
 	int8_t first_instruction;
+	/* what is added to the numbers of sys.monitoring's events from RAISE on */
+	uint8_t later_events;
 	/* offset of our word in what co_extra points to; found out in each interpreter */
 	uint8_t extra;
 };

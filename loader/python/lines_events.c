@@ -107,12 +107,18 @@ static bool take_tool(struct gorgon_lines *lines)
 	return false;
 }
 
+// sys.monitoring's numbers for the events of lines that are its own, or for later ones.
+static int numbers_of(const struct gorgon_lines *lines, int events)
+{
+	return events < PY_RAISE ? events : events << lines->layout.later_events;
+}
+
 // What a frame that is unwound does is no event of a single code object.
 static bool monitor_all(struct gorgon_lines *lines)
 {
 	return drop(lines, lines->interp->api->PyObject_CallMethod(
 				   lines->monitoring, "set_events", "ii", lines->tool,
-				   PY_UNWIND | (lines->raising ? PY_RAISE : 0)));
+				   numbers_of(lines, PY_UNWIND | (lines->raising ? PY_RAISE : 0))));
 }
 
 static bool begin_monitoring(struct gorgon_lines *lines)
@@ -135,7 +141,8 @@ static bool begin_monitoring(struct gorgon_lines *lines)
 
 		done = function && drop(lines, api->PyObject_CallMethod(
 						       lines->monitoring, "register_callback",
-						       "iiO", lines->tool, events[i], function));
+						       "iiO", lines->tool,
+						       numbers_of(lines, events[i]), function));
 		api->Py_DecRef(function);
 		api->Py_DecRef(number);
 	}
@@ -533,7 +540,7 @@ static void before_frame(void *ctx, struct gorgon_lines_record *record)
 		follow(lines, function);
 		return;
 	}
-	code = gorgon_lines_word(record->frame + lines->layout.frame_code);
+	code = gorgon_lines_code_of(lines, record->frame);
 	if (code == (uintptr_t)lines->checked)
 		lines->correct =
 			gorgon_lines_word(record->frame + lines->layout.frame_instruction) ==

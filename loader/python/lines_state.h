@@ -69,6 +69,12 @@ static inline uint64_t gorgon_lines_word(uint64_t address)
 	return *(const uint64_t *)(uintptr_t)address;
 }
 
+/* The code object of a frame of CPython. */
+static inline uint64_t gorgon_lines_code_of(const struct gorgon_lines *lines, uint64_t frame)
+{
+	return gorgon_lines_word(frame + lines->layout.frame_code) & ~(uint64_t)GORGON_LINES_TAG;
+}
+
 /* A line on stderr. */
 void gorgon_lines_complain(const struct gorgon_lines *lines, const char *text);
 

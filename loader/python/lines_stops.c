@@ -51,8 +51,7 @@ struct gorgon_lines_function *gorgon_lines_function_of_code(const struct gorgon_
 struct gorgon_lines_function *gorgon_lines_function_of(const struct gorgon_lines *lines,
 						       uint64_t frame)
 {
-	return gorgon_lines_function_of_code(
-		lines, gorgon_lines_word(frame + lines->layout.frame_code));
+	return gorgon_lines_function_of_code(lines, gorgon_lines_code_of(lines, frame));
 }
 
 // Whether the function that made the record is in its call of the evaluator, so that the frame
@@ -104,7 +103,7 @@ static uint64_t resume_of(const struct gorgon_lines *lines,
 {
 	const struct gorgon_lines_function *function =
 		gorgon_lines_function_of(lines, record->frame);
-	uint64_t code = gorgon_lines_word(record->frame + lines->layout.frame_code);
+	uint64_t code = gorgon_lines_code_of(lines, record->frame);
 	int64_t unit =
 		(int64_t)(gorgon_lines_word(record->frame + lines->layout.frame_instruction) -
 			  code - lines->layout.code_units) /
@@ -121,7 +120,7 @@ static void make_values(struct gorgon_lines *lines, struct gorgon_lines_record *
 		record->values = (uintptr_t)gorgon_lines_values_create(
 			lines->interp, lines->values_api,
 			gorgon_lines_function_of(lines, record->frame),
-			(PyObject *const *)(uintptr_t)(record->frame + lines->layout.frame_values));
+			(const uintptr_t *)(uintptr_t)(record->frame + lines->layout.frame_values));
 }
 
 static void free_values(struct gorgon_lines *lines, struct gorgon_lines_record *record)

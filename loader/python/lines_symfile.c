@@ -184,6 +184,7 @@ static void line_of_frame(struct gorgon_lines_bytes *x, const struct gorgon_line
 
 	// frame code
 	OPS(x, DW_OP_dup, DW_OP_plus_uconst, layout->frame_code, DW_OP_deref);
+	OPS(x, DW_OP_const1s, (uint8_t)~GORGON_LINES_TAG, DW_OP_and);
 	OPS(x, DW_OP_dup, DW_OP_plus_uconst);
 	put_uleb(x, layout->code_extra);
 	// frame code extra

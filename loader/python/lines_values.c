@@ -151,17 +151,25 @@ static double write_value(struct gorgon_interp *interp, const struct gorgon_line
 	return ret;
 }
 
+// NULL: a local that has no value, or the evaluator's own number.
+static PyObject *object_of(uintptr_t value)
+{
+	return (value & GORGON_LINES_TAG) > GORGON_LINES_OWN
+		       ? NULL
+		       : (PyObject *)(value & ~(uintptr_t)GORGON_LINES_TAG);
+}
+
 union gorgon_lines_value *gorgon_lines_values_create(struct gorgon_interp *interp,
 						     const struct gorgon_lines_values_api *api,
 						     const struct gorgon_lines_function *function,
-						     PyObject *const *values)
+						     const uintptr_t *values)
 {
 	size_t count = function->value_count;
 	union gorgon_lines_value *ret = malloc(count * (2 * sizeof(*ret) + TEXT_SIZE) + 1);
 	char *text = (char *)(ret + 2 * count);
 
 	for (size_t i = 0; ret && i < count; i++, text += TEXT_SIZE) {
-		ret[count + i].number = write_value(interp, api, values[i], text);
+		ret[count + i].number = write_value(interp, api, object_of(values[i]), text);
 		ret[i].text = text;
 	}
 	return ret;

@@ -19,13 +19,14 @@ union gorgon_lines_value {
 };
 
 /*
- * Those of a frame whose objects are @values. With the GIL and without a Python error. No code of
- * the program runs. free() releases the array and the texts. NULL: no memory.
+ * Those of a frame whose values, as CPython keeps them, are @values. With the GIL and without a
+ * Python error. No code of the program runs. free() releases the array and the texts. NULL: no
+ * memory.
  */
 union gorgon_lines_value *gorgon_lines_values_create(struct gorgon_interp *interp,
 					const struct gorgon_lines_values_api *api,
 					const struct gorgon_lines_function *function,
-					struct _object *const *values);
+					const uintptr_t *values);
 
 /* The name of a type, without a Python error. */
 void gorgon_lines_values_name(struct gorgon_interp *interp,

@@ -30,6 +30,11 @@ def run(count, *options, python=harness.PYTHON):
     return [harness.GORGON, "run", "-n", count, "--python-lines=on", f"--python={python}", *options, PROGRAM]
 
 
+def later(stops):
+    """In a script gdb 18 runs the commands of a breakpoint that another thread has hit after the script's next command."""
+    return stops * ["echo"]
+
+
 def frames(backtrace):
     return [f"{name}:{line}" for name, line in FRAME.findall(backtrace)]
 
@@ -57,7 +62,7 @@ class Started(unittest.TestCase):
         self.assertEqual([name.partition(":")[0] for name in frames(stack)][:3], ["price", "each", "recursive"], stack)
         self.assertEqual(frames(stack)[-2:], [f"main:{harness.source_line(PROGRAM, 'in generator(Basket')}",
                                              f"<module>:{harness.source_line(PROGRAM, '    main()')}"], stack)
-        self.assertRegex(stack, r"(?s)lines\.price .*functools_reduce .*lines\.recursive .*\n#\d+ .*\bclone3 ", stack)
+        self.assertRegex(stack, r"(?s)lines\.price .*functools_reduce .*lines\.recursive .*\n#\d+ .*clone3 ", stack)
 
     def test_next_goes_over_lines_and_back_to_the_caller(self):
         found = re.findall(r"^(\d+)\t", self.parts["next"], re.M)
@@ -88,7 +93,8 @@ class Stacks(unittest.TestCase):
         for count in (1, 3):
             with self.subTest(count=count):
                 stop = ["bt" if count == 1 else "bt -frame-arguments none", "continue"]
-                output = harness.gdb([*CHEAP, "break time_sleep", "commands", "silent", "echo === stack\\n", *stop, "end", "run"], *run(count))
+                output = harness.gdb([*CHEAP, "break time_sleep", "commands", "silent", "echo === stack\\n", *stop, "end", "run", *later(6 * count)],
+                                     *run(count))
                 self.check(output, count)
 
     def test_stepped_to_from_the_line(self):
@@ -106,7 +112,7 @@ class Many(unittest.TestCase):
         for count in (3, 20):
             with self.subTest(count=count):
                 output = harness.gdb([*CHEAP, f"break lines.py:{TOTAL}", "commands", "silent", 'printf "hit %d\\n", $_thread', "continue",
-                                      "end", "run"], *run(count))
+                                      "end", "run", *later(4 * count)], *run(count))
                 hits = re.findall(r"^hit (\d+)$", output, re.M)
                 self.assertEqual(len(set(hits)), count, output)
                 self.assertEqual({hits.count(thread) for thread in hits}, {4}, output)
@@ -492,6 +498,7 @@ class Page(unittest.TestCase):
     @staticmethod
     def bare(text):
         """Without what differs from run to run, and between builds of CPython: addresses, folders, frames' numbers."""
+        text = re.sub(r"(?<=functools_reduce) \(.*", "", text)  # CPython 3.14 has other arguments
         return re.sub(r"at /\S*/|#\d+ +|0x\w+( in )?|[\t ]+", "", text)
 
 

@@ -33,7 +33,7 @@ class Started(session.Case):
     def test_stack(self):
         found = [name for name, _ in FRAME.findall(self.first[self.first.index("(lldb) bt"):])]
         self.assertEqual([found[:3], found[-2:]], [["price", "each", "recursive"], ["main", "<module>"]], self.output)
-        self.assertRegex(self.first, r"(?s)lines\.price.*`functools_reduce.*lines\.recursive.*clone3", self.output)
+        self.assertRegex(self.first, r"(?s)lines\.price.*`_?functools_reduce.*lines\.recursive.*clone3", self.output)
 
     def test_values(self):
         self.assertRegex(self.first, r'\(const char \*\) n = 0x\w+ "2"\n\(const char \*\) rate = 0x\w+ "2"\n')

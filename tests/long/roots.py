@@ -24,7 +24,8 @@ RELEASES = {
 }
 KINDS = ["unit", "run", "jitreg", "symdump", "gdb", "lldb"]
 # For a further CPython: the tests that need only its libraries.
-VERSIONS = {"unit": "test_mixed", "symdump": "test_3_", "gdb": "gdb/test_python gdb/test_walk gdb/test_mixed gdb/test_scripts",
+VERSIONS = {"unit": "test_mixed", "run": "run/test_python_lines", "symdump": "test_3_",
+            "gdb": "gdb/test_python gdb/test_walk gdb/test_mixed gdb/test_scripts",
             "lldb": "lldb/test_python lldb/test_walk lldb/test_mixed lldb/test_scripts"}
 KIND_TIMEOUT = 2 * 3600  # of a kind, on a machine that has other things to do
 INTERPRETERS = 3
