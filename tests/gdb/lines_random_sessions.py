@@ -30,18 +30,18 @@ def session(debugger, load, python, seed, steps, count=1, attached=False):
             return debugger([load], options=["-p", str(program.pid)])
 
 
+def difference(debugger, load, python, seed, steps, count, attached):
+    """The end of what was said in a session in which something went wrong; empty: nothing did."""
+    output = session(debugger, load, python, seed, steps, count, attached)
+    right = output.count("same\n") == steps + 1 and output.count("answer ") == (0 if attached else count)
+    return "" if right and "differs: " not in output and "ended: " not in output else output[-3000:]
+
+
 class Sessions:
     """Debuggers' tests derive from this and have @debugger and @load of session()."""
 
-    def check(self, seeds, steps, counts=(1,), attached=(False,)):
-        for python, count, attach in itertools.product(PYTHONS, counts, attached):
-            for seed in seeds:
-                with self.subTest(python=python, count=count, attached=attach, seed=seed):
-                    output = session(self.debugger, self.load, python, seed, steps, count, attach)
-                    self.assertNotIn("differs: ", output)
-                    self.assertNotIn("ended: ", output)
-                    self.assertEqual(output.count("same\n"), steps + 1, output)
-                    self.assertEqual(output.count("answer "), 0 if attach else count, output)
-
-    def check_many(self):
-        self.check(range(2, 2 + int(os.environ.get("SEEDS", "20"))), 60, (1, 3), (False, True))
+    def test_some(self):
+        """tests/long/lines.py has many."""
+        for python, attached in itertools.product(PYTHONS, (False, True)):
+            with self.subTest(python=python, attached=attached):
+                self.assertEqual(difference(self.debugger, self.load, python, 1, 12, 3, attached), "")

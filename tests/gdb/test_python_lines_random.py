@@ -16,13 +16,6 @@ import lines_random_sessions as sessions  # noqa: E402
 class Random(sessions.Sessions, unittest.TestCase):
     debugger, load = staticmethod(harness.gdb), f"source {sessions.DRIVER}"
 
-    def test_some(self):
-        self.check([1], 12, (3,))
-
-    @harness.thorough
-    def test_many(self):
-        self.check_many()
-
 
 if __name__ == "__main__":
     unittest.main()
