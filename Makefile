@@ -405,7 +405,7 @@ parity: all $(PARITY) $(BUILD)/xstate.so
 # Benchmarks; JSON=1 for figures to work with.
 # TESTS=load REPORT=tests/bench/LOAD writes LOAD.md, LOAD-lives.svg and LOAD-growth.svg; TESTS=executor
 # REPORT=tests/bench/EXECUTOR writes EXECUTOR.md; REPORT=tests/bench/MEMORY, of TESTS=memory, MEMORY.md;
-# REPORT=tests/bench/TEMPLATES, of TESTS=templates, TEMPLATES.md.
+# REPORT=tests/bench/TEMPLATES, of TESTS=templates, TEMPLATES.md; REPORT=tests/bench/CLUSTER, of TESTS=cluster, CLUSTER.md.
 BENCH_LOADER := $(BUILD)/bench/listing $(BUILD)/bench/registering $(BUILD)/bench/loading $(BUILD)/bench/lives $(BUILD)/bench/interrupts
 BENCH_PYTHON := $(BUILD)/bench/ordinary $(BUILD)/bench/peers $(BUILD)/bench/linked
 bench: $(BUILD)/bench/throws $(BENCH_LOADER) $(BUILD)/bench/peers $(BUILD)/bench/linked $(BUILD)/bench/libthrow.so $(PRODUCTS)

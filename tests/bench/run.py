@@ -3,7 +3,7 @@
 """Run the benchmarks and print ratios.
 
 Usage: run.py [--json] [--report FILE] [NAME]...      (throws, listing, registering, load, isolate, symdump, executor, templates, arrays, interrupts,
-record, memory; default: all). --report writes what load, executor, templates or memory came to as FILE.md; load's has
+record, memory, cluster; default: all). --report writes what load, executor, templates, memory or cluster came to as FILE.md; load's has
 plots beside it.
 
 A ratio compares things that were measured in turn within one run: the machine may be
@@ -23,6 +23,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 
+import cluster  # noqa: E402
 import executor  # noqa: E402
 import harness  # noqa: E402
 import load  # noqa: E402
@@ -307,6 +308,15 @@ def measure_templates():
     return rows
 
 
+def measure_cluster():
+    progress("cluster")
+    with tempfile.TemporaryDirectory() as site:
+        harness.install_package(site)
+        rows = cluster.measure(harness, site)
+    progress("")
+    return rows
+
+
 def arrays():
     progress("arrays")
     output = subprocess.run([GORGON, "run", os.path.join(HERE, "arrays.py")], check=True, stdout=subprocess.PIPE,
@@ -370,21 +380,22 @@ BENCHMARKS = {"throws": (throws, print_throws), "listing": (listing, print_listi
               "templates": (measure_templates, lambda rows: print(templates.tables(rows))),
               "arrays": (arrays, print_arrays), "interrupts": (interrupts, print_interrupts),
               "record": (measure_record, lambda rows: print(record.tables(rows))),
-              "memory": (measure_memory, lambda rows: print(memory.tables(rows)))}
+              "memory": (measure_memory, lambda rows: print(memory.tables(rows))),
+              "cluster": (measure_cluster, lambda rows: print(cluster.tables(rows)))}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--report", metavar="FILE", help="write what load, executor, templates or memory came to as FILE.md, with load's plots beside it")
+    parser.add_argument("--report", metavar="FILE", help="write what load, executor, templates, memory or cluster came to as FILE.md, with load's plots beside it")
     parser.add_argument("names", nargs="*", metavar="NAME")
     args = parser.parse_args()
     unknown = set(args.names) - set(BENCHMARKS)
     if unknown:
         parser.error(f"no such benchmark: {' '.join(sorted(unknown))} (there are: {' '.join(BENCHMARKS)})")
-    reports = {"load": load, "executor": executor, "templates": templates, "memory": memory}
+    reports = {"load": load, "executor": executor, "templates": templates, "memory": memory, "cluster": cluster}
     if args.report and (len(args.names) != 1 or args.names[0] not in reports):
-        parser.error("--report is of load, of executor, of templates, or of memory")
+        parser.error("--report is of load, of executor, of templates, of memory, or of cluster")
     results = []
     for name in args.names or BENCHMARKS:
         measure, show = BENCHMARKS[name]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""CPython 3.14's own tests of concurrent.interpreters, on gorgon.interpreters and this machine's CPython.
+"""CPython 3.14's own tests of concurrent.interpreters, on gorgon.interpreters and each CPython of this machine.
 
-Usage: interpreters.py [WORD]...       (only tests with such a word)
+Usage: interpreters.py [WORD]...       (only tests with such a word; of a CPython, where its name has it)
 
 The tests are those of Debian sid's package, which is fetched, not installed. They also use modules of CPython's own:
 programs/interpreters/ has what stands in for these."""
@@ -15,6 +15,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import harness  # noqa: E402
+from named import installed, label  # noqa: E402
 from report import Report  # noqa: E402
 from root import mirror  # noqa: E402
 
@@ -81,21 +82,28 @@ def main(words):
     if not tests:
         report.skip("the tests", reason)
         return report.finish()
+    pythons = [python for python in installed() if not python.endswith("d")]  # without the debug build
+    chosen = [python for python in pythons if any(word in python for word in words)]
+    words = [word for word in words if not any(word in python for python in chosen)]
     with tempfile.TemporaryDirectory() as site:
         harness.install_package(site)
-        result = harness.run(harness.PYTHON3, f"{STAND_INS}/suite.py", *words, cwd=site, timeout=3600,
-                             env={"PYTHONPATH": f"{STAND_INS}:{site}", "TESTS": tests})
-    if not report.check("the tests end", result.returncode == 0, "status 0", f"status {result.returncode}", result.stderr[-3000:]):
-        return report.finish()
+        for python in chosen or pythons:
+            check(report, python, site, tests, words)
+    return report.finish()
+
+
+def check(report, python, site, tests, words):
+    result = harness.run(python, f"{STAND_INS}/suite.py", *words, cwd=site, timeout=3600, env={"PYTHONPATH": f"{STAND_INS}:{site}", "TESTS": tests})
+    if not report.check(f"{label(python)}: the tests end", result.returncode == 0, "status 0", f"status {result.returncode}", result.stderr[-3000:]):
+        return
     outcomes = json.loads(result.stdout.splitlines()[-1])
     passed = sum(outcome == "passed" for outcome, _ in outcomes.values())
     if not words:
-        report.check("tests that pass", passed >= 115, f"115 or more of {len(outcomes)}", passed)
+        report.check(f"{label(python)}: tests that pass", passed >= 115, f"115 or more of {len(outcomes)}", passed)
     for name, (outcome, text) in outcomes.items():
         if outcome != "passed" or name in ASSUMES:
-            report.check(name, outcome != "passed" and name in ASSUMES, f"does not pass: {ASSUMES[name]}" if name in ASSUMES else "passes",
-                         outcome, text)
-    return report.finish()
+            report.check(f"{label(python)}: {name}", outcome != "passed" and name in ASSUMES,
+                         f"does not pass: {ASSUMES[name]}" if name in ASSUMES else "passes", outcome, text)
 
 
 if __name__ == "__main__":

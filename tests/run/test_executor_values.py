@@ -390,6 +390,17 @@ class Others(Package):
                     print([type(call(each)) is each for each in (Point, two["Point"])], type(call(one["Point"], 1)) is one["Point"])
             """).stdout.splitlines(), ["5 30 100 100 1", "[True, True] True"])
 
+    def test_functions_of_another_programs_main(self):
+        """As cloudpickle makes them. C code that imports looks for builtins in their globals."""
+        code = """
+            from gorgon import InterpreterPoolExecutor
+            space = {"__name__": "__main__", "__builtins__": __builtins__, "FORMAT": "%Y"}
+            exec("def year(text):\\n    import time\\n    return time.strptime(text, FORMAT)[0]", space)
+            with InterpreterPoolExecutor(1) as pool:
+                print(pool.submit(space["year"], "2026").result())
+            """
+        self.check(code, "2026")
+
     def test_pool_at_module_level(self):
         """A worker that imports the module has it, too, which does no work there."""
         with tempfile.TemporaryDirectory() as folder:
