@@ -9,8 +9,7 @@
 // the bytecode of all other threads.
 //
 // A reference outlives its interpreter. It refers to the interpreter until that has given up the
-// object; both change under one lock for all interpreters, which is held for a few instructions
-// and, while Python is asked, is taken before a lock of CPython's that is a leaf, too.
+// object; both change under one lock for all interpreters, which is held for a few instructions.
 
 #define _GNU_SOURCE
 #include "held.h"
@@ -118,20 +117,35 @@ static int drain_when_asked(void *ctx)
 	return 0;
 }
 
-// Under the lock, so that the interpreter does not end meanwhile.
-static void ask_to_drain(struct gorgon_interp *interp)
+// Under the lock: whether Python is to be asked. Then the caller is a user of the interpreter, which
+// does not end meanwhile.
+static bool must_ask(struct gorgon_interp *interp)
 {
 	if (interp->held.call_pending || interp->held.closed ||
 	    !__atomic_load_n(&interp->calls.main_entries, __ATOMIC_ACQUIRE))
-		return;
-	// A full queue of Python's is no loss: the next call does it. CPython 3.11 tells only
-	// threads that take the GIL.
-	interp->held.call_pending = !interp->api->Py_AddPendingCall(drain_when_asked, interp);
+		return false;
+	interp->held.call_pending = true;
+	interp->held.users++;
+	return true;
+}
+
+// Without the lock: from CPython 3.13 on Python waits for its own lock with thread-local variables,
+// and the first use of a thread-local variable takes the loader's lock. A full queue of Python's
+// is no loss: the next call gives up the object. CPython 3.11 tells only threads that take the GIL.
+static void ask_to_drain(struct gorgon_interp *interp)
+{
+	if (interp->api->Py_AddPendingCall(drain_when_asked, interp)) {
+		gorgon_held_lock();
+		interp->held.call_pending = false;
+		gorgon_held_unlock();
+	}
+	gorgon_held_leave(interp);
 }
 
 void gorgon_pyobject_release(struct gorgon_pyobject *object)
 {
 	struct gorgon_interp *interp;
+	bool ask = false;
 
 	if (!object || __atomic_sub_fetch(&object->count, 1, __ATOMIC_ACQ_REL))
 		return;
@@ -141,9 +155,11 @@ void gorgon_pyobject_release(struct gorgon_pyobject *object)
 		gorgon_link_remove(&object->link);
 		gorgon_link_add(&interp->held.released, &object->link);
 		__atomic_store_n(&interp->held.waiting, true, __ATOMIC_RELAXED);
-		ask_to_drain(interp);
+		ask = must_ask(interp);
 	}
 	gorgon_held_unlock();
+	if (ask)
+		ask_to_drain(interp);
 	if (!interp)
 		free(object);
 }

@@ -56,8 +56,10 @@ static void release_interp(struct gorgon_interp *interp, bool child)
 	pthread_mutex_unlock(&interp->shared_refs.lock);
 	// Other threads do not exist in the child. The thread that has forked from within a call
 	// leaves it.
-	if (child)
+	if (child) {
 		interp->held.users = 0;
+		interp->held.call_pending = false;
+	}
 	// A CPython that forks by itself puts in order what its threads have left.
 	if (child && !gorgon_fork_is_of(interp->ns) && has_lost_threads(interp))
 		gorgon_calls_lose(&interp->calls);
