@@ -16,7 +16,8 @@
 //
 // Stubs and symfiles are made when a module's code is about to run, or a function is made of code
 // that comes by value, as from an executor's host. CPython tells an audit hook (PEP 578) of both. A
-// debugger that is attached binds its pending breakpoints then, before the first line runs.
+// debugger that is attached binds its pending breakpoints then, before the first line runs, or, for
+// packages that are installed, when their import has ended (lines_files.c).
 // Breakpoints that come later are seen where functions are called (lines_events.c), by a thread of
 // ours that compares stubs with their contents while the process is traced, and by whoever leaves a
 // stub.
@@ -237,103 +238,8 @@ static void start_watching(void)
 	pthread_attr_destroy(&attr);
 }
 
-// --- making them
-// -----------------------------------------------------------------------------------------
-
-// Modules whose code is in a file of the program's own, or of a package that was installed.
-static char *find_file(struct gorgon_lines *lines, PyObject *code)
-{
-	const struct gorgon_api *api = lines->interp->api;
-	PyObject *name = api->PyObject_GetAttrString(code, "co_filename");
-	const char *text = name ? api->PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-	char *ret = NULL, *library;
-	struct stat st;
-
-	if (!text)
-		api->PyErr_Clear();
-	else if (*text && *text != '<')
-		ret = realpath(text, NULL);
-	api->Py_DecRef(name);
-	if (!ret)
-		return NULL;
-	library = strstr(ret, "/lib/python3");
-	if ((library && !strstr(library, "-packages/")) || stat(ret, &st) || !S_ISREG(st.st_mode)) {
-		free(ret);
-		return NULL;
-	}
-	return ret;
-}
-
-static void register_file(struct gorgon_lines_file *file)
-{
-	struct gorgon_lines_bytes symfile = {0};
-
-	gorgon_lines_describe_file(&symfile, file);
-	if (symfile.failed || jitreg_register_symfile(symfile.data, symfile.size, &file->jit))
-		file->jit = NULL; // debuggers know nothing of it
-	free(symfile.data);
-}
-
-// The code objects of @file belong to the functions of @to.
-static void tie_codes(struct gorgon_lines *lines, const struct gorgon_lines_file *file,
-		      struct gorgon_lines_file *to)
-{
-	for (size_t i = 0; i < file->function_count; i++) {
-		PyObject *code = file->codes[i];
-		struct gorgon_lines_function *before =
-			gorgon_lines_function_of_code(lines, (uintptr_t)code);
-
-		if (before) // another code object has it among its constants, too
-			before->code = NULL;
-		if (lines->api.set_extra(code, lines->extra_index, &to->functions[i])) {
-			lines->interp->api->PyErr_Clear();
-			continue;
-		}
-		to->functions[i].code = code;
-		gorgon_lines_renew(lines, &to->functions[i]);
-	}
-}
-
-// A function that comes from elsewhere by value, again and again, has a new code object each time,
-// and its old one is gone.
-static bool take_old_file(struct gorgon_lines *lines, struct gorgon_lines_file *file)
-{
-	struct gorgon_lines_file *old = lines->files;
-
-	while (old && !gorgon_lines_file_replaces(file, old))
-		old = old->next;
-	if (!old)
-		return false;
-	tie_codes(lines, file, old);
-	for (size_t i = 0; i < file->function_count; i++) {
-		lines->budget.units -= file->functions[i].unit_count;
-		lines->budget.stubs -= file->functions[i].line_count;
-	}
-	gorgon_lines_file_free(file);
-	return true;
-}
-
-static void add_code(struct gorgon_lines *lines, PyObject *code)
-{
-	struct gorgon_lines_file *file = NULL;
-	char *path = NULL;
-
-	if (!gorgon_lines_function_of_code(lines, (uintptr_t)code))
-		path = find_file(lines, code);
-	if (path)
-		file = gorgon_lines_file_create(lines->interp, code, path,
-						(uintptr_t)lines->code + GORGON_LINES_LEAVE,
-						&lines->budget);
-	free(path);
-	if (!file || take_old_file(lines, file))
-		return;
-	tie_codes(lines, file, file);
-	file->next = lines->files;
-	__atomic_store_n(&lines->files, file, __ATOMIC_RELEASE);
-	register_file(file);
-	if (gorgon_lines_changed(lines) && !gorgon_lines_busy())
-		gorgon_lines_update_thread(lines);
-}
+// --- setting up
+// ---------------------------------------------------------------------------------------------
 
 static bool find_api(struct gorgon_lines *lines)
 {
@@ -468,6 +374,7 @@ static int note_event(const char *event, void *args, void *ctx)
 		pthread_mutex_lock(&list);
 		lines->state = GORGON_LINES_OFF;
 		pthread_mutex_unlock(&list);
+		gorgon_lines_forget(lines);
 		return 0;
 	}
 	if ((strcmp(event, "exec") && strcmp(event, "function.__new__")) || gorgon_lines_busy() ||
@@ -480,7 +387,7 @@ static int note_event(const char *event, void *args, void *ctx)
 	code = lines->state == GORGON_LINES_READY ? lines->interp->api->PyTuple_GetItem(args, 0)
 						  : NULL;
 	if (code && Py_TYPE(code) == lines->api.code_type)
-		add_code(lines, code);
+		gorgon_lines_add(lines, code, *event == 'e');
 	return 0;
 }
 
@@ -555,13 +462,7 @@ void gorgon_lines_end(struct gorgon_interp *interp)
 	if (!lines)
 		return;
 	interp->lines = NULL;
-	while (lines->files) {
-		struct gorgon_lines_file *file = lines->files;
-
-		lines->files = file->next;
-		jitreg_unregister(file->jit);
-		gorgon_lines_file_free(file);
-	}
+	gorgon_lines_remove(lines);
 	jitreg_unregister(lines->jit);
 	if (lines->code)
 		munmap(lines->code, 2 * (size_t)getpagesize());

@@ -50,9 +50,10 @@ struct gorgon_lines_file {
 		*codes; /* of each function; borrowed, and valid only while the file is made */
 	uint8_t *text;  /* a link to "leave", then the stubs; read-only */
 	size_t text_size;
+	struct _object *held; /* while the file waits to be told of (lines.c): the module's code */
 	uint8_t *pristine; /* the same without breakpoints, */
 	uint8_t *seen;     /* and with those of the last update */
-	struct jitreg_entry *jit;
+	struct jitreg_entry *jit; /* of this file and others; one of them has it */
 };
 
 /* What has been made for an interpreter, so that hostile code objects cannot make more than these
@@ -120,8 +121,11 @@ struct gorgon_lines_bytes {
 void gorgon_lines_describe_code(struct gorgon_lines_bytes *ret, uint64_t code,
 				const struct gorgon_lines_layout *layout);
 
-/* The symfile of a file's lines. */
-void gorgon_lines_describe_file(struct gorgon_lines_bytes *ret,
-				const struct gorgon_lines_file *file);
+/* How many files one symfile tells of. */
+#define GORGON_LINES_FILES_MAX 512
+
+/* The symfile of the lines of a list of files, GORGON_LINES_FILES_MAX at most. */
+void gorgon_lines_describe_files(struct gorgon_lines_bytes *ret,
+				 const struct gorgon_lines_file *files);
 
 #endif

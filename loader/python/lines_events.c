@@ -558,6 +558,7 @@ static void after_frame(void *ctx, struct gorgon_lines_record *record)
 
 	if (lines->state != GORGON_LINES_READY || gorgon_lines_busy())
 		return;
+	gorgon_lines_returned(lines, record);
 	if (is_entering(record))
 		end_entering(lines, record);
 	if (record->older > (uintptr_t)record)

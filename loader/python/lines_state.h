@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Python lines of one interpreter: what lines.c, lines_events.c and lines_stops.c share. */
+/* Python lines of one interpreter: what lines.c, lines_files.c, lines_events.c and
+ * lines_stops.c share. */
 #ifndef GORGON_PYTHON_LINES_STATE_H
 #define GORGON_PYTHON_LINES_STATE_H
 
@@ -52,6 +53,11 @@ struct gorgon_lines {
 	struct gorgon_lines_links *links;
 	struct jitreg_entry *jit;
 	struct gorgon_lines_file *files; /* only added to; atomic */
+	struct gorgon_lines_file *waiting; /* to be told of when an import ends, */
+	size_t waiting_count;
+	/* which is done by this frame of importlib's */
+	struct gorgon_lines_record *import;
+	uint64_t import_frame;
 	struct gorgon_lines_budget budget;
 	PyObject *checked;                  /* the code object that is run to check the layout, */
 	struct gorgon_lines_function check; /* and what it has */
@@ -101,6 +107,21 @@ void gorgon_lines_update_thread(struct gorgon_lines *lines);
 
 /* @function has a code object of which no events are asked for yet. */
 void gorgon_lines_renew(struct gorgon_lines *lines, struct gorgon_lines_function *function);
+
+/* --- files: lines_files.c; with the GIL, but for remove
+ * --------------------------------------------- */
+
+/* A module's code is about to be executed, or a function to be made of @code. */
+void gorgon_lines_add(struct gorgon_lines *lines, PyObject *code, bool executed);
+
+/* A frame has returned to its caller: tell debuggers of what has waited for it. */
+void gorgon_lines_returned(struct gorgon_lines *lines, const struct gorgon_lines_record *record);
+
+/* Python ends: what waits is told to nobody. */
+void gorgon_lines_forget(struct gorgon_lines *lines);
+
+/* Python has ended. */
+void gorgon_lines_remove(struct gorgon_lines *lines);
 
 /* --- stops: lines_stops.c
  * --------------------------------------------------------------------------- */

@@ -515,7 +515,9 @@ static void put_info_of_code(struct gorgon_lines_bytes *to, uint64_t code)
 	end_info(to);
 }
 
-static void put_info(struct gorgon_lines_bytes *to, const struct gorgon_lines_file *file)
+// @lines: where the unit's lines are in their section.
+static void put_info(struct gorgon_lines_bytes *to, const struct gorgon_lines_file *file,
+		     uint64_t lines)
 {
 	size_t slash = (size_t)(strrchr(file->path, '/') - file->path);
 	uint64_t text, real;
@@ -525,7 +527,7 @@ static void put_info(struct gorgon_lines_bytes *to, const struct gorgon_lines_fi
 	OPS(to, 0);
 	put_number(to, (uintptr_t)file->text, 8);
 	put_number(to, file->text_size, 8);
-	put_number(to, 0, 4);
+	put_number(to, lines, 4);
 	text = put_text_type(to);
 	real = put_base(to, "double", 8, DW_ATE_float);
 	for (size_t i = 0; i < file->function_count; i++)
@@ -572,12 +574,13 @@ static void put_lines(struct gorgon_lines_bytes *to, const struct gorgon_lines_f
 	set_number(to, 0, to->size - 4, 4);
 }
 
+// @section: the number of the section of code that it is in.
 static void put_symbol(struct gorgon_lines_bytes *symbols, struct gorgon_lines_bytes *names,
-		       const char *name, uint64_t offset, uint64_t size)
+		       const char *name, size_t section, uint64_t offset, uint64_t size)
 {
 	Elf64_Sym symbol = {.st_name = (uint32_t)names->size,
 			    .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
-			    .st_shndx = 1,
+			    .st_shndx = (uint16_t)section,
 			    .st_value = offset,
 			    .st_size = size};
 
@@ -591,25 +594,44 @@ struct contents {
 	struct gorgon_lines_bytes info, abbrev, line, frame, symbols, names;
 };
 
-static void put_file(struct gorgon_lines_bytes *to, uint64_t text, uint64_t text_size,
+// Code that a symfile tells of: a section each.
+struct text {
+	uint64_t address, size;
+};
+
+static void put_section(struct gorgon_lines_bytes *to, struct gorgon_lines_bytes *names,
+			Elf64_Shdr *header, const char *name,
+			const struct gorgon_lines_bytes *data)
+{
+	header->sh_name = (uint32_t)names->size;
+	header->sh_addralign = 8;
+	put_text(names, name);
+	align(to, 8);
+	header->sh_offset = to->size;
+	if (!data)
+		return;
+	header->sh_size = data->size;
+	put(to, data->data, data->size);
+	to->failed |= data->failed;
+}
+
+static void put_file(struct gorgon_lines_bytes *to, const struct text *texts, size_t text_count,
 		     struct contents *contents)
 {
 	const struct section {
 		const char *name;
-		uint32_t type, link, info, entry_size;
+		uint32_t type, info, entry_size;
 		struct gorgon_lines_bytes *data;
 	} sections[] = {
-		{"", SHT_NULL, 0, 0, 0, NULL},
-		{".text", SHT_NOBITS, 0, 0, 0, NULL},
-		{".debug_info", SHT_PROGBITS, 0, 0, 0, &contents->info},
-		{".debug_abbrev", SHT_PROGBITS, 0, 0, 0, &contents->abbrev},
-		{".debug_line", SHT_PROGBITS, 0, 0, 0, &contents->line},
-		{".debug_frame", SHT_PROGBITS, 0, 0, 0, &contents->frame},
-		{".symtab", SHT_SYMTAB, 7, 1, sizeof(Elf64_Sym), &contents->symbols},
-		{".strtab", SHT_STRTAB, 0, 0, 0, &contents->names},
-		{".shstrtab", SHT_STRTAB, 0, 0, 0, NULL},
+		{".debug_info", SHT_PROGBITS, 0, 0, &contents->info},
+		{".debug_abbrev", SHT_PROGBITS, 0, 0, &contents->abbrev},
+		{".debug_line", SHT_PROGBITS, 0, 0, &contents->line},
+		{".debug_frame", SHT_PROGBITS, 0, 0, &contents->frame},
+		{".symtab", SHT_SYMTAB, 1, sizeof(Elf64_Sym), &contents->symbols},
+		{".strtab", SHT_STRTAB, 0, 0, &contents->names},
 	};
-	enum { COUNT = sizeof(sections) / sizeof(*sections) };
+	const size_t others = sizeof(sections) / sizeof(*sections);
+	const size_t count = 1 + text_count + others + 1;
 	Elf64_Ehdr header = {
 		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
 			    EV_CURRENT},
@@ -618,42 +640,49 @@ static void put_file(struct gorgon_lines_bytes *to, uint64_t text, uint64_t text
 		.e_version = EV_CURRENT,
 		.e_ehsize = sizeof(header),
 		.e_shentsize = sizeof(Elf64_Shdr),
-		.e_shnum = COUNT,
-		.e_shstrndx = COUNT - 1,
+		.e_shnum = (uint16_t)count,
+		.e_shstrndx = (uint16_t)(count - 1),
 	};
-	Elf64_Shdr headers[COUNT] = {{0}};
+	Elf64_Shdr *headers = calloc(count, sizeof(*headers));
 	struct gorgon_lines_bytes names = {0};
 
+	if (!headers) {
+		to->failed = true;
+		return;
+	}
 	put(to, &header, sizeof(header));
 	put_text(&names, "");
-	for (unsigned i = 1; i < COUNT; i++) {
-		struct gorgon_lines_bytes *data = i == COUNT - 1 ? &names : sections[i].data;
+	for (size_t i = 0; i < text_count; i++) {
+		Elf64_Shdr *text = &headers[1 + i];
 
-		headers[i] = (Elf64_Shdr){.sh_name = (uint32_t)names.size,
-					  .sh_type = sections[i].type,
-					  .sh_link = sections[i].link,
-					  .sh_info = sections[i].info,
-					  .sh_entsize = sections[i].entry_size,
-					  .sh_addralign = 8};
-		put_text(&names, sections[i].name);
-		align(to, 8);
-		headers[i].sh_offset = to->size;
-		if (i == 1) {
-			headers[i].sh_flags = SHF_ALLOC | SHF_EXECINSTR;
-			headers[i].sh_addr = text;
-			headers[i].sh_size = text_size;
-		} else {
-			headers[i].sh_size = data->size;
-			put(to, data->data, data->size);
-			to->failed |= data->failed;
-		}
+		put_section(to, &names, text, ".text", NULL);
+		text->sh_type = SHT_NOBITS;
+		text->sh_flags = SHF_ALLOC | SHF_EXECINSTR;
+		text->sh_addr = texts[i].address;
+		text->sh_size = texts[i].size;
 	}
+	for (size_t i = 0; i < others; i++) {
+		Elf64_Shdr *other = &headers[1 + text_count + i];
+
+		put_section(to, &names, other, sections[i].name, sections[i].data);
+		other->sh_type = sections[i].type;
+		other->sh_info = sections[i].info;
+		other->sh_entsize = sections[i].entry_size;
+		if (sections[i].type == SHT_SYMTAB)
+			other->sh_link = (uint32_t)(1 + text_count + others - 1);
+	}
+	headers[count - 1].sh_type = SHT_STRTAB;
+	put_section(to, &names, &headers[count - 1], ".shstrtab", NULL);
+	headers[count - 1].sh_size = names.size;
+	put(to, names.data, names.size);
+	to->failed |= names.failed;
 	align(to, 8);
 	header.e_shoff = to->size;
-	put(to, headers, sizeof(headers));
+	put(to, headers, count * sizeof(*headers));
 	if (!to->failed)
 		memcpy(to->data, &header, sizeof(header));
 	free(names.data);
+	free(headers);
 }
 
 static void begin_contents(struct contents *contents)
@@ -695,8 +724,8 @@ void gorgon_lines_describe_code(struct gorgon_lines_bytes *ret, uint64_t code,
 
 	begin_contents(&contents);
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++)
-		put_symbol(&contents.symbols, &contents.names, symbols[i].name, symbols[i].offset,
-			   symbols[i].size);
+		put_symbol(&contents.symbols, &contents.names, symbols[i].name, 1,
+			   symbols[i].offset, symbols[i].size);
 	put_frame_rules(&contents.frame, code, layout);
 	put_leaf_rules(&contents.frame, code + GORGON_LINES_TRACER,
 		       GORGON_LINES_LEAVE - GORGON_LINES_TRACER);
@@ -708,28 +737,48 @@ void gorgon_lines_describe_code(struct gorgon_lines_bytes *ret, uint64_t code,
 	put_raised_rules(&contents.frame, code, layout);
 	put(&contents.abbrev, abbrevs, sizeof(abbrevs));
 	put_info_of_code(&contents.info, code);
-	put_file(ret, code, GORGON_LINES_CODE_SIZE, &contents);
+	put_file(ret, &(struct text){code, GORGON_LINES_CODE_SIZE}, 1, &contents);
 	free_contents(&contents);
 }
 
-void gorgon_lines_describe_file(struct gorgon_lines_bytes *ret,
-				const struct gorgon_lines_file *file)
+// @section: the number of the file's section of code.
+static void describe_file(struct contents *contents, const struct gorgon_lines_file *file,
+			  size_t section)
 {
-	struct contents contents = {0};
+	struct gorgon_lines_bytes info = {0}, line = {0};
 
-	begin_contents(&contents);
-	put(&contents.abbrev, abbrevs, sizeof(abbrevs));
-	put_info(&contents.info, file);
-	put_lines(&contents.line, file);
+	put_info(&info, file, contents->line.size);
+	put_lines(&line, file);
+	put(&contents->info, info.data, info.size);
+	put(&contents->line, line.data, line.size);
+	contents->info.failed |= info.failed;
+	contents->line.failed |= line.failed;
+	free(info.data);
+	free(line.data);
 	for (size_t i = 0; i < file->function_count; i++) {
 		const struct gorgon_lines_function *function = &file->functions[i];
 
-		put_stub_rules(&contents.frame, function);
-		put_symbol(&contents.symbols, &contents.names, function->name,
+		put_stub_rules(&contents->frame, function);
+		put_symbol(&contents->symbols, &contents->names, function->name, section,
 			   (uint64_t)(function->text - file->text),
 			   gorgon_lines_text_size(function));
 	}
-	put_file(ret, (uintptr_t)file->text, file->text_size, &contents);
+}
+
+void gorgon_lines_describe_files(struct gorgon_lines_bytes *ret,
+				 const struct gorgon_lines_file *files)
+{
+	struct text texts[GORGON_LINES_FILES_MAX];
+	struct contents contents = {0};
+	size_t count = 0;
+
+	begin_contents(&contents);
+	put(&contents.abbrev, abbrevs, sizeof(abbrevs));
+	for (const struct gorgon_lines_file *file = files; file; file = file->next) {
+		texts[count++] = (struct text){(uintptr_t)file->text, file->text_size};
+		describe_file(&contents, file, count);
+	}
+	put_file(ret, texts, count, &contents);
 	free_contents(&contents);
 }
 

@@ -107,6 +107,60 @@ class Stacks(unittest.TestCase):
 
 @harness.needs_python_lines
 @harness.needs_gdb
+class Packages(unittest.TestCase):
+    """Debuggers are told of an installed package's modules together, when its import has ended."""
+
+    MODULES = 30
+
+    def setUp(self):
+        above = tempfile.TemporaryDirectory()
+        self.addCleanup(above.cleanup)
+        self.site = os.path.join(above.name, "site-packages")
+        os.makedirs(f"{self.site}/pack")
+        for i in range(self.MODULES):
+            with open(f"{self.site}/pack/part{i}.py", "w") as file:
+                file.write(f"def work(n):\n    made = n + {i}\n    return made\n")
+        with open(f"{self.site}/pack/__init__.py", "w") as file:
+            file.write("".join(f"from . import part{i}\n" for i in range(self.MODULES)) + "part3.work(1)\nimport own\n")
+        with open(f"{above.name}/own.py", "w") as file:
+            file.write("from pack import part5\n\npart5.work(1)\n")
+        with open(f"{above.name}/late.py", "w") as file:
+            file.write("value = 1\n")
+        self.program = f"{above.name}/program.py"
+        with open(self.program, "w") as file:
+            file.write("import sys\nsys.path += [SITE]\nimport pack\nprint(pack.part7.work(1))\nimport late\n".replace("SITE", repr(self.site)))
+
+    def stops(self, *commands, python=harness.PYTHON):
+        command = [harness.GORGON, "run", "--python-lines=on", f"--python={python}", self.program]
+        output = harness.gdb([*CHEAP, *commands, "run", *["continue"] * 6], *command)
+        return re.findall(r"^Thread \d+ \"interp 0\" hit (?:Temporary b|B)reakpoint \d+(?:\.\d+)?, (\S+) \(.*\) at \S+/(\S+)$", output, re.M), output
+
+    def test_functions_are_hit_once_their_import_has_ended(self):
+        """Or, before, once the package has imported a module that is the program's own."""
+        for python in PYTHONS:
+            with self.subTest(python=python):
+                found, output = self.stops("break part3.work", "break part5.py:2", "break part7.py:3", "break own.py:3", "break late.py:1",
+                                           python=python)
+                self.assertEqual(found, [("own.<module>", "own.py:3"), ("part5.work", "part5.py:2"), ("part7.work", "part7.py:3"),
+                                         ("late.<module>", "late.py:1")], output)
+
+    def test_they_are_one_symfile(self):
+        counts = []
+        for line in ("import pack", "pass"):
+            with open(self.program, "w") as file:
+                file.write(f"import sys\nsys.path += [{self.site!r}]\n{line}\nimport late\n")
+            with open(f"{self.site}/pack/__init__.py", "w") as file:
+                file.write("".join(f"from . import part{i}\n" for i in range(self.MODULES)))
+            command = [harness.GORGON, "run", "--python-lines=on", self.program]
+            output = harness.gdb(["break late.py:1", "run", "echo === objects\\n", "maint info jit"], *command)
+            self.assertIn("Breakpoint 1, late.<module>", output)
+            counts.append(len(re.findall(r"^0x\w+ ", output.split("=== objects")[1], re.M)))
+        self.assertEqual(counts[0], counts[1] + 1, output)
+        self.assertGreater(counts[1], 3, output)
+
+
+@harness.needs_python_lines
+@harness.needs_gdb
 class Many(unittest.TestCase):
     def test_each_interpreter_hits_it(self):
         for count in (3, 20):
