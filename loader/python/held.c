@@ -117,8 +117,8 @@ static int drain_when_asked(void *ctx)
 	return 0;
 }
 
-// Under the lock: whether Python is to be asked. Then the caller is a user of the interpreter, which
-// does not end meanwhile.
+// Under the lock: whether Python is to be asked. Then the caller is a user of the interpreter, so
+// that it does not end meanwhile.
 static bool must_ask(struct gorgon_interp *interp)
 {
 	if (interp->held.call_pending || interp->held.closed ||

@@ -280,6 +280,17 @@ static bool find_api(struct gorgon_lines *lines)
 	return true;
 }
 
+// A frame has returned to its caller.
+static void after_frame(void *ctx, struct gorgon_lines_record *record)
+{
+	struct gorgon_lines *lines = ctx;
+
+	if (lines->state != GORGON_LINES_READY || gorgon_lines_busy())
+		return;
+	gorgon_lines_returned(lines, record);
+	gorgon_lines_after_frame(lines, record);
+}
+
 static bool make_code(struct gorgon_lines *lines)
 {
 	size_t page = (size_t)getpagesize();
@@ -291,6 +302,7 @@ static bool make_code(struct gorgon_lines *lines)
 	lines->code = code;
 	lines->links = (struct gorgon_lines_links *)(code + page);
 	gorgon_lines_events_init(lines);
+	lines->links->after = (uintptr_t)after_frame;
 	gorgon_lines_write_code(code, lines->links, gorgon_lines_newest_offset());
 	return !mprotect(code, page, PROT_READ | PROT_EXEC) && find_api(lines) &&
 	       (lines->values_api = gorgon_lines_values_api_create(lines->interp));

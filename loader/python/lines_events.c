@@ -549,16 +549,11 @@ static void before_frame(void *ctx, struct gorgon_lines_record *record)
 			gorgon_lines_function_of(lines, record->frame) == &lines->check;
 }
 
-// It has returned to its caller.
-static void after_frame(void *ctx, struct gorgon_lines_record *record)
+void gorgon_lines_after_frame(struct gorgon_lines *lines, struct gorgon_lines_record *record)
 {
-	struct gorgon_lines *lines = ctx;
 	const struct gorgon_lines_record *older =
 		(const struct gorgon_lines_record *)(uintptr_t)record->older;
 
-	if (lines->state != GORGON_LINES_READY || gorgon_lines_busy())
-		return;
-	gorgon_lines_returned(lines, record);
 	if (is_entering(record))
 		end_entering(lines, record);
 	if (record->older > (uintptr_t)record)
@@ -569,7 +564,6 @@ void gorgon_lines_events_init(struct gorgon_lines *lines)
 {
 	*lines->links = (struct gorgon_lines_links){
 		.before = (uintptr_t)before_frame,
-		.after = (uintptr_t)after_frame,
 		.tracer = has_monitoring(lines) ? (uintptr_t)monitor_event : (uintptr_t)trace_event,
 		.ctx = (uintptr_t)lines,
 		.watched = (uintptr_t)__jit_debug_register_code};

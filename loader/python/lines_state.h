@@ -87,7 +87,7 @@ void gorgon_lines_complain(const struct gorgon_lines *lines, const char *text);
 /* --- events of Python: lines_events.c; with the GIL, but for changed and notice
  * ------------------- */
 
-/* Prepare the links, before Python code runs by them. */
+/* Prepare the links, but for @after, before Python code runs by them. */
 void gorgon_lines_events_init(struct gorgon_lines *lines);
 
 /* Whether the offsets in CPython's thread states are right. */
@@ -98,6 +98,9 @@ bool gorgon_lines_changed(const struct gorgon_lines *lines);
 
 /* The next Python function that is called makes an update. Any thread. */
 void gorgon_lines_notice(struct gorgon_lines *lines);
+
+/* A frame has returned to its caller. Not while a stub is run. */
+void gorgon_lines_after_frame(struct gorgon_lines *lines, struct gorgon_lines_record *record);
 
 /* From now on there are events in functions that have breakpoints, and in no others. */
 void gorgon_lines_update(struct gorgon_lines *lines);
