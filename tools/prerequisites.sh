@@ -11,15 +11,14 @@ fail() {
 }
 
 missing=""
-# The compiler is the last word that is no option: "ccache gcc", "aarch64-linux-gnu-gcc --sysroot=X".
+# What stands before the first option is programs: "ccache gcc", "aarch64-linux-gnu-gcc --sysroot=X".
 for word in $1; do
-	case $word in -*) ;; *) compiler=$word ;; esac
+	case $word in -*) break ;; esac
+	command -v "$word" >/dev/null || missing+=" $word"
 done
-if command -v "$compiler" >/dev/null; then
+if [ -z "$missing" ]; then
 	for header in gelf.h elfutils/libdwfl.h zlib.h json.h Python.h; do
 		echo "#include <$header>" | $1 $2 -E -o /dev/null - 2>/dev/null || missing+=" ${header}"
 	done
-else
-	missing=" $compiler"
 fi
 [ -z "$missing" ] || fail "not found:$missing; 'make setup' installs on Debian what a build needs"

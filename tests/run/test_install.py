@@ -126,8 +126,9 @@ class NewMachine(unittest.TestCase):
                 self.assertEqual(result.stdout.splitlines()[0], f"tools/setup.sh yes {goal}")
 
     def test_a_build_names_what_is_missing_and_the_set_up(self):
-        for options, missing in (([f"CC={ROOT}/no-such-cc"], f"{ROOT}/no-such-cc"), (["PYTHON_CFLAGS="], "Python.h"),
-                                 (["JSON_CFLAGS=", "PYTHON_CFLAGS="], "json.h Python.h")):
+        for options, missing in (([f"CC={ROOT}/no-such-cc"], f"{ROOT}/no-such-cc"), (["CC=no-such-cache gcc"], "no-such-cache"),
+                                 (["CC=no-such-cache no-such-cc -m64"], "no-such-cache no-such-cc"),
+                                 (["PYTHON_CFLAGS="], "Python.h"), (["JSON_CFLAGS=", "PYTHON_CFLAGS="], "json.h Python.h")):
             with self.subTest(missing=missing), tempfile.TemporaryDirectory() as folder:
                 result = subprocess.run(["make", "-j4", "-C", ROOT, "--no-print-directory", f"BUILD={folder}/build", *options],
                                         capture_output=True, text=True, env=make_environment())
