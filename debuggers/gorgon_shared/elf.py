@@ -23,13 +23,21 @@ NT_GNU_BUILD_ID = 3
 Symbol = collections.namedtuple("Symbol", "name kind value size local")
 
 
+def entries(content):
+    return SYM.iter_unpack(content[:len(content) // SYM.size * SYM.size])
+
+
+def text_at(names, off):
+    return names[off:names.find(b"\0", off)]
+
+
 class File:
     """Defined variables and functions by name, the names that other libraries have to define, the sections through which calls
-    to other libraries go, the build-id, the address of some code (or 0), and whether the file has debug information."""
+    to other libraries go, the build-id, the address of some code (or 0), and whether the file has debug information. Names are
+    read when somebody asks for them, since a library has thousands."""
 
     def __init__(self, data):
-        self.symbols = {}
-        self.imports = set()
+        self.tables = []  # (section type, symbols, names), the fullest first
         self.build_id = b""
         self.linkage = []  # (start, end) of each .plt
         self.code = 0
@@ -41,32 +49,43 @@ class File:
         if shoff + shnum * SHDR.size > len(data) or shstrndx >= shnum:
             return
         sections = [SHDR.unpack_from(data, shoff + i * SHDR.size) for i in range(shnum)]
+
+        def content(section):
+            return data[section[4]:section[4] + section[5]]
+
         # .symtab first: it has local names, too.
-        for kind in (SHT_SYMTAB, SHT_DYNSYM):
-            for section in sections:
-                if section[1] == kind and section[6] < shnum:
-                    self._read_symbols(data, section, sections[section[6]])
+        self.tables = [(kind, content(section), content(sections[section[6]])) for kind in (SHT_SYMTAB, SHT_DYNSYM)
+                       for section in sections if section[1] == kind and section[6] < shnum]
         self.code = next((section[3] for section in sections if section[2] & SHF_EXECINSTR), 0)
         for section in sections:
             if section[1] == SHT_NOTE:
-                self._read_note(data[section[4]:section[4] + section[5]])
+                self._read_note(content(section))
             if data.startswith(b".plt", sections[shstrndx][4] + section[0]):
                 self.linkage.append((section[3], section[3] + section[5]))
             if data.startswith((b".debug_info\0", b".zdebug_info\0"), sections[shstrndx][4] + section[0]):
                 self.has_dwarf = True
 
-    def _read_symbols(self, data, table, strings):
-        names = data[strings[4]:strings[4] + strings[5]]
-        content = data[table[4]:table[4] + table[5]]
-        for name, info, _, shndx, value, size in SYM.iter_unpack(content[:len(content) // SYM.size * SYM.size]):
-            kind = info & 15
-            if shndx != SHN_UNDEF and (shndx == SHN_ABS or kind not in (STT_OBJECT, STT_FUNC, STT_TLS, STT_GNU_IFUNC)):
-                continue
-            text = names[name:names.find(b"\0", name)].decode("utf-8", "replace")
-            if shndx == SHN_UNDEF:
-                self.imports.add(text)
-            elif text:
-                self.symbols.setdefault(text, Symbol(text, kind, value, size, info >> 4 == STB_LOCAL))
+    @functools.cached_property
+    def symbols(self):
+        found = {}
+        for _, content, names in self.tables:
+            for name, info, _, shndx, value, size in entries(content):
+                kind = info & 15
+                if name and shndx not in (SHN_UNDEF, SHN_ABS) and kind in (STT_OBJECT, STT_FUNC, STT_TLS, STT_GNU_IFUNC):
+                    text = text_at(names, name).decode("utf-8", "replace")
+                    found.setdefault(text, Symbol(text, kind, value, size, info >> 4 == STB_LOCAL))
+        return found
+
+    @functools.cached_property
+    def dynamic_names(self):
+        """(names that other libraries have to define, names that the file defines for others), as bytes."""
+        found = set(), set()
+        for kind, content, names in self.tables:
+            if kind == SHT_DYNSYM:
+                for name, info, _, shndx, _, _ in entries(content):
+                    if info >> 4 != STB_LOCAL:
+                        found[shndx != SHN_UNDEF].add(text_at(names, name))
+        return found
 
     def _read_note(self, note):
         if len(note) < 16:
@@ -77,11 +96,7 @@ class File:
 
     def calls(self, other):
         """Whether code here can call a function of another File without a pointer to it."""
-        return not self.imports.isdisjoint(other.exports)
-
-    @functools.cached_property
-    def exports(self):
-        return {symbol.name for symbol in self.symbols.values() if not symbol.local}
+        return not self.dynamic_names[0].isdisjoint(other.dynamic_names[1])
 
     def is_linkage(self, address):
         return any(start <= address < end for start, end in self.linkage)

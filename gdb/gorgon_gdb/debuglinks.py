@@ -21,7 +21,7 @@ def file_of(obj):
     if obj.debug_kind not in (IN_LIBRARY, LINK):
         return None
     name = obj.path if obj.debug_kind == IN_LIBRARY else obj.debug_path
-    return next((c for c in files.candidates(name) if elf.read(c).symbols and elf.read(c).build_id == obj.build_id), None)
+    return next((c for c in files.candidates(name) if elf.read(c).tables and elf.read(c).build_id == obj.build_id), None)
 
 
 def object_of(objfile):

@@ -32,7 +32,7 @@ def read(obj):
     """The elf.File of a private object; without symbols if the file is not here, or is another file of that name. (While
     an object is being loaded the process does not say its build-id yet.)"""
     found = (elf.read(c) for c in candidates(obj.path))
-    return next((f for f in found if f.symbols and obj.build_id in (b"", f.build_id)), elf.File(b""))
+    return next((f for f in found if f.tables and obj.build_id in (b"", f.build_id)), elf.File(b""))
 
 
 def registers_itself(obj):
