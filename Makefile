@@ -89,7 +89,7 @@ CHILDREN := $(BUILD)/share/gorgon/children/gorgon.py
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py debuggers/gorgon_shared/*.py)
 
 .PHONY: products all jitreg docs-process census abi release examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
-	check-gdb check-lldb check-parity coverage coverage-run parity docs-api docs-parity docs-plot docs-comparison docs-machines docs-pictures bench-debug check-roots check-arm demo-arm built-for-tests commit-results fuzzers fuzz soak demo setup venv \
+	check-gdb check-lldb check-parity coverage coverage-run parity docs-api docs-parity docs-plot docs-comparison docs-machines docs-pictures bench-debug bench-extensions check-roots check-arm demo-arm built-for-tests commit-results fuzzers fuzz soak demo setup venv \
 	bench wheel format lint analyze compile_commands.json install install-jitreg uninstall dist clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -418,6 +418,18 @@ bench-debug: all $(BUILD)/bench/ordinary
 	@BUILD=$(abspath $(BUILD)) XDG_CACHE_HOME=$(abspath $(BUILD))/cache $(PYTHON3) tests/bench/debug.py $(if $(JSON),--json) $(COUNTS:%=--counts %) \
 		$(REPORT:%=--report %) $(TESTS)
 
+# What gdb pays for breakpoints in extensions in C++; REPORT=tests/bench/EXTENSIONS writes EXTENSIONS.md.
+BENCH_EXTENSIONS := $(patsubst %,$(BUILD)/bench/extensions/%.so,first second third)
+bench-extensions: all $(BUILD)/bench/ordinary $(BENCH_EXTENSIONS)
+	@BUILD=$(abspath $(BUILD)) XDG_CACHE_HOME=$(abspath $(BUILD))/cache $(PYTHON3) tests/bench/extensions.py $(if $(JSON),--json) \
+		$(ROUNDS:%=--rounds %) $(REPORT:%=--report %)
+
+# Each is compiled of a copy, so that a breakpoint by file and line is in one of them.
+$(BENCH_EXTENSIONS): $(BUILD)/bench/extensions/%.so: tests/bench/extensions.cc
+	@mkdir -p $(@D)
+	@cp $< $(@:.so=.cc)
+	$(Q)$(CXX) -std=c++17 -O0 -g -fPIC -fvisibility=hidden -shared -DMODULE=$* $(PYTHON_CFLAGS) -o $@ $(@:.so=.cc)
+
 $(BUILD)/obj/tests/bench/ordinary.o $(BUILD)/obj/tests/bench/peers.o $(BUILD)/obj/tests/bench/linked.o: EXTRA = $(PYTHON_CFLAGS)
 $(BENCH_PYTHON): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o
 	@mkdir -p $(@D)
@@ -636,6 +648,7 @@ help:
 	@echo "soak     interpreters come and go for MINUTES=60 while debuggers do"
 	@echo "bench    benchmarks, as ratios (TESTS='throws load' for some, JSON=1 for figures)"
 	@echo "bench-debug  what debuggers pay (COUNTS=1,10,100, TESTS='gdb lldb attach start feel', JSON=1)"
+	@echo "bench-extensions  what gdb pays for breakpoints in extensions in C++ (ROUNDS=5, JSON=1)"
 	@echo "docs-process  loader/process/NAMES.md, out of loader/process and loader/dl/replacements.c"
 	@echo "census  tests/process/census.txt: which names of the C library extensions of Python import"
 	@echo "docs-api  pages of the C and C++ interfaces, in build/api/html"

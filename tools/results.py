@@ -16,9 +16,10 @@ LONG = "tests/long/RESULTS.md"
 # Pages that commands write, with their plots; what is made of one of them goes with it.
 WRITTEN = [LONG, "tests/long/COMPATIBILITY.md", "docs/comparison.md", "tests/parity/PARITY.md", "tests/parity/results.json", "docs/debuggers.svg",
            "tests/bench/LOAD*", "tests/bench/EXECUTOR.md", "tests/bench/TEMPLATES.md", "tests/bench/MEMORY.md", "tests/bench/DEBUG.*", "tests/bench/FEEL.*",
+           "tests/bench/EXTENSIONS.md",
            "tests/bench/LINES.md"]
 NAMES = {"LOAD": "load", "EXECUTOR": "executor", "TEMPLATES": "templates", "MEMORY": "memory",
-         "DEBUG": "debuggers", "FEEL": "single commands of debuggers",
+         "DEBUG": "debuggers", "EXTENSIONS": "breakpoints in extensions", "FEEL": "single commands of debuggers",
          "LINES": "Python lines", "results": "habits of debuggers"}
 
 
