@@ -8,8 +8,7 @@ arguments, and gdb need not look for all breakpoints again when it has stopped.
 
 libpython, large files, files without a word of any breakpoint, and copies beyond FILES_MAX are left out, because each file makes each
 event of gdb's take longer: for each event gdb looks for all breakpoints in all that it has read, and once a breakpoint is in a file, gdb
-reads it for each copy. With 20 interpreters and three extensions of 4 MB that was 15 of the 23 seconds until three breakpoints were
-set. What is left out gets its file when it is in the stack (symbols.py)."""
+reads it for each copy. What is left out gets its file when it is in the stack (symbols.py)."""
 
 import functools
 import os
