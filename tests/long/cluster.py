@@ -14,8 +14,8 @@ import harness
 
 EXAMPLE = os.path.join(harness.ROOT, "examples", "cluster.py")
 WORK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "cluster_work.py")
-OWN = ["own: four interpreters True", "own: what a worker keeps stays 1000.0 0.0", "own: environments True", "own: memory True",
-       "own: metrics True True True"]
+OWN = ["own: the first result is in the worker alone True", "own: four interpreters True", "own: what a worker keeps stays 1000.0 0.0",
+       "own: environments True", "own: memory True", "own: metrics True True True"]
 
 
 def lines_of(python, site, kind):

@@ -15,7 +15,7 @@ import dask.array
 import dask.dataframe
 import numpy
 import pandas
-from distributed import Client, LocalCluster, Lock, Queue, Variable, get_client, get_worker, rejoin, secede, worker_client
+from distributed import Client, LocalCluster, Lock, Queue, Variable, get_client, get_worker, rejoin, secede, wait, worker_client
 
 KIND = sys.argv[1]
 PRELOAD = ["gorgon.distributed"] if KIND == "preload" else []
@@ -162,6 +162,11 @@ def main():
             if KIND == "plugin":
                 import gorgon.distributed
                 client.register_plugin(gorgon.distributed.Interpreters(max_tasks_per_child=500))
+            if KIND != "threads":
+                first = client.submit(numpy.ones, 16 << 20)
+                wait(first)
+                print("own: the first result is in the worker alone", max(client.run(held).values()) < 128 << 20)
+                del first
             work(client, folder)
             if KIND != "threads":
                 numbers = set(client.gather(client.map(where, [0.5] * 12, pure=False)))
