@@ -11,13 +11,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+// As CPython does, before it runs a string or a file: who watches what is executed is told
+// (PEP 578), debuggers' Python lines among them.
+static bool audit(struct gorgon_interp *interp, PyObject *code)
+{
+	int (*audit_event)(const char *, const char *, ...) =
+		(int (*)(const char *, const char *, ...))gorgon_interp_find_symbol(interp,
+										    "PySys_Audit");
+
+	return !audit_event || !audit_event("exec", "O", code);
+}
+
 // Run a code object in `__main__`. Releases the code object.
 static struct gorgon_error *run_code(struct gorgon_interp *interp, PyObject *code)
 {
 	const struct gorgon_api *api = interp->api;
 	PyObject *module = api->PyImport_AddModule("__main__"); // borrowed
 	PyObject *globals = module ? api->PyModule_GetDict(module) : NULL;
-	PyObject *result = globals ? api->PyEval_EvalCode(code, globals, globals) : NULL;
+	PyObject *result = globals && audit(interp, code)
+				   ? api->PyEval_EvalCode(code, globals, globals)
+				   : NULL;
 	struct gorgon_error *err = result ? NULL : gorgon_call_fail(interp);
 
 	api->Py_DecRef(result);

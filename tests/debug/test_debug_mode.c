@@ -285,20 +285,20 @@ static void note_lock(void)
 	lines_were_looked_for = true;
 }
 
-int __wrap_jitreg_library_lines_find(const struct jitreg_template *template, struct jitreg_lines *ret);
-int __real_jitreg_library_lines_find(const struct jitreg_template *template, struct jitreg_lines *ret);
-int __wrap_jitreg_library_lines_find(const struct jitreg_template *template, struct jitreg_lines *ret)
+int __wrap_jitreg_library_lines_find(const struct jitreg_model *model, struct jitreg_lines *ret);
+int __real_jitreg_library_lines_find(const struct jitreg_model *model, struct jitreg_lines *ret);
+int __wrap_jitreg_library_lines_find(const struct jitreg_model *model, struct jitreg_lines *ret)
 {
 	note_lock();
-	return __real_jitreg_library_lines_find(template, ret);
+	return __real_jitreg_library_lines_find(model, ret);
 }
 
-void __wrap_jitreg_library_lines_keep(const struct jitreg_template *template);
-void __real_jitreg_library_lines_keep(const struct jitreg_template *template);
-void __wrap_jitreg_library_lines_keep(const struct jitreg_template *template)
+void __wrap_jitreg_library_lines_keep(const struct jitreg_model *model);
+void __real_jitreg_library_lines_keep(const struct jitreg_model *model);
+void __wrap_jitreg_library_lines_keep(const struct jitreg_model *model)
 {
 	note_lock();
-	__real_jitreg_library_lines_keep(template);
+	__real_jitreg_library_lines_keep(model);
 }
 
 // Making lines takes long the first time, and other threads want the lock.
