@@ -642,7 +642,10 @@ def run(news, function, arguments):
     try:
         answer = call(function, arguments, loans)
         added = _outer.additions(loans)
-        return [*answer, *Packed(added, is_own=True).values] if added else answer
+        try:
+            return [*answer, *Packed(added, is_own=True).values] if added else answer
+        finally:
+            del answer
     except BaseException as error:
         return failed(error)
 
@@ -659,7 +662,11 @@ def call(function, arguments, loans):
         arguments.clear()
         use_data_handler()
         result = Packed(function(*args, **kwargs), is_own=True)
-        return [PLAIN if result.is_plain else DONE, *result.values]
+        try:
+            return [PLAIN if result.is_plain else DONE, *result.values]
+        finally:
+            # A program may keep the frame of its function, in a traceback for one, and with it those of its callers.
+            del result, function, args, kwargs
     except BaseException as error:
         return failed(error)
 

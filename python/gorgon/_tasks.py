@@ -48,7 +48,6 @@ class Finder(importlib.abc.MetaPathFinder):
 
 def begin():
     sys.meta_path.insert(0, Finder())
-    import dask  # noqa: F401 (a call that imports it keeps what it returns)
 
 
 def compute(task, data):

@@ -299,6 +299,26 @@ with Pool(1) as pool:
         print(where(array) == pool.submit(last).result(), array.flags.owndata, array.flags.writeable, array.sum())
 """, "True True True 100000.0", "True True True 100000.0", "True True True 100000.0")
 
+    def test_a_kept_frame_holds_no_result(self):
+        """Packages keep frames, in the traceback of an import that failed for one."""
+        code = """
+            import gc, numpy, weakref
+            frames, made = [], []
+            def new(a):
+                made.append(weakref.ref(a))
+                return a
+            def work(n):
+                frames.append(sys._getframe())
+                return new(numpy.zeros(n))
+            def left():
+                gc.collect()
+                return [ref() is None for ref in made]
+            if __name__ == "__main__":
+                with Pool(1) as pool:
+                    print(len(pool.submit(work, 1 << 20).result()), pool.submit(left).result())
+        """
+        self.assertEqual(self.check_beside(code), ["1048576 [True]"])
+
     def test_shared_names_hold_their_memory(self):
         self.check_both("""
 import numpy
