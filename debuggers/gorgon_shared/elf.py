@@ -71,8 +71,10 @@ class File:
         for _, content, names in self.tables:
             for name, info, _, shndx, value, size in entries(content):
                 kind = info & 15
-                if name and shndx not in (SHN_UNDEF, SHN_ABS) and kind in (STT_OBJECT, STT_FUNC, STT_TLS, STT_GNU_IFUNC):
-                    text = text_at(names, name).decode("utf-8", "replace")
+                if shndx in (SHN_UNDEF, SHN_ABS) or kind not in (STT_OBJECT, STT_FUNC, STT_TLS, STT_GNU_IFUNC):
+                    continue
+                text = text_at(names, name).decode("utf-8", "replace")
+                if text:
                     found.setdefault(text, Symbol(text, kind, value, size, info >> 4 == STB_LOCAL))
         return found
 
