@@ -106,10 +106,22 @@ class Root:
         if result.returncode:
             raise Unavailable(f"apt-get install in {self.path}: {result.stderr.strip()[-500:]}")
 
+    def _remove_others(self, names):
+        """Sources that an earlier run has copied, and that have another name now."""
+        inside = self.path.encode() + INSIDE.encode()
+        for folder, folders, files in os.walk(inside):
+            if folder == inside:
+                folders[:] = [each for each in folders if each != b"build"]
+            for name in files:
+                path = os.path.join(folder, name)
+                if os.path.relpath(path, inside) not in names:
+                    os.remove(path)
+
     def build(self):
         """Copy the sources, as they are, set up what they need and build; again only what has changed."""
         names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=SOURCES,
                                capture_output=True, check=True).stdout.split(b"\0")
+        self._remove_others(set(names))
         for name in filter(None, names):
             source, copy = os.path.join(SOURCES.encode(), name), os.path.join(self.path.encode() + INSIDE.encode(), name)
             if not os.path.exists(source):
