@@ -61,13 +61,13 @@ def object_uses(folder, root):
                 path = os.path.join(parent, name)
                 files[path] = re.sub(r"_asm$", "", os.path.relpath(path, folder)[:-2])
     files = {path: floor_name(file) for path, file in files.items() if not is_left_over(file, root)}
-    for path, file in files.items():
-        for line in subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout.splitlines():
-            *_, kind, symbol = line.split()
-            if kind == "U":
-                wanted.setdefault(file, set()).add(symbol)
-            elif kind in "TDBRVWC":
-                defined[symbol] = file
+    for line in subprocess.run(["nm", "-A", *files], capture_output=True, text=True, check=True).stdout.splitlines():
+        path, _, rest = line.rpartition(":")
+        *_, kind, symbol = rest.split()
+        if kind == "U":
+            wanted.setdefault(files[path], set()).add(symbol)
+        elif kind in "TDBRVWC":
+            defined[symbol] = files[path]
     uses = {file: {} for file in files.values()}
     for file, symbols in wanted.items():
         for symbol in sorted(symbols):
