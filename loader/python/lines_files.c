@@ -2,11 +2,12 @@
 // The files whose lines an interpreter has, and when debuggers are told of them.
 //
 // A debugger that is told of a symfile looks for the places of all its breakpoints again, in
-// everything that it knows. An import of pandas loads 350 modules, and one of torch 1,500; if each
-// was told, importing them in a debugger would take minutes. So modules of installed packages wait
-// until the outermost import of such a module ends, and are told together. A module that is the
-// program's own is told before its first line runs, and so is what waits at that moment. Until it
-// is told, a function is `python_code`, as one without lines.
+// everything that it knows. An import of pandas loads 350 modules: gdb 13 needed 34 s of processor
+// time for it with five breakpoints when it was told of each module alone. So modules of installed
+// packages wait until the outermost import of such a module ends, and it is told of them together.
+// It is told of a module that is the program's own before the module's first line runs, and of
+// what waits at that moment, too. Until then a function is `python_code`, like all functions that
+// have no lines.
 //
 // The outermost import ends when the function of importlib that executes the module's code returns:
 // CPython calls our code before and after each function (lines_events.c) while something waits.

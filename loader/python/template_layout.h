@@ -9,7 +9,7 @@
 
 #define GORGON_TEMPLATE_MINOR 11 /* of the CPython that is known */
 
-/* Offsets of members in bytes, and sizes. */
+/* Members are offsets and sizes in bytes. */
 struct gorgon_layout {
 	unsigned minor;
 	unsigned dict_used, dict_keys, dict_values, dict_size; /* PyDictObject */
