@@ -56,6 +56,7 @@
 static const struct gorgon_lines_layout layouts[] = {
 	{.minor = 11,
 	 .frame_code = 32,
+	 .frame_globals = 8,
 	 .frame_instruction = 56,
 	 .frame_values = 72,
 	 .code_units = 184,
@@ -68,6 +69,7 @@ static const struct gorgon_lines_layout layouts[] = {
 	 .cframe_frame = 8},
 	{.minor = 12,
 	 .frame_code = 0,
+	 .frame_globals = 24,
 	 .frame_instruction = 56,
 	 .frame_values = 72,
 	 .code_units = 192,
@@ -76,6 +78,7 @@ static const struct gorgon_lines_layout layouts[] = {
 	 .object_frame = 24},
 	{.minor = 13,
 	 .frame_code = 0,
+	 .frame_globals = 24,
 	 .frame_instruction = 56,
 	 .frame_values = 72,
 	 .code_units = 200,
@@ -84,6 +87,7 @@ static const struct gorgon_lines_layout layouts[] = {
 	 .object_frame = 24},
 	{.minor = 14,
 	 .frame_code = 0,
+	 .frame_globals = 24,
 	 .frame_instruction = 56,
 	 .frame_values = 80,
 	 .code_units = 208,
@@ -93,6 +97,7 @@ static const struct gorgon_lines_layout layouts[] = {
 	 .later_events = 1},
 	{.minor = 15,
 	 .frame_code = 0,
+	 .frame_globals = 24,
 	 .frame_instruction = 56,
 	 .frame_values = 80,
 	 .code_units = 208,
@@ -321,6 +326,7 @@ static bool check_layout(struct gorgon_lines *lines)
 	const struct gorgon_api *api = lines->interp->api;
 	PyObject *globals = api->PyDict_New(), *result = NULL;
 
+	lines->checked_globals = globals;
 	lines->checked = api->Py_CompileString("None\n", "<gorgon>", Py_file_input);
 	lines->extra_index = lines->api.request_extra(forget_code);
 	lines->correct = false;
@@ -443,6 +449,7 @@ struct gorgon_error *gorgon_lines_begin(struct gorgon_interp *interp)
 			"interpreter %u: refused the audit hook that python_lines needs",
 			interp->number);
 	}
+	lines->evaluators = gorgon_lines_evaluators;
 	interp->lines = lines;
 	pthread_mutex_lock(&list);
 	lines->next = all;

@@ -97,7 +97,9 @@ size_t gorgon_lines_text_size(const struct gorgon_lines_function *function);
 /* Offsets in structures of CPython. */
 struct gorgon_lines_layout {
 	unsigned minor;
-	uint8_t frame_code, frame_instruction, frame_values; /* of _PyInterpreterFrame */
+	/* of _PyInterpreterFrame; that of its locals, if they are a mapping, is 16 behind its
+	 * globals */
+	uint8_t frame_code, frame_globals, frame_instruction, frame_values;
 	uint8_t code_units, code_extra;                      /* of PyCodeObject */
 	uint8_t object_frame;                                /* of PyFrameObject */
 	/* of PyThreadState, and of its _PyCFrame, in CPython 3.11, else 0 */

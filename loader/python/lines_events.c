@@ -546,7 +546,11 @@ static void before_frame(void *ctx, struct gorgon_lines_record *record)
 			gorgon_lines_word(record->frame + lines->layout.frame_instruction) ==
 				code + lines->layout.code_units +
 					(uint64_t)lines->layout.first_instruction &&
-			gorgon_lines_function_of(lines, record->frame) == &lines->check;
+			gorgon_lines_function_of(lines, record->frame) == &lines->check &&
+			gorgon_lines_word(record->frame + lines->layout.frame_globals) ==
+				(uintptr_t)lines->checked_globals &&
+			gorgon_lines_word(record->frame + lines->layout.frame_globals + 16) ==
+				(uintptr_t)lines->checked_globals;
 }
 
 void gorgon_lines_after_frame(struct gorgon_lines *lines, struct gorgon_lines_record *record)

@@ -60,6 +60,7 @@ struct gorgon_lines {
 	uint64_t import_frame;
 	struct gorgon_lines_budget budget;
 	PyObject *checked;                  /* the code object that is run to check the layout, */
+	PyObject *checked_globals;          /* in which names, */
 	struct gorgon_lines_function check; /* and what it has */
 	bool correct;
 	bool raising;    /* debuggers stop when an exception is raised, as of the last update */
@@ -68,6 +69,8 @@ struct gorgon_lines {
 	int tool;        /* number of sys.monitoring's; 0: not asked for, -1: there is none */
 	PyObject *monitoring, *disable;
 	PyMethodDef callback;
+	gorgon_lines_evaluate *const *evaluators; /* see lines_evaluate.c */
+	PyObject *answer; /* the newest text that an expression has come to */
 };
 
 static inline uint64_t gorgon_lines_word(uint64_t address)
@@ -148,6 +151,13 @@ struct gorgon_lines_function *gorgon_lines_function_of(const struct gorgon_lines
 struct gorgon_lines_function *gorgon_lines_function_at(const struct gorgon_lines *lines,
 						       const struct gorgon_lines_record *record);
 
+/* How many frames of a stack have values while a debugger stops at a Python line. */
+#define GORGON_LINES_FRAMES_MAX 32
+
+/* The frame of this thread, which has stopped in a stub, that has the @i-th array of values, and
+ * whose it is. */
+const struct gorgon_lines_record *gorgon_lines_stopped(unsigned i, struct gorgon_lines **lines);
+
 /* Whether a debugger has a breakpoint at a place of a stub. */
 bool gorgon_lines_is_hot(const uint8_t *stub, size_t place);
 
@@ -176,5 +186,11 @@ bool gorgon_lines_on_raise(struct gorgon_lines *lines, struct gorgon_lines_recor
 /* Whether the evaluator runs the record's frame, and this interpreter's does. */
 bool gorgon_lines_is_live(const struct gorgon_lines *lines,
 			  const struct gorgon_lines_record *record);
+
+/* --- expressions: lines_evaluate.c
+ * ------------------------------------------------------------------ */
+
+/* What evaluates expressions in the frame that has the array of values of this number. */
+extern gorgon_lines_evaluate *const gorgon_lines_evaluators[GORGON_LINES_FRAMES_MAX];
 
 #endif

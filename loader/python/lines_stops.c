@@ -10,10 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-// How many frames of a stack have values while a debugger stops at a Python line.
-#define FRAMES_MAX 32
-
 static __thread bool busy; // the thread is in a stub, or reads values
+// Of the stub that the thread is in: whose it is, and the newest frame that has values.
+static __thread struct {
+	struct gorgon_lines *lines;
+	struct gorgon_lines_record *first;
+} stopped;
 // Code of ours reads and writes it at a fixed distance from the thread pointer.
 static __thread struct gorgon_lines_record *newest __attribute__((tls_model("initial-exec")));
 
@@ -116,16 +118,30 @@ static uint64_t resume_of(const struct gorgon_lines *lines,
 
 static void make_values(struct gorgon_lines *lines, struct gorgon_lines_record *record)
 {
-	for (unsigned i = 0; record && i < FRAMES_MAX; i++, record = older_record(lines, record))
+	const uint8_t at = lines->layout.frame_values;
+
+	for (unsigned i = 0; record && i < GORGON_LINES_FRAMES_MAX;
+	     i++, record = older_record(lines, record))
 		record->values = (uintptr_t)gorgon_lines_values_create(
 			lines->interp, lines->values_api,
 			gorgon_lines_function_of(lines, record->frame),
-			(const uintptr_t *)(uintptr_t)(record->frame + lines->layout.frame_values));
+			(const uintptr_t *)(uintptr_t)(record->frame + at), lines->evaluators[i]);
+}
+
+const struct gorgon_lines_record *gorgon_lines_stopped(unsigned i, struct gorgon_lines **lines)
+{
+	struct gorgon_lines_record *ret = stopped.first;
+
+	*lines = stopped.lines;
+	while (i--)
+		ret = older_record(stopped.lines, ret);
+	return ret;
 }
 
 static void free_values(struct gorgon_lines *lines, struct gorgon_lines_record *record)
 {
-	for (unsigned i = 0; record && i < FRAMES_MAX; i++, record = older_record(lines, record)) {
+	for (unsigned i = 0; record && i < GORGON_LINES_FRAMES_MAX;
+	     i++, record = older_record(lines, record)) {
 		free((void *)(uintptr_t)record->values);
 		record->values = 0;
 	}
@@ -145,6 +161,8 @@ static void run_stub(struct gorgon_lines *lines, struct gorgon_lines_record *rec
 	lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
 	busy = true;
 	make_values(lines, first);
+	stopped.lines = lines;
+	stopped.first = first;
 	gorgon_lines_run(run);
 	free_values(lines, first);
 	busy = false;

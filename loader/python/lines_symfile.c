@@ -31,6 +31,9 @@
 // The variable that has the frame's values as numbers, each under its name.
 #define NUMBERS "number"
 
+// The variable that is a pointer to the function which evaluates expressions in the frame.
+#define EVALUATE "py"
+
 #define RECORD_SIZE ((int)sizeof(struct gorgon_lines_record))
 
 // --- bytes -----------------------------------------------------------------------------------
@@ -339,6 +342,8 @@ enum {
 	POINTER,
 	STRUCTURE,
 	MEMBER,
+	FUNCTION_TYPE,
+	ARGUMENT,
 	UNIT_OF_CODE,
 	CODE
 };
@@ -374,6 +379,9 @@ static const uint8_t abbrevs[] = {
 	ABBREV(STRUCTURE, DW_TAG_structure_type, 1, DW_AT_byte_size, DW_FORM_udata),
 	ABBREV(MEMBER, DW_TAG_member, 0, DW_AT_name, DW_FORM_string, DW_AT_type, DW_FORM_ref4,
 	       DW_AT_data_member_location, DW_FORM_udata),
+	ABBREV(FUNCTION_TYPE, DW_TAG_subroutine_type, 1, DW_AT_prototyped, DW_FORM_flag_present,
+	       DW_AT_type, DW_FORM_ref4),
+	ABBREV(ARGUMENT, DW_TAG_formal_parameter, 0, DW_AT_type, DW_FORM_ref4),
 	0,
 };
 
@@ -420,16 +428,22 @@ static uint64_t put_base(struct gorgon_lines_bytes *to, const char *name, uint8_
 	return ret;
 }
 
+// Whether a function of Python has a variable of that name.
+static bool has_value(const struct gorgon_lines_function *function, const char *name)
+{
+	for (unsigned i = 0; i < function->value_count; i++)
+		if (!strcmp(function->values[i], name))
+			return true;
+	return false;
+}
+
 // The type of a function's variable `number`; 0: it has no values, or one of that name.
 static uint64_t put_numbers(struct gorgon_lines_bytes *to,
 			    const struct gorgon_lines_function *function, uint64_t real)
 {
 	uint64_t ret = to->size;
 
-	for (unsigned i = 0; i < function->value_count; i++)
-		if (!strcmp(function->values[i], NUMBERS))
-			return 0;
-	if (!function->value_count)
+	if (!function->value_count || has_value(function, NUMBERS))
 		return 0;
 	OPS(to, STRUCTURE);
 	put_uleb(to, 8 * (uint64_t)function->value_count);
@@ -441,10 +455,15 @@ static uint64_t put_numbers(struct gorgon_lines_bytes *to,
 	return ret;
 }
 
+// What types a unit has: texts, numbers, and pointers to functions of a text that give a text.
+struct types {
+	uint64_t text, real, evaluate;
+};
+
 static void put_function(struct gorgon_lines_bytes *to,
-			 const struct gorgon_lines_function *function, uint64_t text, uint64_t real)
+			 const struct gorgon_lines_function *function, const struct types *types)
 {
-	uint64_t numbers = put_numbers(to, function, real);
+	uint64_t numbers = put_numbers(to, function, types->real);
 
 	OPS(to, FUNCTION);
 	put_text(to, function->name);
@@ -455,12 +474,16 @@ static void put_function(struct gorgon_lines_bytes *to,
 	OPS(to, 1, DW_OP_call_frame_cfa);
 	for (unsigned i = 0; i < function->value_count; i++) {
 		put_variable(to, i < function->argument_count ? PARAMETER : VARIABLE,
-			     function->values[i], text);
+			     function->values[i], types->text);
 		put_location(to, 8 * (uint64_t)i, gorgon_lines_no_texts);
 	}
 	if (numbers) {
 		put_variable(to, VARIABLE, NUMBERS, numbers);
 		put_location(to, 8 * (uint64_t)function->value_count, gorgon_lines_no_numbers);
+	}
+	if (!has_value(function, EVALUATE)) {
+		put_variable(to, VARIABLE, EVALUATE, types->evaluate);
+		put_location(to, 16 * (uint64_t)function->value_count, &gorgon_lines_no_evaluate);
 	}
 	OPS(to, 0);
 }
@@ -495,6 +518,21 @@ static uint64_t put_text_type(struct gorgon_lines_bytes *to)
 	return ret;
 }
 
+static uint64_t put_evaluate_type(struct gorgon_lines_bytes *to, uint64_t text)
+{
+	uint64_t function = to->size, ret;
+
+	OPS(to, FUNCTION_TYPE);
+	put_number(to, text, 4);
+	OPS(to, ARGUMENT);
+	put_number(to, text, 4);
+	OPS(to, 0);
+	ret = to->size;
+	OPS(to, POINTER, 8);
+	put_number(to, function, 4);
+	return ret;
+}
+
 // The function that is run for an exception has an argument, in r13.
 static void put_info_of_code(struct gorgon_lines_bytes *to, uint64_t code)
 {
@@ -520,7 +558,7 @@ static void put_info(struct gorgon_lines_bytes *to, const struct gorgon_lines_fi
 		     uint64_t lines)
 {
 	size_t slash = (size_t)(strrchr(file->path, '/') - file->path);
-	uint64_t text, real;
+	struct types types;
 
 	begin_info(to, UNIT, file->path);
 	put(to, file->path, slash ? slash : 1);
@@ -528,10 +566,11 @@ static void put_info(struct gorgon_lines_bytes *to, const struct gorgon_lines_fi
 	put_number(to, (uintptr_t)file->text, 8);
 	put_number(to, file->text_size, 8);
 	put_number(to, lines, 4);
-	text = put_text_type(to);
-	real = put_base(to, "double", 8, DW_ATE_float);
+	types.text = put_text_type(to);
+	types.real = put_base(to, "double", 8, DW_ATE_float);
+	types.evaluate = put_evaluate_type(to, types.text);
 	for (size_t i = 0; i < file->function_count; i++)
-		put_function(to, &file->functions[i], text, real);
+		put_function(to, &file->functions[i], &types);
 	end_info(to);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Values of frames, as texts and as numbers. They are made while a debugger stops the thread at a
 // Python line, so they must not run code of the program: only CPython's own types are asked for
-// their repr(), and small containers of them. Of other objects the type's name and the address are
-// told.
+// their repr(). Of other objects the type's name and the address are told. A container has its
+// items, and an object of a class of Python its attributes, but items and attributes have none of
+// their own.
 //
 // Debuggers know one type of a variable, whatever Python puts into it. It is a text. So that
 // conditions can compute, the numbers are in another variable (lines_symfile.c).
@@ -12,23 +13,27 @@
 #include "api.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_SIZE  200 // of a text, with its NUL
-#define ITEMS_MAX  20  // of a container
-#define LENGTH_MAX 500 // of a str or bytes
+#define TEXT_SIZE  400 // of a text, with its NUL
+#define ITEMS_MAX  20  // that are told of a container
+#define LENGTH_MAX 500 // that is read of a str or bytes
+
+#define IS_HEAP_TYPE (1UL << 9) // Py_TPFLAGS_HEAPTYPE
 
 struct gorgon_lines_values_api {
 	PyObject *(*repr)(PyObject *);
 	PyObject *(*cell_get)(PyObject *);
+	int (*cell_set)(PyObject *, PyObject *);
 	PyObject *(*type_name)(PyTypeObject *);
+	PyObject *(*attributes)(PyObject *, void *);
+	PyObject *(*slice)(PyObject *, Py_ssize_t, Py_ssize_t);
 	Py_ssize_t (*size)(PyObject *);
-	PyObject *(*list_item)(PyObject *, Py_ssize_t), *(*tuple_item)(PyObject *, Py_ssize_t);
-	int (*dict_next)(PyObject *, Py_ssize_t *, PyObject **, PyObject **);
 	PyTypeObject *long_type, *float_type, *bool_type, *unicode_type, *bytes_type, *list_type,
-		*tuple_type, *dict_type, *cell_type;
+		*tuple_type, *set_type, *frozenset_type, *dict_type, *cell_type, *type_type;
 };
 
 struct gorgon_lines_values_api *gorgon_lines_values_api_create(struct gorgon_interp *interp)
@@ -38,14 +43,25 @@ struct gorgon_lines_values_api *gorgon_lines_values_api_create(struct gorgon_int
 		const char *name;
 		void *to;
 	} names[] = {
-		{"PyObject_Repr", &ret->repr},          {"PyCell_Get", &ret->cell_get},
-		{"PyType_GetName", &ret->type_name},    {"PyObject_Size", &ret->size},
-		{"PyList_GetItem", &ret->list_item},    {"PyTuple_GetItem", &ret->tuple_item},
-		{"PyDict_Next", &ret->dict_next},       {"PyLong_Type", &ret->long_type},
-		{"PyFloat_Type", &ret->float_type},     {"PyBool_Type", &ret->bool_type},
-		{"PyUnicode_Type", &ret->unicode_type}, {"PyBytes_Type", &ret->bytes_type},
-		{"PyList_Type", &ret->list_type},       {"PyTuple_Type", &ret->tuple_type},
-		{"PyDict_Type", &ret->dict_type},       {"PyCell_Type", &ret->cell_type},
+		{"PyObject_Repr", &ret->repr},
+		{"PyCell_Get", &ret->cell_get},
+		{"PyCell_Set", &ret->cell_set},
+		{"PyType_GetName", &ret->type_name},
+		{"PyObject_GenericGetDict", &ret->attributes},
+		{"PySequence_GetSlice", &ret->slice},
+		{"PyObject_Size", &ret->size},
+		{"PyLong_Type", &ret->long_type},
+		{"PyFloat_Type", &ret->float_type},
+		{"PyBool_Type", &ret->bool_type},
+		{"PyUnicode_Type", &ret->unicode_type},
+		{"PyBytes_Type", &ret->bytes_type},
+		{"PyList_Type", &ret->list_type},
+		{"PyTuple_Type", &ret->tuple_type},
+		{"PySet_Type", &ret->set_type},
+		{"PyFrozenSet_Type", &ret->frozenset_type},
+		{"PyDict_Type", &ret->dict_type},
+		{"PyCell_Type", &ret->cell_type},
+		{"PyType_Type", &ret->type_type},
 	};
 
 	for (size_t i = 0; ret && i < sizeof(names) / sizeof(*names); i++) {
@@ -60,51 +76,185 @@ struct gorgon_lines_values_api *gorgon_lines_values_api_create(struct gorgon_int
 	return ret;
 }
 
-static bool is_scalar(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
-		      PyObject *object)
+struct text {
+	char *at; // what is added comes here
+	size_t left;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct text *text, const char *format, ...)
+{
+	va_list args;
+	size_t size;
+
+	va_start(args, format);
+	size = (size_t)vsnprintf(text->at, text->left, format, args);
+	va_end(args);
+	if (size >= text->left) { // it ends in "...", behind a whole character
+		text->at += text->left - 4;
+		while ((*text->at & 0xc0) == 0x80)
+			text->at--;
+		strcpy(text->at, "...");
+		text->at += 3;
+		text->left = 1;
+		return;
+	}
+	text->at += size;
+	text->left -= size;
+}
+
+static bool is_full(const struct text *text)
+{
+	return text->left <= 1;
+}
+
+static void add_name(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
+		     PyObject *object, struct text *text)
+{
+	PyObject *name = api->type_name(Py_TYPE(object));
+	const char *utf8 = name ? interp->api->PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+
+	add(text, "<%.100s at %p", utf8 ?: "object", (void *)object);
+	interp->api->PyErr_Clear();
+	interp->api->Py_DecRef(name);
+}
+
+// Whether it was a value of CPython's own whose repr() is short.
+static bool add_scalar(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
+		       PyObject *object, struct text *text)
 {
 	const PyTypeObject *type = Py_TYPE(object);
+	PyObject *start = NULL, *repr = NULL;
+	const char *utf8;
 	int overflow = 0;
 
-	if (type == api->long_type) { // a long number takes long
+	if (type == api->long_type)
 		interp->api->PyLong_AsLongLongAndOverflow(object, &overflow);
-		return !overflow;
-	}
-	if (type == api->unicode_type || type == api->bytes_type)
-		return api->size(object) <= LENGTH_MAX;
-	return type == api->float_type || type == api->bool_type ||
-	       object == interp->api->_Py_NoneStruct;
-}
-
-static bool has_repr(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
-		     PyObject *object)
-{
-	const PyTypeObject *type = Py_TYPE(object);
-	bool is_list = type == api->list_type, ret = true;
-	Py_ssize_t at = 0, count;
-	PyObject *key, *value;
-
-	if (!is_list && type != api->tuple_type && type != api->dict_type)
-		return is_scalar(interp, api, object);
-	count = api->size(object);
-	if (count > ITEMS_MAX)
+	else if (type == api->unicode_type || type == api->bytes_type)
+		start = api->slice(object, 0, LENGTH_MAX);
+	else if (type != api->float_type && type != api->bool_type &&
+		 object != interp->api->_Py_NoneStruct)
 		return false;
-	if (type == api->dict_type) {
-		while (ret && api->dict_next(object, &at, &key, &value))
-			ret = is_scalar(interp, api, key) && is_scalar(interp, api, value);
-		return ret;
-	}
-	for (; ret && at < count; at++)
-		ret = is_scalar(interp, api,
-				is_list ? api->list_item(object, at) : api->tuple_item(object, at));
-	return ret;
+	if (!overflow) // a long number takes long
+		repr = api->repr(start ?: object);
+	utf8 = repr ? interp->api->PyUnicode_AsUTF8AndSize(repr, NULL) : NULL;
+	if (utf8)
+		add(text, "%s", utf8);
+	interp->api->PyErr_Clear();
+	interp->api->Py_DecRef(start);
+	interp->api->Py_DecRef(repr);
+	return utf8;
 }
 
-static void cut(char *to, const char *text)
+static void add_item(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
+		     PyObject *object, struct text *text)
 {
-	snprintf(to, TEXT_SIZE, "%s", text);
-	if (strlen(text) >= TEXT_SIZE)
-		memcpy(to + TEXT_SIZE - 4, "...", 4);
+	if (add_scalar(interp, api, object, text))
+		return;
+	add_name(interp, api, object, text);
+	add(text, ">");
+}
+
+static void add_pairs(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
+		      PyObject *dict, struct text *text)
+{
+	PyObject *key, *value;
+	Py_ssize_t at = 0;
+
+	for (int i = 0; !is_full(text) && interp->api->PyDict_Next(dict, &at, &key, &value); i++) {
+		add(text, i ? ", " : "");
+		if (i == ITEMS_MAX) {
+			add(text, "...");
+			return;
+		}
+		add_item(interp, api, key, text);
+		add(text, ": ");
+		add_item(interp, api, value, text);
+	}
+}
+
+static void add_items(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
+		      PyObject *object, struct text *text)
+{
+	PyObject *iterator = interp->api->PyObject_GetIter(object), *item;
+
+	for (int i = 0; iterator && !is_full(text) && i <= ITEMS_MAX &&
+			(item = interp->api->PyIter_Next(iterator));
+	     i++) {
+		add(text, i ? ", " : "");
+		if (i < ITEMS_MAX)
+			add_item(interp, api, item, text);
+		else
+			add(text, "...");
+		interp->api->Py_DecRef(item);
+	}
+	interp->api->PyErr_Clear();
+	interp->api->Py_DecRef(iterator);
+}
+
+// An object whose attributes are in a dict. Python's own method to get that runs no code.
+static void add_attributes(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
+			   PyObject *object, struct text *text)
+{
+	PyTypeObject *type = Py_TYPE(object);
+	PyObject *dict = NULL, *key, *value;
+	Py_ssize_t at = 0;
+	const char *name;
+
+	if (interp->api->PyType_GetFlags(type) & IS_HEAP_TYPE &&
+	    !interp->api->PyType_IsSubtype(type, api->type_type))
+		dict = api->attributes(object, NULL);
+	for (int i = 0; dict && Py_TYPE(dict) == api->dict_type && i <= ITEMS_MAX &&
+			!is_full(text) && interp->api->PyDict_Next(dict, &at, &key, &value);
+	     i++) {
+		name = Py_TYPE(key) == api->unicode_type
+			       ? interp->api->PyUnicode_AsUTF8AndSize(key, NULL)
+			       : NULL;
+		if (i == ITEMS_MAX)
+			add(text, ", ...");
+		else if (name) {
+			add(text, i ? ", %s=" : " %s=", name);
+			add_item(interp, api, value, text);
+		}
+	}
+	interp->api->PyErr_Clear();
+	interp->api->Py_DecRef(dict);
+}
+
+static void add_value(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
+		      PyObject *object, struct text *text)
+{
+	const struct {
+		PyTypeObject *type;
+		const char *begin, *end, *empty;
+	} containers[] = {
+		{api->list_type, "[", "]", NULL},
+		{api->tuple_type, "(", ")", NULL},
+		{api->set_type, "{", "}", "set()"},
+		{api->frozenset_type, "frozenset({", "})", "frozenset()"},
+		{api->dict_type, "{", "}", NULL},
+	};
+
+	if (add_scalar(interp, api, object, text))
+		return;
+	for (size_t i = 0; i < sizeof(containers) / sizeof(*containers); i++)
+		if (Py_TYPE(object) == containers[i].type) {
+			Py_ssize_t size = api->size(object);
+
+			if (!size && containers[i].empty) {
+				add(text, "%s", containers[i].empty);
+				return;
+			}
+			add(text, "%s", containers[i].begin);
+			(containers[i].type == api->dict_type ? add_pairs : add_items)(
+				interp, api, object, text);
+			if (size == 1 && containers[i].type == api->tuple_type)
+				add(text, ",");
+			add(text, "%s", containers[i].end);
+			return;
+		}
+	add_name(interp, api, object, text);
+	add_attributes(interp, api, object, text);
+	add(text, ">");
 }
 
 static double number_of(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
@@ -122,56 +272,71 @@ static double number_of(struct gorgon_interp *interp, const struct gorgon_lines_
 	return overflow ? overflow * INFINITY : (double)whole;
 }
 
-static double write_value(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
-			  PyObject *object, char *to)
-{
-	PyObject *cell = NULL, *text;
-	const char *utf8;
-	double ret;
-	bool whole;
-
-	if (object && Py_TYPE(object) == api->cell_type)
-		object = cell = api->cell_get(object);
-	if (!object) {
-		interp->api->PyErr_Clear();
-		strcpy(to, "(unbound)");
-		return NAN;
-	}
-	ret = number_of(interp, api, object);
-	whole = has_repr(interp, api, object);
-	text = whole ? api->repr(object) : api->type_name(Py_TYPE(object));
-	utf8 = text ? interp->api->PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
-	if (whole && utf8)
-		cut(to, utf8);
-	else
-		snprintf(to, TEXT_SIZE, "<%.100s at %p>", utf8 ?: "object", (void *)object);
-	interp->api->PyErr_Clear();
-	interp->api->Py_DecRef(text);
-	interp->api->Py_DecRef(cell);
-	return ret;
-}
-
 // NULL: a local that has no value, or the evaluator's own number.
-static PyObject *object_of(uintptr_t value)
+static PyObject *get_object(uintptr_t value)
 {
 	return (value & GORGON_LINES_TAG) > GORGON_LINES_OWN
 		       ? NULL
 		       : (PyObject *)(value & ~(uintptr_t)GORGON_LINES_TAG);
 }
 
+PyObject *gorgon_lines_value_get(struct gorgon_interp *interp,
+				 const struct gorgon_lines_values_api *api, uintptr_t value)
+{
+	PyObject *ret = get_object(value);
+
+	if (ret && Py_TYPE(ret) == api->cell_type)
+		return api->cell_get(ret);
+	if (ret)
+		interp->api->Py_IncRef(ret);
+	return ret;
+}
+
+void gorgon_lines_value_set(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
+			    uintptr_t *value, PyObject *object)
+{
+	PyObject *slot = get_object(*value);
+
+	if (slot && Py_TYPE(slot) == api->cell_type)
+		api->cell_set(slot, object);
+	else {
+		interp->api->Py_IncRef(object);
+		*value = (uintptr_t)object;
+	}
+}
+
+static double write_value(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
+			  uintptr_t value, char *to)
+{
+	PyObject *object = gorgon_lines_value_get(interp, api, value);
+	struct text text = {to, TEXT_SIZE};
+	double ret = NAN;
+
+	if (object) {
+		ret = number_of(interp, api, object);
+		add_value(interp, api, object, &text);
+	} else
+		add(&text, "(unbound)");
+	interp->api->Py_DecRef(object);
+	return ret;
+}
+
 union gorgon_lines_value *gorgon_lines_values_create(struct gorgon_interp *interp,
 						     const struct gorgon_lines_values_api *api,
 						     const struct gorgon_lines_function *function,
-						     const uintptr_t *values)
+						     const uintptr_t *values,
+						     gorgon_lines_evaluate *evaluate)
 {
 	size_t count = function->value_count;
-	union gorgon_lines_value *ret = malloc(count * (2 * sizeof(*ret) + TEXT_SIZE) + 1);
-	char *text = (char *)(ret + 2 * count);
+	union gorgon_lines_value *ret = malloc((2 * count + 1) * sizeof(*ret) + count * TEXT_SIZE);
+	char *text = (char *)(ret + 2 * count + 1);
 
 	for (size_t i = 0; ret && i < count; i++, text += TEXT_SIZE) {
-		ret[count + i].number = write_value(interp, api, object_of(values[i]), text);
+		ret[count + i].number = write_value(interp, api, values[i], text);
 		ret[i].text = text;
 	}
+	if (ret)
+		ret[2 * count].evaluate = evaluate;
 	return ret;
 }
 
@@ -190,3 +355,11 @@ void gorgon_lines_values_name(struct gorgon_interp *interp,
 union gorgon_lines_value gorgon_lines_no_texts[] = {{.text = "(not read)"}};
 union gorgon_lines_value gorgon_lines_no_numbers[GORGON_LINES_VALUES_MAX] = {
 	[0 ... GORGON_LINES_VALUES_MAX - 1] = {.number = NAN}};
+
+static const char *evaluate_nothing(const char *text)
+{
+	(void)text;
+	return "(not at a Python line)";
+}
+
+union gorgon_lines_value gorgon_lines_no_evaluate = {.evaluate = evaluate_nothing};

@@ -219,6 +219,108 @@ class Numbers(unittest.TestCase):
         self.assertEqual(output.count("below: "), 2, output)
 
 
+VALUES = """import sys
+
+class Plain:
+    kind = "class"
+    def __init__(self):
+        self.name, self.price, self.tags = "a", 10, ["x"]
+
+class Silent:
+    \"\"\"Nobody may run its code.\"\"\"
+    def __init__(self):
+        object.__setattr__(self, "inner", 1)
+    def __getattribute__(self, name):
+        sys.exit("an attribute was asked for")
+    def __repr__(self):
+        sys.exit("its text was asked for")
+    __len__ = __iter__ = __str__ = __hash__ = __repr__
+
+class Slots:
+    __slots__ = ("x",)
+
+def look(value):
+    return None  # look
+
+for each in [[], (), {}, set(), frozenset(), (1,), [1, "a", None, 2.5, b"x"], {"k": [1], 2: ()}, {3}, frozenset({4}), list(range(30)),
+             "x" * 600, b"y" * 600, "\u00fc" * 600, ["\u00fc" * 90] * 9, Plain(), [Plain()], Silent(), {"s": Silent()}, Slots(), Plain, len]:
+    look(each)
+print("through")
+"""
+
+
+ASKED = """TOTAL = 3
+
+def outer(n):
+    extra = n + 1
+    def inner(m):
+        nonlocal extra
+        extra += m
+        return extra  # inner
+    class Local:
+        base = n
+        kind = [base, extra]  # class
+    def gen():
+        for i in range(2):
+            yield i  # generator
+    return inner(4), Local.kind, list(gen())  # outer
+
+print(outer(5))
+print("after")  # module
+"""
+
+
+@harness.needs_python_lines
+@harness.needs_gdb
+class Values(unittest.TestCase):
+    def session(self, source, commands, python=harness.PYTHON):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "values.py")
+            with open(path, "w") as file:
+                file.write(source)
+            return harness.gdb([*CHEAP, *commands(path)], *run(1, python=python)[:-1], path)
+
+    def test_texts(self):
+        def commands(path):
+            return [f"break values.py:{harness.source_line(path, '# look')}", "commands", "silent", 'printf "> %s\\n", value', "continue", "end", "run"]
+        output = self.session(VALUES, commands)
+        texts = [re.sub(r"0x\w+", "@", text) for text in re.findall("^> (.*)$", output, re.M)]
+        first = ", ".join(map(str, range(20)))
+        self.assertEqual(texts, ["[]", "()", "{}", "set()", "frozenset()", "(1,)", "[1, 'a', None, 2.5, b'x']",
+                                 "{'k': <list at @>, 2: <tuple at @>}", "{3}", "frozenset({4})", f"[{first}, ...]",
+                                 "'" + "x" * 395 + "...", "b'" + "y" * 394 + "...", "'" + "\u00fc" * 197 + "...",
+                                 "['" + "\u00fc" * 90 + "', '" + "\u00fc" * 90 + "', '" + "\u00fc" * 13 + "...",
+                                 "<Plain at @ name='a', price=10, tags=<list at @>>", "[<Plain at @>]", "<Silent at @ inner=1>",
+                                 "{'s': <Silent at @>}", "<Slots at @>", "<type at @>", "<builtin_function_or_method at @>"], output)
+        self.assertIn("\nthrough\n", output)
+
+    def asks(self, python):
+        def commands(path):
+            def at(mark):
+                return [f"tbreak values.py:{harness.source_line(path, '# ' + mark)}", "continue"]
+
+            def ask(*texts):
+                return [f'printf "> %s\\n", py("{text}")' for text in texts]
+            return ["tbreak values.outer", "run", *ask("n", "n = 20", "[n for x in range(2) if n]", "extra"),
+                    *at("class"), *ask("base + extra", "base = 3; extra = 1000; other = base", "other"), "frame function values.outer",
+                    *ask("extra, n, TOTAL", "locals().keys() == globals().keys()"),
+                    *at("inner"), *ask("  (lambda: extra + m)()", "TOTAL"), "frame function values.outer", *ask("inner.__name__"),
+                    *at("generator"), *ask("i", "import os; i = os.getpid() and 77", "raise KeyError(1)", "n +", "\u00fc"),
+                    *at("module"), *ask("TOTAL", "TOTAL = 4", "TOTAL"), "print $_streq(py(\"TOTAL + 1\"), \"5\")", "continue"]
+        output = self.session(ASKED, commands, python)
+        self.assertEqual(re.findall("^> (.*)$", output, re.M),
+                         ["5", "None", "[20, 20]", "NameError: name 'extra' is not defined", "41", "None", "3", "(1000, 20, 3)", "False",
+                          "1008", "3", "'inner'", "0", "None", "KeyError: 1", "SyntaxError: invalid syntax (<py>, line 1)",
+                          "NameError: name '\u00fc' is not defined", "3", "None", "4"], output)
+        self.assertRegex(output, r"(?m)^\(1004, \[3, 1000\], \[77, 1\]\)$")
+        self.assertRegex(output, r"(?m)^\$1 = 1$")
+
+    def test_python_code_runs_in_the_selected_frame(self):
+        for python in PYTHONS:
+            with self.subTest(python):
+                self.asks(python)
+
+
 RAISES = """import contextlib
 
 def inner(n):

@@ -23,7 +23,7 @@ FRAME = re.compile(r"frame #\d+: .*`lines\.([\w.<>]+)(?:\(.*\))? at lines\.py:(\
 class Started(session.Case):
     @classmethod
     def setUpClass(cls):
-        commands = [f"breakpoint set -f lines.py -l {TOTAL}", "run", "bt", "frame variable", "expression number.n + number.rate", "script print('=== next')", "next", "next", "next", "next",
+        commands = [f"breakpoint set -f lines.py -l {TOTAL}", "run", "bt", "frame variable", "expression number.n + number.rate", "expression py('n * rate')".replace("'", '"'), "script print('=== next')", "next", "next", "next", "next",
                     "script print('=== rest')", "breakpoint delete -f", "breakpoint set -n python_exception_raised -c 'exception[0] == 86'",
                     "continue", "bt", "breakpoint delete -f", "continue"]
         cls.output = harness.lldb(commands, harness.GORGON, "run", "--python-lines=on", f"--python={harness.PYTHON}", PROGRAM)
@@ -39,6 +39,7 @@ class Started(session.Case):
         self.assertRegex(self.first, r'\(const char \*\) n = 0x\w+ "2"\n\(const char \*\) rate = 0x\w+ "2"\n')
 
         self.assertRegex(self.first, r"\(double\) \$0 = 4\n")
+        self.assertRegex(self.first, r'\(const char \*\) \$1 = 0x\w+ "4"\n')
 
     def test_next(self):
         self.assertEqual(FRAME.findall(self.next), [("price", str(TOTAL + 1)), ("price", str(TOTAL + 2)), ("each", str(CALLS)),
