@@ -16,8 +16,9 @@ When a file is added or removed, gdb looks for the places of all breakpoints aga
 selected thread has stopped, and warns after each command ("location number not found for breakpoint 1"). It stops warning
 after "stepi 0", a step by no instruction: then it only knows that the thread has stopped. So the scripts step in this way before a
 file comes or goes (places_change()). In events they cannot: there run() selects another thread, settle() steps before the prompt, and
-between the two gdb warns once. Therefore files that can wait for the prompt do (waits()). In -batch and for editors nothing steps,
-and neither does a command among those of a breakpoint, because the others would not be run after it."""
+between the two gdb warns once. Therefore files that can wait for the prompt do (waits()), or for the commands of the breakpoint
+(hits.py). In -batch and for editors nothing steps, and neither does a command among those of a breakpoint, because the others would not
+be run after it."""
 
 import contextlib
 import functools
@@ -151,6 +152,11 @@ def passing():
 
 def is_passing():
     return _passing > 0
+
+
+def has_prompts():
+    """Whether commands come from prompts, and not from -batch or an editor."""
+    return _prompts
 
 
 def can_have_commands():

@@ -5,7 +5,9 @@ gdb prints a stop before it sends the event of the stop, and so before symbols.p
 But gdb counts the breakpoint's hit earlier, and sends an event of that. At this event the scripts tell gdb not to print the stop
 ("set suppress-cli-notifications"; editors hear of the stop as always). They print it themselves when the copy has its
 variables: in the stop's event or, if a prompt comes next, before the prompt, because gdb warns when places of breakpoints change in
-between (execute.py). In the second case other handlers of the stop's event find the copy with lines only."""
+between (execute.py). If the breakpoint has commands, the scripts put a command before them that adds the files and prints the stop. gdb
+looks for the place of the stop when it begins with the commands, and not again before the prompt. In the second and third case other
+handlers of the stop's event find the copy with lines only."""
 
 import re
 
@@ -19,8 +21,12 @@ NEWEST = re.compile(r"^\s*\d+  (\S+).*\n\Z", re.M)
 # Commands after which gdb stops once, and then has its prompt.
 RUNNING = ("continue", "c", "fg", "run", "r", "start", "next", "n", "step", "s", "finish", "fin", "until", "u", "advance", "stepi", "si",
            "nexti", "ni", "jump", "j", "signal")
+SILENT = "silent\n"
+FIRST = "python __import__('gorgon_gdb.symbols').symbols.on_commands({})\n"
 
 _counts = {}      # number of a breakpoint -> hits
+_led = {}         # number of a breakpoint whose commands begin with FIRST -> the commands without it
+_leads = False    # FIRST will be run before anything else
 _held = False     # gdb was told not to print this stop
 _headline = None  # the text to print before the frame of a held stop
 
@@ -37,19 +43,33 @@ def on_modified(breakpoint, is_to_be_held):
     thread = gdb.selected_thread() if hit(breakpoint) else None
     if thread is None or thread.is_stopped():
         return False
+    try:
+        lacks = breakpoint.type in KINDS and is_to_be_held(gdb.newest_frame().pc())
+    except gdb.error:
+        lacks = False  # its registers cannot be read
     if breakpoint.type not in KINDS or is_silent(breakpoint):
         release()
-    elif not _held and not gdb.parameter(SETTING) and (has_others() or not execute.can_have_commands()):
-        try:
-            if is_to_be_held(gdb.newest_frame().pc()):
-                hold()
-        except gdb.error:
-            pass  # its registers cannot be read
+    elif lacks and not _held and not gdb.parameter(SETTING) and (has_others() or not execute.can_have_commands()):
+        hold()
+    if lacks and breakpoint.commands and execute.has_prompts():
+        lead(breakpoint)
     return True
 
 
 def is_silent(breakpoint):
-    return breakpoint.silent or (breakpoint.commands or "").startswith("silent\n")
+    return breakpoint.silent or (breakpoint.commands or "").startswith(SILENT)
+
+
+def lead(breakpoint):
+    """Have FIRST run before the commands of a breakpoint that was hit. gdb takes them after this event."""
+    own = _led[breakpoint.number] = breakpoint.commands
+    start = SILENT if own.startswith(SILENT) else ""
+    breakpoint.commands = start + FIRST.format(is_silent(breakpoint)) + own[len(start):]
+
+
+def leads():
+    """Whether FIRST will be run before the other commands of this stop."""
+    return _leads
 
 
 def has_others():
@@ -71,8 +91,13 @@ def release():
 
 def on_stop(event):
     """Called before other handlers of the stop, because they change the places of breakpoints."""
-    global _headline
-    held = _held
+    global _headline, _leads
+    held, led = _held, dict(_led)
+    _led.clear()
+    for breakpoint in gdb.breakpoints() if led else ():
+        if breakpoint.number in led:
+            breakpoint.commands = led[breakpoint.number]
+    _leads = any(breakpoint.number in led for breakpoint in getattr(event, "breakpoints", ()))
     release()
     _headline = headline(event.breakpoints) if held and getattr(event, "breakpoints", ()) else None
 

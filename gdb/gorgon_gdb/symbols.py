@@ -361,7 +361,7 @@ def on_stop(event, is_shown=False):
     """@is_shown: gdb has printed the selected frame with its variables already."""
     global _left
     breakpoints = getattr(event, "breakpoints", ())
-    if execute.waits(event) and (hits.can_wait(event) or not is_innermost(missing(objects_in_stack()))):
+    if execute.waits(event) and (hits.can_wait(event) or hits.leads() or not is_innermost(missing(objects_in_stack()))):
         leave()
         return []
     _left = False
@@ -373,6 +373,14 @@ def on_stop(event, is_shown=False):
     elif added:
         look_here()
     return added
+
+
+def on_commands(is_silent):
+    """The first of the commands of a breakpoint that was hit in a copy without variables (hits.py)."""
+    try:
+        on_stop(None, is_silent)
+    except gdb.error as error:
+        gdb.write(f"{error}\n")  # the user's commands are run all the same
 
 
 def on_continue(_event):

@@ -42,6 +42,12 @@ class Hits(unittest.TestCase):
             cls.silent = gdb.ask("continue")
         with Terminal(harness.HOST, "-n", MANY, CODE) as gdb:
             gdb.ask(f"source {harness.GDB_SCRIPT}")
+            gdb.ask("break time_sleep")
+            gdb.block("commands", "print timeout_obj", "info locals")
+            cls.commands = [gdb.ask(line) for line in ("run", "continue", "continue")]
+            cls.listed = gdb.ask("info breakpoints")
+        with Terminal(harness.HOST, "-n", MANY, CODE) as gdb:
+            gdb.ask(f"source {harness.GDB_SCRIPT}")
             gdb.ask("tbreak time_sleep")
             cls.captured = gdb.ask("python print('captured<' + gdb.execute('run', to_string=True) + '>')")
             other = gdb.ask("python print(gdb.selected_thread().num)").strip()
@@ -89,6 +95,12 @@ class Hits(unittest.TestCase):
     def test_a_silent_breakpoint_prints_nothing(self):
         self.assertRegex(self.silent, r"commands\nself = .*\ntimeout_obj = ")
         self.assertNotIn("hit ", self.silent)
+
+    def test_commands_have_variables_and_nothing_else_is_printed(self):
+        for text in self.commands:
+            self.check(text, "Breakpoint", r"\.\d+", "time_sleep", r"^self=.*, timeout_obj=.*\S$")
+            self.assertRegex(text, rf"\n{MISSING}?\d+\t.*\n\$\d+ = \S.*\ntimeout = \S+\n$")
+        self.assertRegex(self.listed, r"times\n +print timeout_obj\n +info locals\n1\.1 ")
 
     def test_a_script_captures_the_output(self):
         """gdb itself prints the stop past a script that does, except for the line of source: so it is where the copy has its
