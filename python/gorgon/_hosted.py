@@ -89,7 +89,7 @@ class Private:
 
     def interrupt(self, token):
         with self.lock:
-            if self.calling is not token:
+            if token is None or self.calling is not token:
                 return
             try:
                 _gorgon._interrupt(self.handle)
@@ -201,8 +201,8 @@ def end_all():
     if left:
         warnings.warn_explicit("remaining subinterpreters; close them with Interpreter.close()", RuntimeWarning, "sys", 1)
     for private in left:
-        end = time.monotonic() + _executor.GRACE
-        while not (free := private.busy.acquire(timeout=_executor.AGAIN)) and time.monotonic() < end:
+        end, free = time.monotonic() + _executor.GRACE, False
+        while private.number in table and not (free := private.busy.acquire(timeout=_executor.AGAIN)) and time.monotonic() < end:
             private.interrupt(private.calling)
         if free and table.pop(private.number, None):
             private.end()

@@ -86,7 +86,7 @@ def do(what, *values):
         _crossing.use_data_handler()
         result = None
         if what == "exec":
-            exec(compile(given, "<script>", "exec") if isinstance(given, str) else marshal.loads(given), space)
+            exec(marshal.loads(given), space)
         elif what == "set":
             space.update(given)
         else:
@@ -189,14 +189,17 @@ class Interpreter(_strict.Reference):
         self._run("set", _strict.pack(ns, *ns.values()))
 
     def exec(self, code, /):
-        """Run source text, code, or the body of a function without parameters and outer variables, in its __main__."""
+        """Run source text, code, or the body of a function without parameters and outer variables, in its __main__. Errors in
+        the text's syntax are the caller's."""
         if isinstance(code, types.FunctionType):
             if code.__closure__ or code.__code__.co_argcount + code.__code__.co_kwonlyargcount:
                 raise TypeError(f"exec() takes a function without parameters and closure, not {code.__qualname__}()")
             code = code.__code__
-        if not isinstance(code, (str, types.CodeType)):
+        if isinstance(code, str):
+            code = compile(code, "<script>", "exec", dont_inherit=True)
+        if not isinstance(code, types.CodeType):
             raise TypeError(f"exec() takes a string, a function, or a code object, not {type(code).__name__}")
-        excinfo, failed = self._run("exec", _strict.pack(code if isinstance(code, str) else marshal.dumps(code)))
+        excinfo, failed = self._run("exec", _strict.pack(marshal.dumps(code)))
         if failed:
             raise ExecutionFailed(excinfo)
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""CPython 3.14's own tests of concurrent.interpreters, on gorgon.interpreters and each CPython of this machine.
+"""CPython 3.14's own tests of concurrent.interpreters, on gorgon.interpreters and each CPython of this machine, and on CPython 3.14
+in a root of Debian sid. The programs of programs/portable, too, there beside CPython's own module.
 
-Usage: interpreters.py [WORD]...       (only tests with such a word; of a CPython, where its name has it)
+Usage: interpreters.py [WORD]...       (only tests with such a word; of a CPython, where its name has it, or "sid")
 
 The tests are those of Debian sid's package, which is fetched, not installed. They also use modules of CPython's own:
 programs/interpreters/ has what stands in for these."""
@@ -13,14 +14,20 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path[:0] = [os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+                os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "run")]
 import harness  # noqa: E402
+import test_interpreters_programs as portable  # noqa: E402
 from named import installed, label  # noqa: E402
+from pools import FOLDER, prepare  # noqa: E402
 from report import Report  # noqa: E402
-from root import mirror  # noqa: E402
+from root import Root, Unavailable, mirror  # noqa: E402
+from wheel_roots import RELEASES, wheel  # noqa: E402
 
+SUITE = "sid"
 PACKAGE, KEYRING = "libpython3.14-testsuite", "/usr/share/keyrings/debian-archive-keyring.gpg"
-FOLDER = os.path.join(harness.ROOT, "build", "tests-3.14")
+TESTS = os.path.join(harness.ROOT, "build", "tests-3.14")
+PROGRAMS = portable.FOLDER
 STAND_INS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "interpreters")
 SKIPPED = "CPython skips it everywhere"
 C_API = "interpreters that C code has made, and that run scripts beside the module"
@@ -56,7 +63,7 @@ ASSUMES = {
 
 def fetch():
     """The tests' folder; None and why there are none."""
-    tests = f"{FOLDER}/usr/lib/python3.14/test"
+    tests = f"{TESTS}/usr/lib/python3.14/test"
     if os.path.exists(f"{tests}/test_interpreters"):
         return tests, None
     with tempfile.TemporaryDirectory(prefix="gorgon-apt-") as folder:
@@ -72,38 +79,83 @@ def fetch():
             if result.returncode:
                 return None, f"{PACKAGE} of sid: {result.stderr.strip()[-300:]}"
         package = next(name for name in os.listdir(folder) if name.endswith(".deb"))
-        subprocess.run(["dpkg-deb", "-x", f"{folder}/{package}", FOLDER], check=True)
+        subprocess.run(["dpkg-deb", "-x", f"{folder}/{package}", TESTS], check=True)
     return tests, None
 
 
 def main(words):
     report = Report("CPython's tests of interpreters")
+    pythons = [python for python in installed() if not python.endswith("d")]  # without the debug build
+    chosen = [python for python in [*pythons, SUITE] if any(word in python for word in words)]
+    words = [word for word in words if not any(word in python for python in chosen)]
+    chosen = chosen or [*pythons, SUITE]
     tests, reason = fetch()
     if not tests:
         report.skip("the tests", reason)
         return report.finish()
-    pythons = [python for python in installed() if not python.endswith("d")]  # without the debug build
-    chosen = [python for python in pythons if any(word in python for word in words)]
-    words = [word for word in words if not any(word in python for python in chosen)]
-    with tempfile.TemporaryDirectory() as site:
+    with tempfile.TemporaryDirectory() as site, tempfile.TemporaryDirectory() as programs:
         harness.install_package(site)
-        for python in chosen or pythons:
-            check(report, python, site, tests, words)
+        portable.write(programs)
+        for python in chosen:
+            if python == SUITE:
+                continue
+
+            def run(*command, python=python, path="", **env):
+                return harness.run(python, *command, cwd=site, timeout=3600, env={"PYTHONPATH": f"{path}:{site}", **env})
+
+            check_suite(report, label(python), words, run, f"{STAND_INS}/suite.py", path=STAND_INS, TESTS=tests)
+            if not words:
+                optional = {} if run("-c", "import numpy").returncode == 0 else {"ARRAYS": "optional"}
+                check_programs(report, label(python), run, programs, **optional)
+    if SUITE in chosen:
+        try:
+            check_sid(report, words)
+        except Unavailable as error:
+            report.skip("Debian sid", error)
     return report.finish()
 
 
-def check(report, python, site, tests, words):
-    result = harness.run(python, f"{STAND_INS}/suite.py", *words, cwd=site, timeout=3600, env={"PYTHONPATH": f"{STAND_INS}:{site}", "TESTS": tests})
-    if not report.check(f"{label(python)}: the tests end", result.returncode == 0, "status 0", f"status {result.returncode}", result.stderr[-3000:]):
+def check_sid(report, words):
+    name, version = RELEASES[SUITE]
+    name, root = f"{name}, CPython {version}", Root(SUITE, SUITE)
+    with tempfile.TemporaryDirectory() as folder:
+        programs = f"{folder}/programs"
+        os.mkdir(programs)
+        portable.write(programs)
+        prepare(root, version, ["python3-numpy"], wheel(), STAND_INS, PROGRAMS, programs)
+
+    def run(*command, path="", **env):
+        return root.run("python3", *command, env={"PYTHONPATH": f"{path}:{FOLDER}/site", **env}, cwd=FOLDER, timeout=3600)
+
+    check_suite(report, name, words, run, f"{FOLDER}/interpreters/suite.py", path=f"{FOLDER}/interpreters",
+                TESTS=f"/usr/lib/python{version}/test")
+    if not words:
+        check_programs(report, name, run, f"{FOLDER}/programs")
+        check_programs(report, f"{name}, its own module", run, f"{FOLDER}/portable", ARRAYS="optional")
+
+
+def check_programs(report, name, run, folder, **env):
+    wrong = {}
+    for program in portable.PROGRAMS:
+        result, expected = run(f"{folder}/{program}", path=folder, **env), portable.change(program)[1]
+        if (result.returncode, result.stdout) != (0, expected):
+            wrong[program] = f"status {result.returncode}\n{result.stdout}{result.stderr[-2000:]}"
+    report.check(f"{name}: programs{'' if not env else ' without numpy inside'}", not wrong, f"{len(portable.PROGRAMS)} print what they say",
+                 f"{len(portable.PROGRAMS) - len(wrong)} do", "\n".join(f"{program}: {text}" for program, text in wrong.items()))
+
+
+def check_suite(report, name, words, run, suite, **env):
+    result = run(suite, *words, **env)
+    if not report.check(f"{name}: the tests end", result.returncode == 0, "status 0", f"status {result.returncode}", result.stderr[-3000:]):
         return
     outcomes = json.loads(result.stdout.splitlines()[-1])
     passed = sum(outcome == "passed" for outcome, _ in outcomes.values())
     if not words:
-        report.check(f"{label(python)}: tests that pass", passed >= 115, f"115 or more of {len(outcomes)}", passed)
-    for name, (outcome, text) in outcomes.items():
-        if outcome != "passed" or name in ASSUMES:
-            report.check(f"{label(python)}: {name}", outcome != "passed" and name in ASSUMES,
-                         f"does not pass: {ASSUMES[name]}" if name in ASSUMES else "passes", outcome, text)
+        report.check(f"{name}: tests that pass", passed >= 115, f"115 or more of {len(outcomes)}", passed)
+    for test, (outcome, text) in outcomes.items():
+        if outcome != "passed" or test in ASSUMES:
+            report.check(f"{name}: {test}", outcome != "passed" and test in ASSUMES,
+                         f"does not pass: {ASSUMES[test]}" if test in ASSUMES else "passes", outcome, text)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ Usage: pools.py [WORD]...       (only pythons and releases with such a word)"""
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -59,17 +60,22 @@ def check_installed(report, python, site):
     check(report, label(python), lambda *words: harness.run(python, SUITE, *words, cwd=site, env={"PYTHONPATH": site}))
 
 
-def check_release(report, suite, file):
-    name, version = RELEASES[suite]
-    root = Root(suite, suite)
-    root.install(["python3-pip", f"libpython{version}", f"libpython{version}-testsuite"])
+def prepare(root, version, packages, file, *paths):
+    """A root with the package, out of the wheel @file, CPython's tests and copies of @paths in FOLDER."""
+    root.install(["python3-pip", f"libpython{version}", f"libpython{version}-testsuite", *packages])
     inside = root.path + FOLDER
     shutil.rmtree(inside, ignore_errors=True)
     os.makedirs(inside)
-    for each in file, SUITE:
-        shutil.copy(each, inside)
+    for path in file, *paths:
+        subprocess.run(["cp", "-r", path, inside], check=True)
     root.run("python3", "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--root-user-action=ignore", "--target",
              f"{FOLDER}/site", f"{FOLDER}/{os.path.basename(file)}").check_returncode()
+
+
+def check_release(report, suite, file):
+    name, version = RELEASES[suite]
+    root = Root(suite, suite)
+    prepare(root, version, [], file, SUITE)
     check(report, f"{name}, CPython {version}", lambda *words: root.run(
         "python3", f"{FOLDER}/pools_suite.py", *words, env={"PYTHONPATH": f"{FOLDER}/site"}, cwd=FOLDER))
 

@@ -107,6 +107,7 @@ class Interpreters(Package):
             print(fails(interp.call, interpreters.by_value(inner)), interp.call(interpreters.by_value(lambda: fails(inner))))
             print(fails(interp.call, globals).partition(":")[0], fails(interp.prepare_main), fails(interp.prepare_main, x=[1]))
             print(fails(interp.exec, 10), fails(interp.exec, inner), sep="\\n")
+            print(fails(interp.exec, "1 +"), fails(interp.exec, "    x = 1\\n  y = 2"), sep="\\n")
             print([interpreters.is_shareable(x) for x in (None, 1, 1.5, "a", b"", (), (1, ("a",)), memoryview(b""),
                                                           interpreters.create_queue())])
             print([interpreters.is_shareable(x) for x in ([], {}, ..., type, interp, (1, []), type("B", (bytes,), {})(b"x"))])
@@ -117,6 +118,7 @@ class Interpreters(Package):
             "mapping NotShareableError: list object does not support cross-interpreter data",
             "TypeError: exec() takes a string, a function, or a code object, not int",
             "TypeError: exec() takes a function without parameters and closure, not outer.<locals>.inner()",
+            "SyntaxError: invalid syntax (<script>, line 1)", "IndentationError: unexpected indent (<script>, line 1)",
             str([True] * 9), str([False] * 7), "True", "InterpreterNotFoundError: unrecognized interpreter ID 99",
             "TypeError: id must be an int, got '1'", "ValueError: interpreter ID must be a non-negative int, got -1")
 
@@ -137,7 +139,7 @@ class Interpreters(Package):
             "value: line 1 column 2 (char 1)", "True True", 'File "<script>", line 2, in <module>',
             "ExecutionFailed: ZeroDivisionError: division by zero", "ExecutionFailed: SystemExit: 3",
             "ExecutionFailed: KeyboardInterrupt", "ExecutionFailed: E",
-            "ExecutionFailed: SyntaxError: invalid syntax (<script>, line 1)",
+            "SyntaxError: invalid syntax (<script>, line 1)",
             "ExecutionFailed: ValueError: invalid literal for int() with base 10: 'x' 7")
 
     def test_functions_and_classes_of_the_program_run_its_file_in_a_module_of_its_own(self):
@@ -277,7 +279,7 @@ class Interpreters(Package):
     def test_the_end_of_the_program_ends_them_and_says_so(self):
         result = self.run_file(BEGIN + textwrap.dedent("""
             interp, spinning = interpreters.create(), interpreters.create()
-            interp.exec("import atexit; atexit.register(print, 'ended')")
+            interp.exec("import atexit; atexit.register(print, 'ended'); from gorgon import interpreters; inner = interpreters.create()")
             threading.Thread(target=fails, args=(spinning.exec, "while True: pass"), daemon=True).start()
             while not spinning.is_running():
                 time.sleep(0.001)
