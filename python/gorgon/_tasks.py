@@ -46,8 +46,10 @@ class Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
-def begin():
+def begin(initializer, initargs):
     sys.meta_path.insert(0, Finder())
+    if initializer:
+        initializer(*initargs)
 
 
 def compute(task, data):

@@ -64,11 +64,11 @@ class Remote:
 class WorkerExecutor(Executor):
     """The worker's threads, which have tasks run in interpreters. The options are those of InterpreterPoolExecutor."""
 
-    def __init__(self, worker, *, copy_arguments=True, **options):
+    def __init__(self, worker, *, copy_arguments=True, initializer=None, initargs=(), **options):
         self.worker, self.threads = worker, worker.executors["default"]
         self._max_workers = worker.state.nthreads
-        self.pool = InterpreterPoolExecutor(self._max_workers, "gorgon-distributed", begin, progress=self.report,
-                                            copy_arguments=copy_arguments, **options)
+        self.pool = InterpreterPoolExecutor(self._max_workers, "gorgon-distributed", begin, (initializer, initargs),
+                                            progress=self.report, copy_arguments=copy_arguments, **options)
         self.lock, self.counting = threading.Lock(), threading.Lock()
         self.on_threads = set()  # functions_of() tasks which need the worker
         self.in_interpreters = self.outside = 0  # tasks

@@ -27,7 +27,7 @@ from generate import FAMILY, Files, Program, operations  # noqa: E402
 
 PEERS = ["fork", "spawn"]
 # With what else they are compared.
-OURS = {"gorgon": [], "dask": ["dask-fork"], "joblib": ["loky"], "cpool": []}
+OURS = {"gorgon": [], "dask": ["dask-fork"], "joblib": ["loky"], "cpool": [], "cluster": ["dask-cluster"]}
 LIMIT, EACH = 120, 10  # seconds for programs of one file, and for each of them
 SURE = 3  # times that a difference is seen before it is one
 

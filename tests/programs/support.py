@@ -101,8 +101,41 @@ class CPool(Adapter):
         self.pool.shutdown()
 
 
+class Cluster(Adapter):
+    """A local cluster of dask.distributed with one worker process; "dask-cluster" is dask's own, with one thread."""
+
+    def __init__(self, copies, **options):
+        import logging
+        from distributed import Client, LocalCluster
+        self.cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL)
+        self.client = Client(self.cluster)
+        if MODE == "cluster":
+            import gorgon.distributed
+            self.client.register_plugin(gorgon.distributed.Interpreters(**options))
+        elif options:
+            self.client.register_plugin(self.beginning(**options))
+
+    @staticmethod
+    def beginning(initializer, initargs):
+        from distributed import WorkerPlugin
+
+        class Beginning(WorkerPlugin):
+            def setup(self, worker):
+                initializer(*initargs)
+
+        return Beginning()
+
+    def run(self, function, args, kwargs):
+        return self.client.submit(functools.partial(function, *args, **kwargs), pure=False).result(60)
+
+    def __exit__(self, *error):
+        self.client.close()
+        self.cluster.close()
+
+
 NOT_LOKY = "processes of a worker"  # they wait for ever
-ADAPTERS = {"dask": Dask, "dask-fork": Dask, "joblib": Joblib, "loky": Loky, "cpool": CPool}
+ADAPTERS = {"dask": Dask, "dask-fork": Dask, "joblib": Joblib, "loky": Loky, "cpool": CPool,
+            "cluster": Cluster, "dask-cluster": Cluster}
 
 
 def Pool(count=1, copies=True, **options):
