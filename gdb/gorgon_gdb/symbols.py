@@ -345,6 +345,8 @@ def attach_stack():
         if lines.follow(added, set(_added)):
             read_frames()
     refresh_lines()
+    if all(obj.symfile for obj in added):  # gdb could follow the stack without these files, so there is no more to see
+        _looked_at = selection()
     return added
 
 
