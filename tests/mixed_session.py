@@ -81,6 +81,7 @@ class Adapter(Program):
         self.assertRegex(client.variables(frame, "Arguments", "Locals")["name"], "\"'item'\"$")
         self.assertEqual(frame["source"]["path"], self.path)
         n = int(float(client.evaluate("number.n", frame)))
+        self.assertRegex(client.evaluate(f'py("n - {n}, name")', frame), r"\(0, .item.\)")
         client.resume(stop)
         stop = client.stopped()
         self.assertEqual(self.place(client, stop), ("work_count", self.end))

@@ -4,10 +4,11 @@
 
 Usage: process_operations.py [SEED]...   (those; otherwise new ones, until OPERATIONS were done or MINUTES have passed)
 
-OPERATIONS (100,000), MINUTES (600) and COUNT (400), which is what each of two interpreters does for a seed and a mode, are
-in the environment."""
+OPERATIONS (100,000), MINUTES (600), AT_ONCE (4), which is how many seeds run at once, because operations wait most of the time,
+and COUNT (400), which is what each of two interpreters does for a seed and a mode, are in the environment."""
 
 import collections
+import concurrent.futures
 import os
 import re
 import subprocess
@@ -19,6 +20,7 @@ from harness import ROOT
 
 OPERATIONS = int(os.environ.get("OPERATIONS", "100000"))
 MINUTES = float(os.environ.get("MINUTES", "600"))
+AT_ONCE = int(os.environ.get("AT_ONCE", "4"))
 COUNT = int(os.environ.get("COUNT", "400"))
 INTERPRETERS = 2
 
@@ -46,16 +48,22 @@ def seeds():
 def main(words):
     report = Report("Operations on what a process has, in each mode")
     done, differ = collections.Counter(), collections.defaultdict(list)
-    for seed in map(int, words) if words else seeds():
-        for mode, difference in run_seed(seed).items():
-            if difference:
-                differ[mode].append(seed)
-                report.check(f"seed {seed}, {mode}", False, "as python3", "differs", difference)
-            elif mode != "a difference is found":
-                done[mode] += INTERPRETERS * COUNT
-        report.progress(done.total(), OPERATIONS)
-        if not words and done.total() >= OPERATIONS:
-            break
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        running, source = {}, map(int, words) if words else seeds()
+        while True:
+            while len(running) < AT_ONCE and (words or done.total() < OPERATIONS) and (seed := next(source, None)) is not None:
+                running[pool.submit(run_seed, seed)] = seed
+            if not running:
+                break
+            for future in concurrent.futures.wait(running, return_when="FIRST_COMPLETED").done:
+                seed = running.pop(future)
+                for mode, difference in future.result().items():
+                    if difference:
+                        differ[mode].append(seed)
+                        report.check(f"seed {seed}, {mode}", False, "as python3", "differs", difference)
+                    elif mode != "a difference is found":
+                        done[mode] += INTERPRETERS * COUNT
+                report.progress(done.total(), OPERATIONS)
     for mode, count in done.items():
         wrong = " ".join(map(str, differ.get(mode, [])))
         report.check(f"{mode}: {count} operations", not wrong, "as python3", f"seeds that differ: {wrong}" if wrong else "all as python3")
