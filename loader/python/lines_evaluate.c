@@ -199,32 +199,42 @@ static PyObject *describe_error(struct gorgon_interp *interp)
 	return ret;
 }
 
+static PyObject *run_in(const struct scope *scope, const char *text)
+{
+	const struct gorgon_api *api = scope->lines->interp->api;
+	int start = is_expression(api, text) ? Py_eval_input : Py_file_input;
+
+	if (!scope->locals && start == Py_eval_input)
+		return call_lambda(scope, text);
+	if (scope->locals && !scope->function->value_count)
+		return run(scope, text, start, scope->locals);
+	return run_in_dict(scope, text, start);
+}
+
 static const char *evaluate(const char *text, unsigned i)
 {
 	struct gorgon_lines *lines;
 	const struct gorgon_lines_record *record = gorgon_lines_stopped(i, &lines);
-	struct gorgon_interp *interp = lines->interp;
-	uint64_t globals = record->frame + lines->layout.frame_globals;
-	struct scope scope = {
+	struct gorgon_interp *interp;
+	struct scope scope;
+	PyObject *result, *answer = NULL;
+	uint64_t globals;
+	const char *ret;
+
+	if (!record)
+		return gorgon_lines_no_evaluate.evaluate(text);
+	interp = lines->interp;
+	globals = record->frame + lines->layout.frame_globals;
+	scope = (struct scope){
 		.lines = lines,
 		.function = gorgon_lines_function_of(lines, record->frame),
 		.values = (uintptr_t *)(uintptr_t)(record->frame + lines->layout.frame_values),
 		.globals = (PyObject *)(uintptr_t)gorgon_lines_word(globals),
 		.locals = (PyObject *)(uintptr_t)gorgon_lines_word(globals + 16),
 	};
-	PyObject *result, *answer;
-	const char *ret;
-	int start;
-
-	text += strspn(text, " \t");
-	start = is_expression(interp->api, text) ? Py_eval_input : Py_file_input;
-	if (!scope.locals && start == Py_eval_input)
-		result = call_lambda(&scope, text);
-	else if (scope.locals && !scope.function->value_count)
-		result = run(&scope, text, start, scope.locals);
-	else
-		result = run_in_dict(&scope, text, start);
-	answer = result ? API(interp, PyObject_Repr)(result) : NULL;
+	result = run_in(&scope, text + strspn(text, " \t"));
+	if (result)
+		answer = API(interp, PyObject_Repr)(result);
 	interp->api->Py_DecRef(result);
 	if (!answer)
 		answer = describe_error(interp);

@@ -155,7 +155,7 @@ struct gorgon_lines_function *gorgon_lines_function_at(const struct gorgon_lines
 #define GORGON_LINES_FRAMES_MAX 32
 
 /* The frame of this thread, which has stopped in a stub, that has the @i-th array of values, and
- * whose it is. */
+ * whose it is. NULL: the thread is in no stub. */
 const struct gorgon_lines_record *gorgon_lines_stopped(unsigned i, struct gorgon_lines **lines);
 
 /* Whether a debugger has a breakpoint at a place of a stub. */

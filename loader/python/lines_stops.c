@@ -132,6 +132,8 @@ const struct gorgon_lines_record *gorgon_lines_stopped(unsigned i, struct gorgon
 {
 	struct gorgon_lines_record *ret = stopped.first;
 
+	if (!stopped.lines)
+		return NULL;
 	*lines = stopped.lines;
 	while (i--)
 		ret = older_record(stopped.lines, ret);
@@ -164,6 +166,7 @@ static void run_stub(struct gorgon_lines *lines, struct gorgon_lines_record *rec
 	stopped.lines = lines;
 	stopped.first = first;
 	gorgon_lines_run(run);
+	stopped.lines = NULL;
 	free_values(lines, first);
 	busy = false;
 	lines->api.restore(type, value, traceback);
