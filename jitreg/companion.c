@@ -4,7 +4,9 @@
  * for each interpreter.
  *
  *     .text, .text.1 ...    the code of each object, for an address of 0
- *     .symtab               functions, of the library or of its detached debug file
+ *     .plt                  the procedure linkage table of the group's first library
+ *     .symtab               functions, of the library or of its detached debug file; entries of
+ *                           that table (file/plt.c)
  *     .debug_frame          unwind data of all objects
  *     .debug_info ...       functions and lines of all objects
  *     .gorgon.key           which objects, at which distances
@@ -39,6 +41,8 @@ struct companion {
 	const struct jitreg_member *members;
 	size_t member_count;
 	struct jitreg_range *texts; // as many as members
+	struct jitreg_range plt;
+	const struct jitreg_member *plt_member; // which has it, or NULL
 	char *key;
 	size_t key_size;
 	struct jitreg_writer file;
@@ -91,10 +95,38 @@ static int find_lines_of(struct companion *c, const struct jitreg_member *member
 	return r;
 }
 
+/* Local symbols come first. Without the library's file there are none. */
+static int add_plt_names(struct companion *c)
+{
+	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;
+	const struct jitreg_model *t = c->plt_member ? c->plt_member->model : NULL;
+	struct jitreg_names names = {0};
+	int r = 0;
+
+	if (!t || jitreg_object_open(t->path, -1, &object) ||
+	    !jitreg_stat_is_same(&t->st, &object->st) || jitreg_object_read_layout(object) ||
+	    jitreg_names_add_plt(object, &names))
+		names.count = 0;
+	for (size_t i = 0; !r && i < names.count; i++) {
+		const struct jitreg_name *name = &names.items[i];
+		Elf64_Sym sym = {
+			.st_info = name->info,
+			.st_shndx = (Elf64_Section)(c->member_count + 1),
+			.st_value = name->vaddr + c->plt_member->delta,
+			.st_size = name->size,
+		};
+
+		if (sym.st_value >= c->plt.start && sym.st_value < c->plt.end)
+			r = jitreg_symtab_append(&c->symtab, name->text, name->text_size, &sym);
+	}
+	jitreg_names_deinit(&names);
+	return r;
+}
+
 /* Add the names of all members, and find their lines. */
 static int add_names(struct companion *c)
 {
-	int r = 0;
+	int r = add_plt_names(c);
 
 	for (size_t i = 0; !r && i < c->member_count; i++) {
 		c->current = &c->members[i];
@@ -142,7 +174,8 @@ static int companion_build(void *ctx, uint8_t **bytes, size_t *size)
 	int r;
 
 	if ((r = jitreg_writer_begin(&c->file, ET_DYN, like)) ||
-	    (r = jitreg_members_add_ranges(&c->file, c->texts, c->member_count, 0)) ||
+	    (r = jitreg_members_add_ranges(&c->file, ".text", c->texts, c->member_count, 0)) ||
+	    (r = jitreg_members_add_ranges(&c->file, ".plt", &c->plt, !!c->plt_member, 0)) ||
 	    (r = add_names(c)) || (r = add_frames(c)) || (r = add_lines(c)) || (r = add_key(c)))
 		return r;
 	r = c->id ? jitreg_writer_add_build_id(&c->file, c->id, JITREG_COMPANION_ID_SIZE) : 0;
@@ -156,12 +189,13 @@ static int make_key(struct companion *c)
 
 	if (!out)
 		return -ENOMEM;
-	fprintf(out, "companion 13%s\n", c->with_lines ? " with lines " JITREG_LINES_VERSION : "");
+	fprintf(out, "companion 14%s\n", c->with_lines ? " with lines " JITREG_LINES_VERSION : "");
 	for (size_t i = 0; i < c->member_count; i++) {
 		const struct jitreg_member *m = &c->members[i];
 		const struct jitreg_model *t = m->model;
 
-		fprintf(out, "%" PRIx64 "-%" PRIx64 " %" PRIx64 " ", m->start, m->end, m->delta);
+		fprintf(out, "%" PRIx64 "-%" PRIx64 " %" PRIx64 " %s", m->start, m->end, m->delta,
+			m == c->plt_member ? "plt " : "");
 		for (size_t b = 0; b < t->debug.build_id_size; b++)
 			fprintf(out, "%02x", t->debug.build_id[b]);
 		fprintf(out, " %jd %jd.%09ld %s %s\n", (intmax_t)t->st.st_size,
@@ -217,6 +251,7 @@ static int find_companion(const struct jitreg_member *members, size_t count, boo
 	c.texts = calloc(count, sizeof(*c.texts));
 	if (c.texts) {
 		jitreg_members_find_texts(members, count, c.texts);
+		c.plt_member = jitreg_members_find_plt(members, count, &c.plt);
 		r = find_file(&c, ret, id);
 	}
 	free(c.texts);

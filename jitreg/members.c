@@ -69,8 +69,23 @@ void jitreg_members_find_texts(const struct jitreg_member *members, size_t count
 		texts[i] = find_text(&members[i]);
 }
 
-int jitreg_members_add_ranges(struct jitreg_writer *w, const struct jitreg_range *ranges,
-			      size_t count, uint64_t flags)
+const struct jitreg_member *jitreg_members_find_plt(const struct jitreg_member *members,
+						    size_t count, struct jitreg_range *ret)
+{
+	for (size_t i = 0; i < count; i++) {
+		const Elf64_Shdr *shdr = jitreg_file_section(members[i].model->bytes, ".plt");
+
+		if (!members[i].primary || !shdr || !(shdr->sh_flags & SHF_EXECINSTR))
+			continue;
+		ret->start = shdr->sh_addr + members[i].delta;
+		ret->end = ret->start + shdr->sh_size;
+		return &members[i];
+	}
+	return NULL;
+}
+
+int jitreg_members_add_ranges(struct jitreg_writer *w, const char *kind,
+			      const struct jitreg_range *ranges, size_t count, uint64_t flags)
 {
 	for (size_t i = 0; i < count; i++) {
 		GElf_Shdr shdr = {
@@ -80,10 +95,9 @@ int jitreg_members_add_ranges(struct jitreg_writer *w, const struct jitreg_range
 			.sh_size = ranges[i].end - ranges[i].start,
 			.sh_addralign = 1,
 		};
-		char name[16] = ".text";
+		char name[16];
 
-		if (i)
-			snprintf(name, sizeof(name), ".text.%u", (unsigned)i);
+		snprintf(name, sizeof(name), i ? "%s.%u" : "%s", kind, (unsigned)i);
 		if (!jitreg_writer_add(w, name, &shdr, NULL, ELF_T_BYTE))
 			return -ENOMEM;
 	}

@@ -35,11 +35,16 @@ const struct jitreg_range *jitreg_range_find(const struct jitreg_range *ranges, 
 
 /**
  * The code of each member, for GDB: from .text on, without .plt. Of the sections that contain an
- * address GDB takes the lowest. To step from one library into another, GDB must find .plt in the
- * object file that a script adds later. @p texts has room for @p count.
+ * address GDB takes the lowest. To step from one library into another, GDB must find a section that
+ * is called .plt. @p texts has room for @p count.
  */
 void jitreg_members_find_texts(const struct jitreg_member *members, size_t count,
 			    struct jitreg_range *texts);
+
+/** The procedure linkage table of a group's first library: functions of its API go on to each other
+ * through it. Returns the member, or NULL: there is none. */
+const struct jitreg_member *jitreg_members_find_plt(const struct jitreg_member *members,
+						    size_t count, struct jitreg_range *ret);
 
 /**
  * Append a symbol, unless its address is in none of the sorted @p ranges.
@@ -78,8 +83,9 @@ int jitreg_members_for_each_known_name(const struct jitreg_member *member, jitre
 int jitreg_members_move_frames(const struct jitreg_member *members, size_t count, uint64_t vaddr,
 			    enum jitreg_frames_form form, struct jitreg_bytes *ret);
 
-/** Add the sections of the stretches: `.text`, `.text.1` and so on, with @p flags besides. */
-int jitreg_members_add_ranges(struct jitreg_writer *w, const struct jitreg_range *ranges,
-			      size_t count, uint64_t flags);
+/** Add the sections of the stretches, with @p flags besides: of @p kind `.text` they are `.text`,
+ * `.text.1` and so on. */
+int jitreg_members_add_ranges(struct jitreg_writer *w, const char *kind,
+			      const struct jitreg_range *ranges, size_t count, uint64_t flags);
 
 #endif

@@ -36,6 +36,7 @@
  *     .text        GDB gets a .text that is marked as thread-local: it says where the companion's
  *                  .text belongs and does not stand for addresses itself. Without the mark GDB
  *                  would take it for the .text of the first companion only, and find names in no other.
+ *     .plt         of the group's first library, is the same for the companion's .plt.
  *     segments     stand for the addresses in LLDB. Its names count from a .text of type
  *                  SHT_NULL.
  *
@@ -83,6 +84,7 @@ struct pack {
 	struct jitreg_range *ranges;
 	size_t range_count;
 	struct jitreg_range *texts; // as many as members
+	size_t plt_count;
 	struct jitreg_writer file;
 	struct jitreg_symtab symtab;
 	struct jitreg_bytes frames;
@@ -329,13 +331,18 @@ static int add_segments(struct pack *p)
 
 static int add_sections(struct pack *p)
 {
-	int r = jitreg_members_add_ranges(&p->file, p->ranges, p->range_count, 0);
+	int r = jitreg_members_add_ranges(&p->file, ".text", p->ranges, p->range_count, 0);
+	struct jitreg_range plt;
 
 	if (r || !has_companion(p))
 		return r;
 	jitreg_members_find_texts(p->members, p->member_count, p->texts);
-	r = jitreg_members_add_ranges(&p->file, p->texts, p->member_count, SHF_TLS);
-	return r ? r : add_segments(p);
+	p->plt_count = jitreg_members_find_plt(p->members, p->member_count, &plt) ? 1 : 0;
+	if ((r = jitreg_members_add_ranges(&p->file, ".text", p->texts, p->member_count,
+					   SHF_TLS)) ||
+	    (r = jitreg_members_add_ranges(&p->file, ".plt", &plt, p->plt_count, SHF_TLS)))
+		return r;
+	return add_segments(p);
 }
 
 /*
@@ -384,7 +391,8 @@ static int write_file(struct pack *p)
 	t->fixups[JITREG_FIXUP_SECTIONS] = (struct jitreg_fixup){
 		.off = sizeof(Elf64_Ehdr) + sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_addr),
 		.stride = sizeof(Elf64_Shdr),
-		.count = p->range_count + (has_companion(p) ? p->member_count : 0) + 1,
+		.count = p->range_count + (has_companion(p) ? p->member_count : 0) + p->plt_count +
+			 1,
 	};
 	t->fixups[JITREG_FIXUP_SEGMENTS] = (struct jitreg_fixup){
 		.off = p->file.ehdr.e_phoff + offsetof(Elf64_Phdr, p_vaddr),

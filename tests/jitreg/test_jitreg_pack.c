@@ -128,8 +128,8 @@ static void pack_companion_has_functions_and_unwind_data(void **state)
 	assert_nothing_left();
 }
 
-/* gdb must take .plt from another object file, and code behind .text from this one. */
-static void pack_code_is_from_text_on_without_plt(void **state)
+/* gdb must find .plt in a section of that name, and code behind .text, too. */
+static void pack_code_is_from_text_on_and_in_plt(void **state)
 {
 	static const char source[] = "void elsewhere(void);\n"
 				     "void calls_elsewhere(void);\n"
@@ -160,11 +160,19 @@ static void pack_code_is_from_text_on_without_plt(void **state)
 	assert_int_equal(got->sh_flags, SHF_ALLOC | SHF_EXECINSTR | SHF_TLS);
 	assert_int_equal(got->sh_addr, BASE(0) + 0x10000 + text->sh_addr);
 	assert_int_equal(got->sh_size, behind->sh_addr + behind->sh_size - text->sh_addr);
+	got++;
+	assert_int_equal(got->sh_flags, SHF_ALLOC | SHF_EXECINSTR | SHF_TLS);
+	assert_int_equal(got->sh_addr, BASE(0) + 0x10000 + plt->sh_addr);
+	assert_int_equal(got->sh_size, plt->sh_size);
 	companion = util_read(companion_of(&image.info), &size);
 	got = jitreg_file_section(companion, ".text");
 	// A section of one object alone counts from itself.
 	assert_int_equal(got->sh_addr, text->sh_addr);
 	assert_int_equal(got->sh_size, behind->sh_addr + behind->sh_size - text->sh_addr);
+	got = jitreg_file_section(companion, ".plt");
+	assert_int_equal(got->sh_addr, plt->sh_addr);
+	assert_int_equal(got->sh_size, plt->sh_size);
+	assert_non_null(memmem(companion, size, "elsewhere@plt", sizeof("elsewhere@plt")));
 	free(companion);
 	free(file);
 	jitreg_unregister(image.entry);
@@ -482,7 +490,7 @@ int main(void)
 		cmocka_unit_test(pack_companion_has_functions_and_unwind_data),
 		cmocka_unit_test(pack_companion_has_each_name_once),
 		cmocka_unit_test(pack_takes_no_section_of_a_library_for_another),
-		cmocka_unit_test(pack_code_is_from_text_on_without_plt),
+		cmocka_unit_test(pack_code_is_from_text_on_and_in_plt),
 		cmocka_unit_test(pack_unwind_data_is_compressed_for_lldb),
 		cmocka_unit_test(pack_unwind_data_of_later_images_is_for_later),
 		cmocka_unit_test(pack_names_of_large_libraries_are_for_gdb_only),
