@@ -140,7 +140,7 @@ static bool is_traced(void)
 // A thread may be in a loop that calls no Python function.
 static int update_this_thread(void *ctx)
 {
-	if (!gorgon_lines_busy())
+	if (!gorgon_lines_is_busy)
 		gorgon_lines_update_thread(ctx);
 	return 0;
 }
@@ -290,7 +290,7 @@ static void after_frame(void *ctx, struct gorgon_lines_record *record)
 {
 	struct gorgon_lines *lines = ctx;
 
-	if (lines->state != GORGON_LINES_READY || gorgon_lines_busy())
+	if (lines->state != GORGON_LINES_READY || gorgon_lines_is_busy)
 		return;
 	gorgon_lines_returned(lines, record);
 	gorgon_lines_after_frame(lines, record);
@@ -395,13 +395,13 @@ static int note_event(const char *event, void *args, void *ctx)
 		gorgon_lines_forget(lines);
 		return 0;
 	}
-	if ((strcmp(event, "exec") && strcmp(event, "function.__new__")) || gorgon_lines_busy() ||
+	if ((strcmp(event, "exec") && strcmp(event, "function.__new__")) || gorgon_lines_is_busy ||
 	    lines->state == GORGON_LINES_OFF)
 		return 0;
-	gorgon_lines_set_busy(true);
+	gorgon_lines_is_busy = true;
 	if (lines->state == GORGON_LINES_NEW)
 		set_up(lines);
-	gorgon_lines_set_busy(false);
+	gorgon_lines_is_busy = false;
 	code = lines->state == GORGON_LINES_READY ? lines->interp->api->PyTuple_GetItem(args, 0)
 						  : NULL;
 	if (code && Py_TYPE(code) == lines->api.code_type)

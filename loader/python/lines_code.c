@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT The lines of one module's code, read from its code objects with
-// CPython's own methods, and their stubs.
+// SPDX-License-Identifier: MIT
+// The lines of one module's code, read from its code objects' attributes, and their stubs.
 //
 // Code objects may be hostile: a line table may have any lines, a name any text. Each number is
 // checked, and what all of them together make is limited.
@@ -107,8 +107,13 @@ struct ranges {
 	size_t count, capacity;
 };
 
+// Neighbours of the same line are one range.
 static bool add_range(struct ranges *to, const struct range *range)
 {
+	if (to->count && to->items[to->count - 1].line == range->line) {
+		to->items[to->count - 1].end = range->end;
+		return true;
+	}
 	if (to->count == to->capacity) {
 		size_t capacity = 2 * to->capacity + 32;
 		struct range *grown = reallocarray(to->items, capacity, sizeof(*grown));
@@ -122,35 +127,49 @@ static bool add_range(struct ranges *to, const struct range *range)
 	return true;
 }
 
-static long item_number(const struct gorgon_api *api, PyObject *tuple, Py_ssize_t i)
-{
-	PyObject *item = api->PyTuple_GetItem(tuple, i);
-	int overflow = 0;
-	long long ret = item && item != api->_Py_NoneStruct
-				? api->PyLong_AsLongLongAndOverflow(item, &overflow)
-				: 0;
+// CPython's table of positions (Objects/locations.md in its source): for each entry its kind, how
+// many units it is for, and how many lines it is beyond the entry before it. A first byte has the
+// highest bit, which no other byte has.
+enum { ONE_LINE = 10, NO_COLUMNS = 13, LONG = 14, NONE = 15 };
 
-	return overflow || ret < 0 || ret > INT_MAX ? 0 : (long)ret;
+static int64_t line_delta(const uint8_t *entry, const uint8_t *end)
+{
+	unsigned kind = *entry >> 3 & 15, shift = 0;
+	uint64_t value = 0;
+
+	if (kind != NO_COLUMNS && kind != LONG)
+		return kind >= ONE_LINE && kind < NO_COLUMNS ? (int)kind - ONE_LINE : 0;
+	for (entry++; entry < end && shift < 32; shift += 6) {
+		value |= (uint64_t)(*entry & 63) << shift;
+		if (!(*entry++ & 64))
+			break;
+	}
+	return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
 }
 
-static bool read_ranges(struct gorgon_interp *interp, PyObject *code, struct ranges *ret)
+static bool read_ranges(struct gorgon_interp *interp, PyObject *code, long first,
+			struct ranges *ret)
 {
 	const struct gorgon_api *api = interp->api;
-	PyObject *lines = api->PyObject_CallMethod(code, "co_lines", NULL), *item;
-	bool done = lines;
+	PyObject *table = api->PyObject_GetAttrString(code, "co_linetable");
+	const uint8_t *at = NULL, *end;
+	struct range range = {0};
+	Py_ssize_t size = 0;
+	int64_t line = first;
+	bool done = table && !api->PyBytes_AsStringAndSize(table, (char **)(void *)&at, &size);
 
-	while (done && (item = api->PyIter_Next(lines))) {
-		struct range range = {(uint32_t)item_number(api, item, 0) / 2,
-				      (uint32_t)item_number(api, item, 1) / 2,
-				      (int)item_number(api, item, 2)};
+	for (end = at + size; done && at < end; range.start = range.end) {
+		bool known = (*at >> 3 & 15) != NONE;
 
-		if (range.line > LINE_MAX_NUMBER)
-			range.line = 0;
+		line += line_delta(at, end);
+		range.end += (*at & 7) + 1;
+		range.line = known && line > 0 && line <= LINE_MAX_NUMBER ? (int)line : 0;
 		done = ret->count < GORGON_LINES_UNITS_MAX && add_range(ret, &range);
-		api->Py_DecRef(item);
+		do
+			at++;
+		while (at < end && !(*at & 0x80));
 	}
-	api->Py_DecRef(lines);
-	done = done && !api->PyErr_Occurred();
+	api->Py_DecRef(table);
 	api->PyErr_Clear();
 	return done;
 }
@@ -304,9 +323,9 @@ static bool make_function(struct gorgon_interp *interp, PyObject *code, const ch
 	struct ranges ranges = {0};
 	bool done;
 
+	done = read_ranges(interp, code, first, &ranges);
 	if (first < 1 || first > LINE_MAX_NUMBER)
 		first = 1;
-	done = read_ranges(interp, code, &ranges);
 	for (size_t i = 0; i < ranges.count; i++)
 		if (ranges.items[i].end > function->unit_count)
 			function->unit_count = ranges.items[i].end;

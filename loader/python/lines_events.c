@@ -36,7 +36,8 @@ enum {
 extern void __jit_debug_register_code(void);
 
 static uint64_t newest_generation;
-static __thread uint64_t traced; // the generation of the trace function that the thread has
+// The generation of the trace function that the thread has.
+static __thread uint64_t traced __attribute__((tls_model("initial-exec")));
 
 static bool has_monitoring(const struct gorgon_lines *lines)
 {
@@ -283,9 +284,17 @@ bool gorgon_lines_events_check(struct gorgon_lines *lines)
 // --- updates
 // ---------------------------------------------------------------------------------------------
 
+// Of a function with some lines, in less time than memcmp().
 static bool has_changed(const struct gorgon_lines_function *function)
 {
-	return memcmp(function->text, function->seen, gorgon_lines_text_size(function));
+	const uint64_t *text = (const uint64_t *)(const void *)function->text;
+	const uint64_t *seen = (const uint64_t *)(const void *)function->seen;
+	uint64_t different = 0;
+
+	_Static_assert(GORGON_LINES_STUB_SIZE == 16 && GORGON_LINES_ENTRY_SIZE == 16, "two words");
+	for (size_t i = 0; i <= function->line_count; i++)
+		different |= (text[2 * i] ^ seen[2 * i]) | (text[2 * i + 1] ^ seen[2 * i + 1]);
+	return different;
 }
 
 static void update_function(struct gorgon_lines *lines, const struct gorgon_lines_file *file,
@@ -326,13 +335,18 @@ void gorgon_lines_update(struct gorgon_lines *lines)
 			monitor_all(lines);
 	}
 	any = lines->raising;
+	lines->awaited = false;
 	for (struct gorgon_lines_file *file = lines->files; file; file = file->next) {
 		if (memcmp(file->text, file->seen, file->text_size)) {
 			changed = true;
 			for (size_t i = 0; i < file->function_count; i++)
 				update_function(lines, file, &file->functions[i]);
 		}
-		any |= !!memcmp(file->seen, file->pristine, file->text_size);
+		if (!memcmp(file->seen, file->pristine, file->text_size))
+			continue;
+		any = true;
+		for (size_t i = 0; i < file->function_count; i++)
+			lines->awaited |= file->functions[i].awaited;
 	}
 	if (any)
 		activate(lines);
@@ -438,6 +452,26 @@ static void on_event(struct gorgon_lines *lines, struct gorgon_lines_record *rec
 		gorgon_lines_update(lines); // the user may have set other breakpoints
 }
 
+// Most lines of a function that has a breakpoint have none, and PyFrame_GetLineNumber() reads a
+// table from its beginning. True: on_event() would run no stub.
+static bool is_passed(const struct gorgon_lines *lines, struct gorgon_lines_record *record,
+		      const struct gorgon_lines_function *function, int what)
+{
+	uint64_t resume;
+
+	if (record->waiting || is_entering(record))
+		return false;
+	if (what != LINE)
+		return what != CALL || !gorgon_lines_is_hot(function->text, 0);
+	resume = gorgon_lines_resume_of(lines, record);
+	if (!resume || gorgon_lines_is_hot((const uint8_t *)(uintptr_t)resume -
+						   GORGON_LINES_STUB_RESUME,
+					   0))
+		return false;
+	record->entry = 0; // as gorgon_lines_on_line() does
+	return true;
+}
+
 // A Py_tracefunc. It raises nothing.
 static int trace_event(PyObject *self, PyFrameObject *frame, int what, PyObject *arg,
 		       struct gorgon_lines *lines)
@@ -447,7 +481,7 @@ static int trace_event(PyObject *self, PyFrameObject *frame, int what, PyObject 
 	struct gorgon_lines_function *function;
 
 	(void)self;
-	if (gorgon_lines_busy())
+	if (gorgon_lines_is_busy)
 		return 0;
 	trace_this_thread(lines);
 	if (!traced)
@@ -459,12 +493,13 @@ static int trace_event(PyObject *self, PyFrameObject *frame, int what, PyObject 
 			   : NULL;
 	if (!function)
 		return 0;
-	on_event(lines, record, function,
-		 what == CALL	  ? PY_START
-		 : what == LINE	  ? PY_LINE
-		 : what == RETURN ? PY_RETURN
-				  : 0,
-		 lines->api.line_number(frame));
+	if (!is_passed(lines, record, function, what))
+		on_event(lines, record, function,
+			 what == CALL	  ? PY_START
+			 : what == LINE	  ? PY_LINE
+			 : what == RETURN ? PY_RETURN
+					  : 0,
+			 lines->api.line_number(frame));
 	if (!function->wanted)
 		set_flag(lines, function); // a debugger went over the function
 	return 0;
@@ -486,12 +521,12 @@ static PyObject *monitor_event(PyObject *self, PyObject *const *args, ssize_t co
 
 	(void)count;
 	(void)unused;
-	if (event == PY_RAISE && !gorgon_lines_busy()) {
+	if (event == PY_RAISE && !gorgon_lines_is_busy) {
 		traceback = lines->api.traceback_of(args[2]);
 		on_exception(lines, (PyObject *)Py_TYPE(args[2]), traceback);
 		api->Py_DecRef(traceback);
 	}
-	function = gorgon_lines_busy() || event == PY_RAISE
+	function = gorgon_lines_is_busy || event == PY_RAISE
 			   ? NULL
 			   : gorgon_lines_function_at(lines, record);
 	if (function && (function->wanted || function->entering) &&
@@ -529,10 +564,10 @@ static void before_frame(void *ctx, struct gorgon_lines_record *record)
 	uint64_t code;
 
 	if (lines->state != GORGON_LINES_CHECKING) {
-		if (gorgon_lines_busy())
+		if (gorgon_lines_is_busy)
 			return;
 		function = gorgon_lines_function_of(lines, record->frame);
-		if (function && gorgon_lines_may_enter(lines, record)) {
+		if (function && lines->awaited && gorgon_lines_may_enter(lines, record)) {
 			record->entry = (uintptr_t)function;
 			function->entering++;
 			change_events(lines, function);

@@ -116,7 +116,7 @@ static void tell(struct gorgon_lines *lines, struct gorgon_lines_file *files)
 	register_files(files);
 	last->next = lines->files;
 	__atomic_store_n(&lines->files, files, __ATOMIC_RELEASE);
-	if (gorgon_lines_changed(lines) && !gorgon_lines_busy())
+	if (gorgon_lines_changed(lines) && !gorgon_lines_is_busy)
 		gorgon_lines_update_thread(lines);
 }
 

@@ -63,6 +63,7 @@ struct gorgon_lines {
 	PyObject *checked_globals;          /* in which names, */
 	struct gorgon_lines_function check; /* and what it has */
 	bool correct;
+	bool awaited;    /* one waits for a frame to go on, as of the last update */
 	bool raising;    /* debuggers stop when an exception is raised, as of the last update */
 	bool stale;      /* the stubs' breakpoints are others than at the last update; atomic */
 	bool complained; /* that it does not stop at lines */
@@ -133,23 +134,55 @@ void gorgon_lines_remove(struct gorgon_lines *lines);
  * --------------------------------------------------------------------------- */
 
 /* Whether the thread is in a stub, or reads values. */
-bool gorgon_lines_busy(void);
-void gorgon_lines_set_busy(bool busy);
+extern __thread bool gorgon_lines_is_busy
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* Offset from the thread pointer of the address of a thread's newest record, and that record. */
 int32_t gorgon_lines_newest_offset(void);
 struct gorgon_lines_record *gorgon_lines_newest(void);
 
+/* Functions that are called for each call of Python while there is a debugger are here. */
+
 /* The function of a code object of CPython, or of a frame; NULL: its lines are not known. */
-struct gorgon_lines_function *gorgon_lines_function_of_code(const struct gorgon_lines *lines,
-							    uint64_t code);
-struct gorgon_lines_function *gorgon_lines_function_of(const struct gorgon_lines *lines,
-						       uint64_t frame);
+static inline struct gorgon_lines_function *
+gorgon_lines_function_of_code(const struct gorgon_lines *lines, uint64_t code)
+{
+	uint64_t extra = gorgon_lines_word(code + lines->layout.code_extra);
+
+	if (!extra || gorgon_lines_word(extra) <= (uint64_t)lines->extra_index)
+		return NULL;
+	return (struct gorgon_lines_function *)(uintptr_t)gorgon_lines_word(extra +
+									    lines->layout.extra);
+}
+
+static inline struct gorgon_lines_function *
+gorgon_lines_function_of(const struct gorgon_lines *lines, uint64_t frame)
+{
+	return gorgon_lines_function_of_code(lines, gorgon_lines_code_of(lines, frame));
+}
+
+/* Whether the function that made the record is in its call of the evaluator, so that the frame
+ * lives, and this interpreter's does. A thread that has several stacks (greenlet) may have put
+ * other data there. */
+static inline bool gorgon_lines_is_live(const struct gorgon_lines *lines,
+					const struct gorgon_lines_record *record)
+{
+	return ((const uint64_t *)record)[-1] == (uintptr_t)lines->code + GORGON_LINES_CALLED;
+}
 
 /* That of a record; NULL, too, if the record is another interpreter's, or of a stack that the
  * thread has left. */
-struct gorgon_lines_function *gorgon_lines_function_at(const struct gorgon_lines *lines,
-						       const struct gorgon_lines_record *record);
+static inline struct gorgon_lines_function *
+gorgon_lines_function_at(const struct gorgon_lines *lines, const struct gorgon_lines_record *record)
+{
+	return record && gorgon_lines_is_live(lines, record)
+		       ? gorgon_lines_function_of(lines, record->frame)
+		       : NULL;
+}
+
+/* Where in the stub of its line the frame of @record goes on; 0: it has no lines. */
+uint64_t gorgon_lines_resume_of(const struct gorgon_lines *lines,
+				const struct gorgon_lines_record *record);
 
 /* How many frames of a stack have values while a debugger stops at a Python line. */
 #define GORGON_LINES_FRAMES_MAX 32
@@ -159,7 +192,12 @@ struct gorgon_lines_function *gorgon_lines_function_at(const struct gorgon_lines
 const struct gorgon_lines_record *gorgon_lines_stopped(unsigned i, struct gorgon_lines **lines);
 
 /* Whether a debugger has a breakpoint at a place of a stub. */
-bool gorgon_lines_is_hot(const uint8_t *stub, size_t place);
+static inline bool gorgon_lines_is_hot(const uint8_t *stub, size_t place)
+{
+	uint8_t now = __atomic_load_n(stub + place, __ATOMIC_RELAXED);
+
+	return now != (place == GORGON_LINES_STUB_RESUME ? 0x41 : GORGON_LINES_NOP);
+}
 
 /* Whether a debugger's step may go into @record, a frame that begins: the debugger waits until
  * the newest older frame whose lines are known goes on, and has not gone over a call from there
@@ -182,10 +220,6 @@ bool gorgon_lines_on_return(struct gorgon_lines *lines, struct gorgon_lines_reco
 /* An exception of @type is raised by the frame, which need not have lines. */
 bool gorgon_lines_on_raise(struct gorgon_lines *lines, struct gorgon_lines_record *record,
 			   PyObject *type);
-
-/* Whether the evaluator runs the record's frame, and this interpreter's does. */
-bool gorgon_lines_is_live(const struct gorgon_lines *lines,
-			  const struct gorgon_lines_record *record);
 
 /* --- expressions: lines_evaluate.c
  * ------------------------------------------------------------------ */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static __thread bool busy; // the thread is in a stub, or reads values
+__thread bool gorgon_lines_is_busy __attribute__((tls_model("initial-exec")));
 // Of the stub that the thread is in: whose it is, and the newest frame that has values.
 static __thread struct {
 	struct gorgon_lines *lines;
@@ -18,16 +18,6 @@ static __thread struct {
 } stopped;
 // Code of ours reads and writes it at a fixed distance from the thread pointer.
 static __thread struct gorgon_lines_record *newest __attribute__((tls_model("initial-exec")));
-
-bool gorgon_lines_busy(void)
-{
-	return busy;
-}
-
-void gorgon_lines_set_busy(bool now)
-{
-	busy = now;
-}
 
 // It is the same in each thread. The compiler must not see that the thread pointer is added and
 // subtracted: it would make code that GNU ld does not know.
@@ -39,42 +29,9 @@ int32_t gorgon_lines_newest_offset(void)
 	return (int32_t)(address - (uintptr_t)__builtin_thread_pointer());
 }
 
-struct gorgon_lines_function *gorgon_lines_function_of_code(const struct gorgon_lines *lines,
-							    uint64_t code)
-{
-	uint64_t extra = gorgon_lines_word(code + lines->layout.code_extra);
-
-	if (!extra || gorgon_lines_word(extra) <= (uint64_t)lines->extra_index)
-		return NULL;
-	return (struct gorgon_lines_function *)(uintptr_t)gorgon_lines_word(extra +
-									    lines->layout.extra);
-}
-
-struct gorgon_lines_function *gorgon_lines_function_of(const struct gorgon_lines *lines,
-						       uint64_t frame)
-{
-	return gorgon_lines_function_of_code(lines, gorgon_lines_code_of(lines, frame));
-}
-
-// Whether the function that made the record is in its call of the evaluator, so that the frame
-// lives. A thread that has several stacks (greenlet) may have put other data there.
-bool gorgon_lines_is_live(const struct gorgon_lines *lines,
-			  const struct gorgon_lines_record *record)
-{
-	return ((const uint64_t *)record)[-1] == (uintptr_t)lines->code + GORGON_LINES_CALLED;
-}
-
 struct gorgon_lines_record *gorgon_lines_newest(void)
 {
 	return newest;
-}
-
-struct gorgon_lines_function *gorgon_lines_function_at(const struct gorgon_lines *lines,
-						       const struct gorgon_lines_record *record)
-{
-	return record && gorgon_lines_is_live(lines, record)
-		       ? gorgon_lines_function_of(lines, record->frame)
-		       : NULL;
 }
 
 // The next older one of this interpreter whose lines are known. A function that was left by
@@ -90,18 +47,11 @@ static struct gorgon_lines_record *older_record(const struct gorgon_lines *lines
 	return NULL;
 }
 
-bool gorgon_lines_is_hot(const uint8_t *stub, size_t place)
-{
-	uint8_t now = __atomic_load_n(stub + place, __ATOMIC_RELAXED);
-
-	return now != (place == GORGON_LINES_STUB_RESUME ? 0x41 : GORGON_LINES_NOP);
-}
-
 // --- running stubs
 // ---------------------------------------------------------------------------------------
 
-static uint64_t resume_of(const struct gorgon_lines *lines,
-			  const struct gorgon_lines_record *record)
+uint64_t gorgon_lines_resume_of(const struct gorgon_lines *lines,
+				const struct gorgon_lines_record *record)
 {
 	const struct gorgon_lines_function *function =
 		gorgon_lines_function_of(lines, record->frame);
@@ -161,14 +111,14 @@ static void run_stub(struct gorgon_lines *lines, struct gorgon_lines_record *rec
 	if (!run->rbx)
 		run->rbx = (uintptr_t)record;
 	lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
-	busy = true;
+	gorgon_lines_is_busy = true;
 	make_values(lines, first);
 	stopped.lines = lines;
 	stopped.first = first;
 	gorgon_lines_run(run);
 	stopped.lines = NULL;
 	free_values(lines, first);
-	busy = false;
+	gorgon_lines_is_busy = false;
 	lines->api.restore(type, value, traceback);
 }
 
@@ -265,7 +215,7 @@ bool gorgon_lines_on_return(struct gorgon_lines *lines, struct gorgon_lines_reco
 		return false;
 	do
 		caller = older_record(lines, caller);
-	while (caller && !(resume = resume_of(lines, caller)));
+	while (caller && !(resume = gorgon_lines_resume_of(lines, caller)));
 	if (!caller)
 		return false;
 	run = (struct gorgon_lines_run){
@@ -293,7 +243,7 @@ bool gorgon_lines_on_raise(struct gorgon_lines *lines, struct gorgon_lines_recor
 		return false;
 	gorgon_lines_values_name(lines->interp, lines->values_api, type, name, sizeof(name));
 	run_stub(lines, record, &run);
-	wait_for(record, resume_of(lines, record)); // "finish"
+	wait_for(record, gorgon_lines_resume_of(lines, record)); // "finish"
 	return true;
 }
 

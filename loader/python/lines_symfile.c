@@ -389,24 +389,21 @@ static const uint8_t abbrevs[] = {
 // @none.
 static void put_location(struct gorgon_lines_bytes *to, uint64_t offset, const void *none)
 {
-	struct gorgon_lines_bytes x = {0};
-	size_t known, done;
+	size_t known, done, start = to->size + 1;
 
-	OPS(&x, DW_OP_call_frame_cfa, DW_OP_const1u,
+	OPS(to, 0); // its size, which is less than 128
+	OPS(to, DW_OP_call_frame_cfa, DW_OP_const1u,
 	    (uint8_t)(RECORD_SIZE - offsetof(struct gorgon_lines_record, values)), DW_OP_minus,
 	    DW_OP_deref, DW_OP_dup);
-	known = begin_jump(&x, DW_OP_bra);
-	OPS(&x, DW_OP_drop, DW_OP_addr);
-	put_number(&x, (uintptr_t)none, 8);
-	done = begin_jump(&x, DW_OP_skip);
-	end_jump(&x, known);
-	OPS(&x, DW_OP_plus_uconst);
-	put_uleb(&x, offset);
-	end_jump(&x, done);
-	put_uleb(to, x.size);
-	put(to, x.data, x.size);
-	to->failed |= x.failed;
-	free(x.data);
+	known = begin_jump(to, DW_OP_bra);
+	OPS(to, DW_OP_drop, DW_OP_addr);
+	put_number(to, (uintptr_t)none, 8);
+	done = begin_jump(to, DW_OP_skip);
+	end_jump(to, known);
+	OPS(to, DW_OP_plus_uconst);
+	put_uleb(to, offset);
+	end_jump(to, done);
+	set_number(to, start - 1, to->size - start, 1);
 }
 
 static void put_variable(struct gorgon_lines_bytes *to, uint8_t kind, const char *name,
