@@ -211,7 +211,8 @@ static void *watch(void *arg)
 		for (struct gorgon_lines *lines = all; lines; lines = lines->next) {
 			if (__atomic_load_n(&lines->state, __ATOMIC_ACQUIRE) !=
 				    GORGON_LINES_READY ||
-			    __atomic_load_n(&lines->interp->ns->abandoned, __ATOMIC_ACQUIRE))
+			    __atomic_load_n(&lines->interp->ns->abandoned, __ATOMIC_ACQUIRE) ||
+			    lines->interp->calls.lost) // the parent's threads had it
 				continue;
 			choose_evaluator(lines, debugger);
 			if (gorgon_lines_changed(lines)) {
@@ -472,6 +473,10 @@ void gorgon_lines_stop(struct gorgon_interp *interp)
 void gorgon_lines_in_child(void)
 {
 	pthread_mutex_init(&list, NULL); // the thread that may have had it is not there
+	pthread_mutex_lock(&list);
+	if (watched)
+		start_watching();
+	pthread_mutex_unlock(&list);
 }
 
 void gorgon_lines_end(struct gorgon_interp *interp)

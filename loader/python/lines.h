@@ -20,7 +20,8 @@ void gorgon_lines_stop(struct gorgon_interp *interp);
 /* Its code is unmapped, or it never started: debuggers forget the lines. */
 void gorgon_lines_end(struct gorgon_interp *interp);
 
-/* After fork(): nobody holds the lock of lines. */
+/* After fork(), when it is known which interpreters are lost: nobody holds the lock of lines, and a
+ * thread watches for debuggers. */
 void gorgon_lines_in_child(void);
 
 #endif

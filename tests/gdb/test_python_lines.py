@@ -396,6 +396,18 @@ print("hot", len([hot(i) for i in range(1000)]), flush=True)
 cold(2)
 """
 
+CHILD = """import os, time
+
+def work(n):
+    return n + 1
+
+child = os.fork()
+if child:
+    print("child", child, flush=True)
+while True:
+    work(child)
+    time.sleep(0.001)
+"""
 WAITING = """import time
 
 def work(n):
@@ -427,6 +439,17 @@ class Auto(unittest.TestCase):
                 self.assertRegex(output, r'hit Breakpoint 1\S*, waiting\.work \(n=0x\w+ "3"\) at \S+/waiting\.py:4\n')
                 self.assertRegex(output, r"#0 +waiting\.work (?s:.*)clone3")
                 self.assertNotIn("waiting.main", output)  # it was called before
+
+    def test_attached_to_a_forked_child(self):
+        for python in PYTHONS:
+            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "child.py")
+                with open(path, "w") as file:
+                    file.write(CHILD)
+                with harness.Background(*run(1, "--python-lines=auto", python=python)[:-1], path, until=r"child \d+\n") as program:
+                    child = re.search(r"child (\d+)\n", program.output)[1]
+                    output = harness.gdb(["break child.py:4", "continue", "kill"], options=["-p", child], timeout=60)
+                self.assertRegex(output, r"hit Breakpoint 1\S*, child\.work \(.*\) at \S+/child\.py:4\n")
 
     def test_started(self):
         for python in PYTHONS:
