@@ -307,7 +307,10 @@ def package_source():
 
 
 def install_package(folder):
-    """pip install of python/, for PYTHONPATH."""
+    """pip install of python/, for PYTHONPATH. $PACKAGE is a folder that has it already, built for an emulated machine."""
+    if os.environ.get("PACKAGE"):
+        shutil.copytree(os.environ["PACKAGE"], folder, dirs_exist_ok=True)
+        return
     with package_source() as source:
         subprocess.run([PYTHON3, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "--no-index",
                         "--root-user-action=ignore", "--target", folder, "."], check=True,

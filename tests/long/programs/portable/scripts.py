@@ -17,12 +17,14 @@ to several interpreters shows. Prints:
     InterpreterNotFoundError
 """
 
+import functools
 import os
 import pickle
 import tempfile
 
 from concurrent import interpreters
 
+print = functools.partial(print, flush=True)  # interpreters have a buffer each
 SCRIPT = """
 from sums import norm
 print(f"{what}: {__name__} {norm([1, 2, 3])}" if "what" in globals() else f"module: {__name__} {norm([1, 2, 3])}", flush=True)
