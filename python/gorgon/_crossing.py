@@ -306,14 +306,14 @@ def over(buffer, dtype, shape, order, axes=None):
     return array.reshape(shape, order=order) if axes is None else array.reshape(shape).transpose(axes)
 
 
-def own(buffer, dtype, shape, order):
+def own(buffer, dtype, shape, order, axes=None):
     """An array that owns its memory: it can be written to and resized, and is nobody else's."""
     made = None
-    if adopt:
+    if adopt and axes is None:
         import numpy
         made = adopt(buffer, numpy.empty, (shape, dtype, order))
     if made is None:
-        made = over(buffer, dtype, shape, order).copy("K")
+        made = over(buffer, dtype, shape, order, axes).copy("K")
     return made
 
 
@@ -453,9 +453,9 @@ class Pickler(pickle.Pickler):
 
     def reduce_array(self, array):
         flags = array.flags
-        if array.dtype.byteorder in "<>" or not (flags.c_contiguous or flags.f_contiguous):
-            # As protocol 4 of process pools has it: receivers get this machine's order of bytes, and C's of axes. Code that
-            # passes an array's memory on was written for that.
+        if pickle.DEFAULT_PROTOCOL < 5 and (array.dtype.byteorder in "<>" or not (flags.c_contiguous or flags.f_contiguous)):
+            # As protocol 4 of process pools has it, before CPython 3.14: receivers get this machine's order of bytes, and C's of
+            # axes. Code that passes an array's memory on was written for that.
             return array.__reduce__()
         reduced = array.__reduce_ex__(5)
         if not isinstance(reduced[1][0], pickle.PickleBuffer):

@@ -31,7 +31,7 @@ OPERATIONS = [
      README, "nor an array that a global of the program has"),
     ("owned results", r"True True\nndarray.*", README, "writable and can be resized"),
     ("exception in unpickling a result", "(Type|Value|Import)Error", *BROKEN),
-    ("exception in unpickling an argument", "(Type|Value|Import)Error", *BROKEN),
+    ("exception in unpickling an argument", "(Type|Value|Import|NotShareable)Error", *BROKEN),
     ("exception that does not pickle", "RemoteError True",
      README, "One that cannot be pickled is a `gorgon.RemoteError` with its type and text"),
     ("multiprocessing objects as arguments", "str",
