@@ -309,6 +309,7 @@ static bool make_code(struct gorgon_lines *lines)
 	lines->links = (struct gorgon_lines_links *)(code + page);
 	gorgon_lines_events_init(lines);
 	lines->links->after = (uintptr_t)after_frame;
+	lines->links->evaluate = (uintptr_t)gorgon_lines_evaluate;
 	gorgon_lines_write_code(code, lines->links, gorgon_lines_newest_offset());
 	return !mprotect(code, page, PROT_READ | PROT_EXEC) && find_api(lines) &&
 	       (lines->values_api = gorgon_lines_values_api_create(lines->interp));
@@ -450,7 +451,6 @@ struct gorgon_error *gorgon_lines_begin(struct gorgon_interp *interp)
 			"interpreter %u: refused the audit hook that python_lines needs",
 			interp->number);
 	}
-	lines->evaluators = gorgon_lines_evaluators;
 	interp->lines = lines;
 	pthread_mutex_lock(&list);
 	lines->next = all;

@@ -126,8 +126,8 @@ void gorgon_lines_describe_code(struct gorgon_lines_bytes *ret, uint64_t code,
 /* How many files one symfile tells of. */
 #define GORGON_LINES_FILES_MAX 512
 
-/* The symfile of the lines of a list of files, GORGON_LINES_FILES_MAX at most. */
+/* The symfile of the lines of a list of files, GORGON_LINES_FILES_MAX at most. @code: as above. */
 void gorgon_lines_describe_files(struct gorgon_lines_bytes *ret,
-				 const struct gorgon_lines_file *files);
+				 const struct gorgon_lines_file *files, uint64_t code);
 
 #endif

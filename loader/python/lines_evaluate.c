@@ -2,9 +2,9 @@
 // Python code that somebody types in a debugger: print py("n + 1").
 //
 // Each Python function has a variable `py` for debuggers, a pointer to a function. Each frame of a
-// stop has another function there, so that the code runs in the frame that is selected. A debugger
-// calls it on the thread that has stopped in a stub: the thread has the GIL and no Python error,
-// and Python code that it runs is neither stopped nor told of.
+// stack has another function there, so that the code runs in the frame that is selected. A debugger
+// calls it on the thread of the frame, which has stopped in a stub, with the GIL, or anywhere in C.
+// Python code that runs then is neither stopped nor told of.
 //
 // An expression becomes the body of a lambda, whose parameters are the frame's values, so that
 // functions inside it see them. Statements run with a dict of these values. What they have changed
@@ -211,28 +211,36 @@ static PyObject *run_in(const struct scope *scope, const char *text)
 	return run_in_dict(scope, text, start);
 }
 
-static const char *evaluate(const char *text, unsigned i)
+static struct gorgon_lines_record *find_record(uint64_t older)
 {
-	struct gorgon_lines *lines;
-	const struct gorgon_lines_record *record = gorgon_lines_stopped(i, &lines);
-	struct gorgon_interp *interp;
-	struct scope scope;
-	PyObject *result, *answer = NULL;
-	uint64_t globals;
-	const char *ret;
+	struct gorgon_lines_record *ret = gorgon_lines_newest(), *record;
+	uint64_t count = 0;
 
-	if (!record)
-		return gorgon_lines_no_evaluate.evaluate(text);
-	interp = lines->interp;
-	globals = record->frame + lines->layout.frame_globals;
-	scope = (struct scope){
+	for (record = ret; record && record->older > (uintptr_t)record; count++)
+		record = (struct gorgon_lines_record *)(uintptr_t)record->older;
+	if (!ret || count < older)
+		return NULL;
+	for (; count > older; count--)
+		ret = (struct gorgon_lines_record *)(uintptr_t)ret->older;
+	return ret;
+}
+
+// With the GIL and without a Python error.
+static const char *evaluate(const char *text, const struct gorgon_lines_record *record,
+			    struct gorgon_lines *lines)
+{
+	struct gorgon_interp *interp = lines->interp;
+	uint64_t globals = record->frame + lines->layout.frame_globals;
+	const struct scope scope = {
 		.lines = lines,
 		.function = gorgon_lines_function_of(lines, record->frame),
 		.values = (uintptr_t *)(uintptr_t)(record->frame + lines->layout.frame_values),
 		.globals = (PyObject *)(uintptr_t)gorgon_lines_word(globals),
 		.locals = (PyObject *)(uintptr_t)gorgon_lines_word(globals + 16),
 	};
-	result = run_in(&scope, text + strspn(text, " \t"));
+	PyObject *result = run_in(&scope, text + strspn(text, " \t")), *answer = NULL;
+	const char *ret;
+
 	if (result)
 		answer = API(interp, PyObject_Repr)(result);
 	interp->api->Py_DecRef(result);
@@ -245,22 +253,27 @@ static const char *evaluate(const char *text, unsigned i)
 	return ret ?: "(no text)";
 }
 
-// --- the functions of the frames
-// -----------------------------------------------------------------
+const char *gorgon_lines_evaluate(const char *text, uint64_t offset, struct gorgon_lines *lines)
+{
+	const uint64_t older = offset / GORGON_LINES_EVALUATE_SIZE - 1;
+	const struct gorgon_lines_record *record = find_record(older);
+	PyObject *type, *value, *traceback;
+	bool busy = gorgon_lines_is_busy;
+	PyGILState_STATE gil = 0;
+	const char *ret;
 
-#define FRAMES(X) \
-	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) \
-	X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) \
-	X(31)
-
-#define EVALUATE_IN(i) \
-	static const char *evaluate_in_##i(const char *text) \
-	{ \
-		return evaluate(text, i); \
-	}
-FRAMES(EVALUATE_IN)
-
-#define NAME(i) evaluate_in_##i,
-gorgon_lines_evaluate *const gorgon_lines_evaluators[] = {FRAMES(NAME)};
+	if (older == GORGON_LINES_EVALUATE_ALL || !gorgon_lines_function_at(lines, record))
+		return "(not in a Python frame)";
+	if (!busy) // the thread has stopped anywhere
+		gil = lines->interp->api->PyGILState_Ensure();
+	gorgon_lines_is_busy = true;
+	lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
+	ret = evaluate(text, record, lines);
+	lines->api.restore(type, value, traceback);
+	gorgon_lines_is_busy = busy;
+	if (!busy)
+		lines->interp->api->PyGILState_Release(gil);
+	return ret;
+}
 
 #endif

@@ -57,11 +57,11 @@ static char *find_file(struct gorgon_lines *lines, PyObject *code)
 }
 
 // @files: a list, of which the first gets the entry.
-static void register_files(struct gorgon_lines_file *files)
+static void register_files(const struct gorgon_lines *lines, struct gorgon_lines_file *files)
 {
 	struct gorgon_lines_bytes symfile = {0};
 
-	gorgon_lines_describe_files(&symfile, files);
+	gorgon_lines_describe_files(&symfile, files, (uintptr_t)lines->code);
 	if (symfile.failed || jitreg_register_symfile(symfile.data, symfile.size, &files->jit))
 		files->jit = NULL; // debuggers know nothing of them
 	free(symfile.data);
@@ -113,7 +113,7 @@ static void tell(struct gorgon_lines *lines, struct gorgon_lines_file *files)
 
 	for (struct gorgon_lines_file *file = files; file; last = file, file = file->next)
 		tie_codes(lines, file, file);
-	register_files(files);
+	register_files(lines, files);
 	last->next = lines->files;
 	__atomic_store_n(&lines->files, files, __ATOMIC_RELEASE);
 	if (gorgon_lines_changed(lines) && !gorgon_lines_is_busy)

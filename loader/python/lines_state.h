@@ -70,7 +70,6 @@ struct gorgon_lines {
 	int tool;        /* number of sys.monitoring's; 0: not asked for, -1: there is none */
 	PyObject *monitoring, *disable;
 	PyMethodDef callback;
-	gorgon_lines_evaluate *const *evaluators; /* see lines_evaluate.c */
 	PyObject *answer; /* the newest text that an expression has come to */
 };
 
@@ -184,13 +183,6 @@ gorgon_lines_function_at(const struct gorgon_lines *lines, const struct gorgon_l
 uint64_t gorgon_lines_resume_of(const struct gorgon_lines *lines,
 				const struct gorgon_lines_record *record);
 
-/* How many frames of a stack have values while a debugger stops at a Python line. */
-#define GORGON_LINES_FRAMES_MAX 32
-
-/* The frame of this thread, which has stopped in a stub, that has the @i-th array of values, and
- * whose it is. NULL: the thread is in no stub. */
-const struct gorgon_lines_record *gorgon_lines_stopped(unsigned i, struct gorgon_lines **lines);
-
 /* Whether a debugger has a breakpoint at a place of a stub. */
 static inline bool gorgon_lines_is_hot(const uint8_t *stub, size_t place)
 {
@@ -224,7 +216,9 @@ bool gorgon_lines_on_raise(struct gorgon_lines *lines, struct gorgon_lines_recor
 /* --- expressions: lines_evaluate.c
  * ------------------------------------------------------------------ */
 
-/* What evaluates expressions in the frame that has the array of values of this number. */
-extern gorgon_lines_evaluate *const gorgon_lines_evaluators[GORGON_LINES_FRAMES_MAX];
+/* What debuggers call by one of the functions that lines_arch.h has for it, whose end is at @offset
+ * from the first: the value of an expression in a frame of this thread, as a text that holds until
+ * the interpreter's next answer. */
+const char *gorgon_lines_evaluate(const char *text, uint64_t offset, struct gorgon_lines *lines);
 
 #endif

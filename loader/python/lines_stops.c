@@ -10,12 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
+// How many frames of a stack have values while a debugger stops at a Python line.
+#define FRAMES_MAX 32
+
 __thread bool gorgon_lines_is_busy __attribute__((tls_model("initial-exec")));
-// Of the stub that the thread is in: whose it is, and the newest frame that has values.
-static __thread struct {
-	struct gorgon_lines *lines;
-	struct gorgon_lines_record *first;
-} stopped;
 // Code of ours reads and writes it at a fixed distance from the thread pointer.
 static __thread struct gorgon_lines_record *newest __attribute__((tls_model("initial-exec")));
 
@@ -68,32 +66,16 @@ uint64_t gorgon_lines_resume_of(const struct gorgon_lines *lines,
 
 static void make_values(struct gorgon_lines *lines, struct gorgon_lines_record *record)
 {
-	const uint8_t at = lines->layout.frame_values;
-
-	for (unsigned i = 0; record && i < GORGON_LINES_FRAMES_MAX;
-	     i++, record = older_record(lines, record))
+	for (unsigned i = 0; record && i < FRAMES_MAX; i++, record = older_record(lines, record))
 		record->values = (uintptr_t)gorgon_lines_values_create(
 			lines->interp, lines->values_api,
 			gorgon_lines_function_of(lines, record->frame),
-			(const uintptr_t *)(uintptr_t)(record->frame + at), lines->evaluators[i]);
-}
-
-const struct gorgon_lines_record *gorgon_lines_stopped(unsigned i, struct gorgon_lines **lines)
-{
-	struct gorgon_lines_record *ret = stopped.first;
-
-	if (!stopped.lines)
-		return NULL;
-	*lines = stopped.lines;
-	while (i--)
-		ret = older_record(stopped.lines, ret);
-	return ret;
+			(const uintptr_t *)(uintptr_t)(record->frame + lines->layout.frame_values));
 }
 
 static void free_values(struct gorgon_lines *lines, struct gorgon_lines_record *record)
 {
-	for (unsigned i = 0; record && i < GORGON_LINES_FRAMES_MAX;
-	     i++, record = older_record(lines, record)) {
+	for (unsigned i = 0; record && i < FRAMES_MAX; i++, record = older_record(lines, record)) {
 		free((void *)(uintptr_t)record->values);
 		record->values = 0;
 	}
@@ -113,10 +95,7 @@ static void run_stub(struct gorgon_lines *lines, struct gorgon_lines_record *rec
 	lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
 	gorgon_lines_is_busy = true;
 	make_values(lines, first);
-	stopped.lines = lines;
-	stopped.first = first;
 	gorgon_lines_run(run);
-	stopped.lines = NULL;
 	free_values(lines, first);
 	gorgon_lines_is_busy = false;
 	lines->api.restore(type, value, traceback);

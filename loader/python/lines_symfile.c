@@ -173,6 +173,11 @@ static void end_jump(struct gorgon_lines_bytes *x, size_t from)
 	set_number(x, from, x->size - from - 2, 2);
 }
 
+static void end_jump_back(struct gorgon_lines_bytes *x, size_t from, size_t to)
+{
+	set_number(x, from, to - from - 2, 2);
+}
+
 static size_t begin_jump(struct gorgon_lines_bytes *x, uint8_t op)
 {
 	OPS(x, op, 0, 0);
@@ -406,6 +411,42 @@ static void put_location(struct gorgon_lines_bytes *to, uint64_t offset, const v
 	set_number(to, start - 1, to->size - start, 1);
 }
 
+// The function that evaluates expressions in the frame (lines_arch.h): how many older records are
+// there?
+static void put_evaluate_location(struct gorgon_lines_bytes *to, uint64_t code)
+{
+	struct gorgon_lines_bytes x = {0};
+	size_t again, older, few, done;
+
+	OPS(&x, DW_OP_call_frame_cfa, DW_OP_const1u, RECORD_SIZE, DW_OP_minus, DW_OP_lit0);
+	again = x.size;
+	// record count
+	OPS(&x, DW_OP_over, DW_OP_plus_uconst, offsetof(struct gorgon_lines_record, older),
+	    DW_OP_deref, DW_OP_rot);
+	// older record count
+	OPS(&x, DW_OP_pick, 2, DW_OP_pick, 2, DW_OP_gt);
+	older = begin_jump(&x, DW_OP_bra);
+	done = begin_jump(&x, DW_OP_skip);
+	end_jump(&x, older);
+	OPS(&x, DW_OP_plus_uconst, 1, DW_OP_swap, DW_OP_drop);
+	end_jump_back(&x, begin_jump(&x, DW_OP_skip), again);
+	end_jump(&x, done);
+	OPS(&x, DW_OP_dup, DW_OP_const2u);
+	put_number(&x, GORGON_LINES_EVALUATE_ALL, 2);
+	OPS(&x, DW_OP_lt);
+	few = begin_jump(&x, DW_OP_bra);
+	OPS(&x, DW_OP_drop, DW_OP_const2u);
+	put_number(&x, GORGON_LINES_EVALUATE_ALL, 2);
+	end_jump(&x, few);
+	OPS(&x, DW_OP_lit0 + GORGON_LINES_EVALUATE_SIZE, DW_OP_mul, DW_OP_addr);
+	put_number(&x, code + GORGON_LINES_EVALUATE, 8);
+	OPS(&x, DW_OP_plus, DW_OP_stack_value);
+	put_uleb(to, x.size);
+	put(to, x.data, x.size);
+	to->failed |= x.failed;
+	free(x.data);
+}
+
 static void put_variable(struct gorgon_lines_bytes *to, uint8_t kind, const char *name,
 			 uint64_t type)
 {
@@ -458,7 +499,8 @@ struct types {
 };
 
 static void put_function(struct gorgon_lines_bytes *to,
-			 const struct gorgon_lines_function *function, const struct types *types)
+			 const struct gorgon_lines_function *function, const struct types *types,
+			 uint64_t code)
 {
 	uint64_t numbers = put_numbers(to, function, types->real);
 
@@ -480,7 +522,7 @@ static void put_function(struct gorgon_lines_bytes *to,
 	}
 	if (!has_value(function, EVALUATE)) {
 		put_variable(to, VARIABLE, EVALUATE, types->evaluate);
-		put_location(to, 16 * (uint64_t)function->value_count, &gorgon_lines_no_evaluate);
+		put_evaluate_location(to, code);
 	}
 	OPS(to, 0);
 }
@@ -552,7 +594,7 @@ static void put_info_of_code(struct gorgon_lines_bytes *to, uint64_t code)
 
 // @lines: where the unit's lines are in their section.
 static void put_info(struct gorgon_lines_bytes *to, const struct gorgon_lines_file *file,
-		     uint64_t lines)
+		     uint64_t lines, uint64_t code)
 {
 	size_t slash = (size_t)(strrchr(file->path, '/') - file->path);
 	struct types types;
@@ -567,7 +609,7 @@ static void put_info(struct gorgon_lines_bytes *to, const struct gorgon_lines_fi
 	types.real = put_base(to, "double", 8, DW_ATE_float);
 	types.evaluate = put_evaluate_type(to, types.text);
 	for (size_t i = 0; i < file->function_count; i++)
-		put_function(to, &file->functions[i], &types);
+		put_function(to, &file->functions[i], &types, code);
 	end_info(to);
 }
 
@@ -779,11 +821,11 @@ void gorgon_lines_describe_code(struct gorgon_lines_bytes *ret, uint64_t code,
 
 // @section: the number of the file's section of code.
 static void describe_file(struct contents *contents, const struct gorgon_lines_file *file,
-			  size_t section)
+			  size_t section, uint64_t code)
 {
 	struct gorgon_lines_bytes info = {0}, line = {0};
 
-	put_info(&info, file, contents->line.size);
+	put_info(&info, file, contents->line.size, code);
 	put_lines(&line, file);
 	put(&contents->info, info.data, info.size);
 	put(&contents->line, line.data, line.size);
@@ -802,7 +844,7 @@ static void describe_file(struct contents *contents, const struct gorgon_lines_f
 }
 
 void gorgon_lines_describe_files(struct gorgon_lines_bytes *ret,
-				 const struct gorgon_lines_file *files)
+				 const struct gorgon_lines_file *files, uint64_t code)
 {
 	struct text texts[GORGON_LINES_FILES_MAX];
 	struct contents contents = {0};
@@ -812,7 +854,7 @@ void gorgon_lines_describe_files(struct gorgon_lines_bytes *ret,
 	put(&contents.abbrev, abbrevs, sizeof(abbrevs));
 	for (const struct gorgon_lines_file *file = files; file; file = file->next) {
 		texts[count++] = (struct text){(uintptr_t)file->text, file->text_size};
-		describe_file(&contents, file, count);
+		describe_file(&contents, file, count, code);
 	}
 	put_file(ret, texts, count, &contents);
 	free_contents(&contents);

@@ -324,19 +324,16 @@ static double write_value(struct gorgon_interp *interp, const struct gorgon_line
 union gorgon_lines_value *gorgon_lines_values_create(struct gorgon_interp *interp,
 						     const struct gorgon_lines_values_api *api,
 						     const struct gorgon_lines_function *function,
-						     const uintptr_t *values,
-						     gorgon_lines_evaluate *evaluate)
+						     const uintptr_t *values)
 {
 	size_t count = function->value_count;
-	union gorgon_lines_value *ret = malloc((2 * count + 1) * sizeof(*ret) + count * TEXT_SIZE);
-	char *text = (char *)(ret + 2 * count + 1);
+	union gorgon_lines_value *ret = malloc(count * (2 * sizeof(*ret) + TEXT_SIZE) + 1);
+	char *text = (char *)(ret + 2 * count);
 
 	for (size_t i = 0; ret && i < count; i++, text += TEXT_SIZE) {
 		ret[count + i].number = write_value(interp, api, values[i], text);
 		ret[i].text = text;
 	}
-	if (ret)
-		ret[2 * count].evaluate = evaluate;
 	return ret;
 }
 
@@ -355,11 +352,3 @@ void gorgon_lines_values_name(struct gorgon_interp *interp,
 union gorgon_lines_value gorgon_lines_no_texts[] = {{.text = "(not read)"}};
 union gorgon_lines_value gorgon_lines_no_numbers[GORGON_LINES_VALUES_MAX] = {
 	[0 ... GORGON_LINES_VALUES_MAX - 1] = {.number = NAN}};
-
-static const char *evaluate_nothing(const char *text)
-{
-	(void)text;
-	return "(not at a Python line)";
-}
-
-union gorgon_lines_value gorgon_lines_no_evaluate = {.evaluate = evaluate_nothing};

@@ -11,17 +11,11 @@ struct gorgon_lines_values_api;
 /* Look it up. NULL: it is not complete, or there is no memory. free() releases it. */
 struct gorgon_lines_values_api *gorgon_lines_values_api_create(struct gorgon_interp *interp);
 
-/* What a debugger calls for `py("n + 1")`: the value, as a text that holds until the interpreter's
- * next answer. */
-typedef const char *gorgon_lines_evaluate(const char *text);
-
 /* What debuggers are told of the values of a CPython frame, in the order of the function's names:
- * first pointers to texts, then numbers, then the function that evaluates expressions in the frame.
- * A value that is no int, float or bool is NaN. */
+ * first pointers to texts, then numbers. A value that is no int, float or bool is NaN. */
 union gorgon_lines_value {
 	const char *text;
 	double number;
-	gorgon_lines_evaluate *evaluate;
 };
 
 /* The object of a value as CPython keeps it, or of its cell, as a new reference; NULL: there is
@@ -42,8 +36,7 @@ void gorgon_lines_value_set(struct gorgon_interp *interp, const struct gorgon_li
 union gorgon_lines_value *gorgon_lines_values_create(struct gorgon_interp *interp,
 					const struct gorgon_lines_values_api *api,
 					const struct gorgon_lines_function *function,
-					const uintptr_t *values,
-					gorgon_lines_evaluate *evaluate);
+					const uintptr_t *values);
 
 /* The name of a type, without a Python error. */
 void gorgon_lines_values_name(struct gorgon_interp *interp,
@@ -51,7 +44,6 @@ void gorgon_lines_values_name(struct gorgon_interp *interp,
 			      char *to, size_t size);
 
 /* What debuggers are told where nobody has read a frame's values. */
-extern union gorgon_lines_value gorgon_lines_no_texts[], gorgon_lines_no_numbers[],
-	gorgon_lines_no_evaluate;
+extern union gorgon_lines_value gorgon_lines_no_texts[], gorgon_lines_no_numbers[];
 
 #endif

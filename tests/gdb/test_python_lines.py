@@ -307,12 +307,14 @@ class Values(unittest.TestCase):
                     *at("inner"), *ask("  (lambda: extra + m)()", "TOTAL"), "frame function values.outer", *ask("inner.__name__"),
                     *at("generator"), *ask("i", "import os; i = os.getpid() and 77", "raise KeyError(1)", "n +", "\u00fc"),
                     *at("module"), *ask("TOTAL", "TOTAL = 4", "TOTAL"), "print $_streq(py(\"TOTAL + 1\"), \"5\")",
-                    "set $kept = py", "tbreak _Py_write", "continue", 'printf "> %s\\n", $kept("TOTAL")', "continue"]
+                    "set $kept = py", "tbreak _Py_write", "continue", 'printf "> %s\\n", $kept("TOTAL")',
+                    "frame function values.<module>", *ask("TOTAL + 2", "len", "outer = None"), "continue"]
         output = self.session(ASKED, commands, python)
         self.assertEqual(re.findall("^> (.*)$", output, re.M),
                          ["5", "None", "[20, 20]", "NameError: name 'extra' is not defined", "41", "None", "3", "(1000, 20, 3)", "False",
                           "1008", "3", "'inner'", "0", "None", "KeyError: 1", "SyntaxError: invalid syntax (<py>, line 1)",
-                          "NameError: name '\u00fc' is not defined", "3", "None", "4", "(not at a Python line)"], output)
+                          "NameError: name '\u00fc' is not defined", "3", "None", "4",
+                          "4", "6", "<built-in function len>", "None"], output)
         self.assertRegex(output, r"(?m)^\(1004, \[3, 1000\], \[77, 1\]\)$")
         self.assertRegex(output, r"(?m)^\$1 = 1$")
 

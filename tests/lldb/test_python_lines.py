@@ -23,7 +23,8 @@ FRAME = re.compile(r"frame #\d+: .*`lines\.([\w.<>]+)(?:\(.*\))? at lines\.py:(\
 class Started(session.Case):
     @classmethod
     def setUpClass(cls):
-        commands = [f"breakpoint set -f lines.py -l {TOTAL}", "run", "bt", "frame variable", "expression number.n + number.rate", "expression py('n * rate')".replace("'", '"'), "script print('=== next')", "next", "next", "next", "next",
+        commands = [f"breakpoint set -f lines.py -l {TOTAL}", "run", "bt", "frame variable", "expression number.n + number.rate", "expression py('n * rate')".replace("'", '"'),
+                    "script print('=== next')", "next", "next", "next", "next",
                     "script print('=== rest')", "breakpoint delete -f", "breakpoint set -n python_exception_raised -c 'exception[0] == 86'",
                     "continue", "bt", "breakpoint delete -f", "continue"]
         cls.output = harness.lldb(commands, harness.GORGON, "run", "--python-lines=on", f"--python={harness.PYTHON}", PROGRAM)

@@ -44,6 +44,8 @@ struct gorgon_lines_links {
 	uint64_t ctx;
 	uint64_t active;
 	uint64_t watched; /* where debuggers have a breakpoint whenever the process runs */
+	/* const char *(const char *text, uint64_t offset, void *ctx) */
+	uint64_t evaluate;
 };
 
 /* A stub: the code of a line, for debuggers. */
@@ -101,6 +103,13 @@ static inline void gorgon_lines_write_entry(uint8_t *entry)
 #define GORGON_LINES_GENERIC   224 /* stands for a frame whose line is not known; not run */
 /* run when an exception is raised by the frame in rbx, r13 leads to a text; returns */
 #define GORGON_LINES_RAISED    240
+/* Functions that debuggers call with a text: one for each number of older records of a frame. It
+ * calls @evaluate with the offset of its own end from the first one. The last function stands for
+ * all greater numbers, too. */
+#define GORGON_LINES_EVALUATE      288
+#define GORGON_LINES_EVALUATE_SIZE 5
+#define GORGON_LINES_EVALUATE_ALL  750
+#define GORGON_LINES_PAGE_SIZE     4096
 
 /* Write that code for @code, with @links at a distance of less than 2 GiB. @newest: offset from
  * the thread pointer of the address of the thread's newest record. */

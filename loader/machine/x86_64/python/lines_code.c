@@ -8,6 +8,11 @@
 _Static_assert(sizeof(struct gorgon_lines_record) == 96,
 	       "the code, and the rules in lines_symfile.c");
 
+#define LAST \
+	(GORGON_LINES_EVALUATE + GORGON_LINES_EVALUATE_ALL * GORGON_LINES_EVALUATE_SIZE)
+
+_Static_assert(LAST + GORGON_LINES_EVALUATE_SIZE <= GORGON_LINES_PAGE_SIZE, "one page");
+
 static void put_link(uint8_t *code, size_t end, const void *link)
 {
 	int32_t distance = (int32_t)((const uint8_t *)link - (code + end));
@@ -81,11 +86,27 @@ void gorgon_lines_write_code(uint8_t *code, const struct gorgon_lines_links *lin
 		0xc3,                   // ret
 	};
 
-	memset(code, 0x90, GORGON_LINES_CODE_SIZE);
+	static const uint8_t evaluate[] = {
+		0x5e,                         // pop %rsi
+		0x48, 0x8b, 0x15, 0, 0, 0, 0, // mov ctx(%rip),%rdx
+		0x48, 0x8d, 0x0d, 0, 0, 0, 0, // lea EVALUATE(%rip),%rcx
+		0x48, 0x29, 0xce,             // sub %rcx,%rsi		of the end of the call
+		0xff, 0x25, 0,    0, 0, 0,    // jmp *evaluate(%rip)
+	};
+
+	memset(code, 0x90, GORGON_LINES_PAGE_SIZE);
 	memcpy(code + GORGON_LINES_FRAME, frame, sizeof(frame));
 	memcpy(code + GORGON_LINES_TRACER, tracer, sizeof(tracer));
 	memcpy(code + GORGON_LINES_LEAVE, leave, sizeof(leave));
 	code[GORGON_LINES_RAISED + 1] = 0xc3; // ret
+	memcpy(code + GORGON_LINES_CODE_SIZE, evaluate, sizeof(evaluate));
+	for (int32_t at = GORGON_LINES_EVALUATE; at <= LAST; at += GORGON_LINES_EVALUATE_SIZE) {
+		const int32_t distance =
+			GORGON_LINES_CODE_SIZE - (at + GORGON_LINES_EVALUATE_SIZE);
+
+		code[at] = 0xe8; // call
+		memcpy(code + at + 1, &distance, sizeof(distance));
+	}
 	memcpy(code + 15, &newest, sizeof(newest));
 	memcpy(code + 35, &newest, sizeof(newest));
 	memcpy(code + 76, &newest, sizeof(newest));
@@ -100,4 +121,7 @@ void gorgon_lines_write_code(uint8_t *code, const struct gorgon_lines_links *lin
 	put_link(code, 172, &links->after);
 	put_link(code, GORGON_LINES_TRACER + 7, &links->ctx);
 	put_link(code, GORGON_LINES_TRACER + 13, &links->tracer);
+	put_link(code, GORGON_LINES_CODE_SIZE + 8, &links->ctx);
+	put_link(code, GORGON_LINES_CODE_SIZE + 15, code + GORGON_LINES_EVALUATE);
+	put_link(code, GORGON_LINES_CODE_SIZE + 24, &links->evaluate);
 }
