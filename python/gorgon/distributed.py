@@ -35,13 +35,13 @@ LOGGER = logging.getLogger("gorgon.distributed")
 
 def functions_of(task):
     """The names of the functions of a task, and of the tasks that were fused with it."""
-    found, waiting = set(), [task]
+    found, waiting, seen = set(), [task], {}  # a list may have itself
     while waiting:
         each = waiting.pop()
-        if isinstance(each, dict):
-            waiting.extend(each.values())
-        elif isinstance(each, (list, tuple)):
-            waiting.extend(each)
+        if isinstance(each, (dict, list, tuple)):
+            if id(each) not in seen:
+                seen[id(each)] = each
+                waiting.extend(each.values() if isinstance(each, dict) else each)
         elif callable(function := getattr(each, "func", None)) and hasattr(each, "args"):
             waiting.extend((each.args, getattr(each, "kwargs", None)))
             while isinstance(function, functools.partial):

@@ -107,8 +107,8 @@ class Cluster(Adapter):
     def __init__(self, copies, **options):
         import logging
         from distributed import Client, LocalCluster
-        self.cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL)
-        self.client = Client(self.cluster)
+        self.cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL)
+        self.client, self.keys = Client(self.cluster), map("call-{}".format, itertools.count())
         if MODE == "cluster":
             import gorgon.distributed
             self.client.register_plugin(gorgon.distributed.Interpreters(**options))
@@ -126,7 +126,7 @@ class Cluster(Adapter):
         return Beginning()
 
     def run(self, function, args, kwargs):
-        return self.client.submit(functools.partial(function, *args, **kwargs), pure=False).result(60)
+        return self.client.submit(functools.partial(function, *args, **kwargs), key=next(self.keys)).result(60)
 
     def __exit__(self, *error):
         self.client.close()
@@ -216,7 +216,7 @@ def describe_error(error, depth=3):
 def trace(error):
     """Functions of programs that a remote traceback names, and its last line."""
     text = str(error.__cause__ or "".join(traceback.format_exception(error))).strip('" \n')
-    names = re.findall(r'File ".*(?:program|tasks)\.py[^"]*", line \d+, in (\w+)', text)
+    names = re.findall(r'File ".*/(?:program|tasks)\.py[^"]*", line \d+, in (\w+)', text)
     return names, text.splitlines()[-1]
 
 

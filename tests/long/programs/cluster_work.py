@@ -126,6 +126,8 @@ def work(client, folder):
     show("a chain", client.submit(sum, client.map(lambda x, y: x - y, range(50), range(50, 0, -1))).result())
     show("an exception", outcome(client.submit(fail, 7)))
     show("a class of the program", client.submit(lambda p: Point(p.y, p.x), Point(1, 2)).result())
+    (cycle := [1]).append(cycle)
+    show("a list that has itself", client.submit(lambda part: part[1] is part, cycle).result())
     matrix = dask.array.from_array(numpy.arange(90000.0).reshape(300, 300), chunks=100)
     show("arrays", (float((matrix @ matrix.T).sum().compute()), float(matrix.rechunk((300, 10)).mean(axis=0).max().compute())))
     left = dask.dataframe.from_pandas(pandas.DataFrame({"a": range(1000), "b": range(1000)}), npartitions=8)
