@@ -658,7 +658,7 @@ class Page(unittest.TestCase):
 
     def test_part(self):
         whole, part = dict(self.session("docs/mixed.md", 1)), self.session("README.md", 0)
-        self.assertEqual([command for command, _ in part], list(whole))
+        self.assertEqual([command for command, _ in part], list(whole)[:5])
         for command, answer in part:
             self.assertEqual([line for line in answer.splitlines() if line not in whole[command].splitlines()], [], command)
 
@@ -666,7 +666,7 @@ class Page(unittest.TestCase):
         with open(os.path.join(harness.ROOT, "docs", "mixed.md")) as file:
             program = re.search(r"```python\n(.*?)```", file.read(), re.S)[1]
         asked = self.session("docs/mixed.md", 1)
-        self.assertEqual(len(asked), 5)
+        self.assertEqual(len(asked), 6)
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "shop.py"), "w") as file:
                 file.write(program)
