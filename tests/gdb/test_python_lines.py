@@ -266,7 +266,7 @@ def outer(n):
     return inner(4), Local.kind, list(gen())  # outer
 
 print(outer(5))
-print("after")  # module
+print(repr("after"))  # module
 """
 
 
@@ -307,7 +307,7 @@ class Values(unittest.TestCase):
                     *at("inner"), *ask("  (lambda: extra + m)()", "TOTAL"), "frame function values.outer", *ask("inner.__name__"),
                     *at("generator"), *ask("i", "import os; i = os.getpid() and 77", "raise KeyError(1)", "n +", "\u00fc"),
                     *at("module"), *ask("TOTAL", "TOTAL = 4", "TOTAL"), "print $_streq(py(\"TOTAL + 1\"), \"5\")",
-                    "set $kept = py", "tbreak _Py_write", "continue", 'printf "> %s\\n", $kept("TOTAL")',
+                    "set $kept = py", "tbreak PyObject_Repr", "continue", 'printf "> %s\\n", $kept("TOTAL")',
                     "frame function values.<module>", *ask("TOTAL + 2", "len", "outer = None"), "continue"]
         output = self.session(ASKED, commands, python)
         self.assertEqual(re.findall("^> (.*)$", output, re.M),
