@@ -317,6 +317,12 @@ def own(buffer, dtype, shape, order, axes=None):
     return made
 
 
+def read_only(make, *args):
+    array = make(*args)
+    array.flags.writeable = False
+    return array
+
+
 adopt = None  # in the host: what makes an array of received memory, without a copy
 
 
@@ -461,7 +467,10 @@ class Pickler(pickle.Pickler):
         if not isinstance(reduced[1][0], pickle.PickleBuffer):
             return reduced  # its items are in the pickle
         self.buffers.arrays[id(reduced[1][0])] = reduced[1][0]
-        return own if self.is_own else over, reduced[1]
+        make = own if self.is_own else over
+        if pickle.DEFAULT_PROTOCOL < 5 or flags.writeable or is_argument(array):
+            return make, reduced[1]
+        return read_only, (make, *reduced[1])  # by protocol 5 the receiver's is read-only, too
 
     def by_name(self, value):
         """A function or class."""
@@ -496,6 +505,13 @@ class Pickler(pickle.Pickler):
             return reduce_function(function, values, cells, modules, number_of_space(space) if is_other else MAIN)
         self.globals.update(dict.fromkeys(names, space))
         return reduce_function(function, {}, cells, modules)
+
+
+def is_argument(array):
+    """Whether it is a view of another interpreter's memory, which is read-only here and no process's."""
+    while is_ndarray(array):
+        array = array.base
+    return type(array).__name__ == "Array" and type(array).__module__ == "gorgon"
 
 
 class Packed:

@@ -170,7 +170,7 @@ if __name__ == "__main__":
             show(function.__name__, results)
             for each in results:
                 for a in arrays_of(each):
-                    if a.dtype == float:
+                    if a.dtype == float and a.flags.writeable:
                         a += 1000
             print(pool.submit(change).result())
             show(function.__name__, results)
