@@ -473,10 +473,8 @@ void gorgon_lines_stop(struct gorgon_interp *interp)
 void gorgon_lines_in_child(void)
 {
 	pthread_mutex_init(&list, NULL); // the thread that may have had it is not there
-	pthread_mutex_lock(&list);
-	if (watched)
+	if (watched) // no other thread is here to take the lock
 		start_watching();
-	pthread_mutex_unlock(&list);
 }
 
 void gorgon_lines_end(struct gorgon_interp *interp)
