@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The order in which threads take locks, in everything that `make check` runs, beside the table of docs/architecture.md.
 
-Usage: order.py [KIND]...      unit, run, symdump, gdb, lldb, jitreg
+Usage: order.py [KIND]...      unit, run, symdump, gdb, lldb
 
 All tests run under tests/hosts/lock_order.preload.c. Whether they pass does not count here: the preload is in their way, where
 they count descriptors, or look at what is loaded."""
@@ -16,7 +16,7 @@ from report import Report
 import harness
 import lock_order
 
-KINDS = ("unit", "run", "jitreg", "symdump", "gdb", "lldb")
+KINDS = ("unit", "run", "symdump", "gdb", "lldb")  # those of jitreg take no lock under another
 # These start no program of ours, or build everything anew.
 WITHOUT = ("analyze", "architecture", "cpython_pools", "documents", "documents_errors", "documents_reference", "documents_stability",
            "install", "locks", "manual", "process_inventory", "results", "runner")
