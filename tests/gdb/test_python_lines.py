@@ -305,6 +305,7 @@ class Values(unittest.TestCase):
                     *at("class"), *ask("base + extra", "base = 3; extra = 1000; other = base", "other"), "frame function values.outer",
                     *ask("extra, n, TOTAL", "locals().keys() == globals().keys()"),
                     *at("inner"), *ask("  (lambda: extra + m)()", "TOTAL"), "frame function values.outer", *ask("inner.__name__"),
+                    f"break values.py:{harness.source_line(path, '# inner')}", *ask("inner(0)"), "delete",
                     *at("generator"), *ask("i", "import os; i = os.getpid() and 77", "raise KeyError(1)", "n +", "\u00fc"),
                     *at("module"), *ask("TOTAL", "TOTAL = 4", "TOTAL"), "print $_streq(py(\"TOTAL + 1\"), \"5\")",
                     "set $kept = py", "tbreak PyObject_Repr", "continue", 'printf "> %s\\n", $kept("TOTAL")',
@@ -312,7 +313,7 @@ class Values(unittest.TestCase):
         output = self.session(ASKED, commands, python)
         self.assertEqual(re.findall("^> (.*)$", output, re.M),
                          ["5", "None", "[20, 20]", "NameError: name 'extra' is not defined", "41", "None", "3", "(1000, 20, 3)", "False",
-                          "1008", "3", "'inner'", "0", "None", "KeyError: 1", "SyntaxError: invalid syntax (<py>, line 1)",
+                          "1008", "3", "'inner'", "1004", "0", "None", "KeyError: 1", "SyntaxError: invalid syntax (<py>, line 1)",
                           "NameError: name '\u00fc' is not defined", "3", "None", "4",
                           "4", "6", "<built-in function len>", "None"], output)
         self.assertRegex(output, r"(?m)^\(1004, \[3, 1000\], \[77, 1\]\)$")
