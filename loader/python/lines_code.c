@@ -127,9 +127,9 @@ static bool add_range(struct ranges *to, const struct range *range)
 	return true;
 }
 
-// CPython's table of positions (Objects/locations.md in its source): for each entry its kind, how
-// many units it is for, and how many lines it is beyond the entry before it. A first byte has the
-// highest bit, which no other byte has.
+// CPython's table of positions (Objects/locations.md in its source) says for each entry what kind
+// it is, how many units it is for, and how many lines it is beyond the entry before it. The highest
+// bit is set in an entry's first byte only.
 enum { ONE_LINE = 10, NO_COLUMNS = 13, LONG = 14, NONE = 15 };
 
 static int64_t line_delta(const uint8_t *entry, const uint8_t *end)

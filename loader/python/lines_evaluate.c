@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Python code that somebody types in a debugger: print py("n + 1").
+// This file runs Python code that somebody types in a debugger: print py("n + 1").
 //
 // Each Python function has a variable `py` for debuggers, a pointer to a function. Each frame of a
 // stack has another function there, so that the code runs in the frame that is selected. A debugger
@@ -8,8 +8,8 @@
 //
 // An expression becomes the body of a lambda, whose parameters are the frame's values, so that
 // functions inside it see them. Statements run with a dict of these values. What they have changed
-// there is changed in the frame, too. The body of a class may have both: a mapping, whose names a
-// dict of its values gets, too.
+// there is changed in the frame, too. The body of a class has a mapping for its names, and may have
+// values of the functions around it: the dict has the names of both then.
 
 #define _GNU_SOURCE
 #include "lines_state.h"

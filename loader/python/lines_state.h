@@ -60,7 +60,7 @@ struct gorgon_lines {
 	uint64_t import_frame;
 	struct gorgon_lines_budget budget;
 	PyObject *checked;                  /* the code object that is run to check the layout, */
-	PyObject *checked_globals;          /* in which names, */
+	PyObject *checked_globals;          /* the dict that is its globals and locals then, */
 	struct gorgon_lines_function check; /* and what it has */
 	bool correct;
 	bool awaited;    /* one waits for a frame to go on, as of the last update */

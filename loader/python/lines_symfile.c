@@ -411,8 +411,8 @@ static void put_location(struct gorgon_lines_bytes *to, uint64_t offset, const v
 	set_number(to, start - 1, to->size - start, 1);
 }
 
-// The function that evaluates expressions in the frame (lines_arch.h): how many older records are
-// there?
+// Which function evaluates expressions in the frame (lines_arch.h) depends on how many older
+// records there are. They are counted.
 static void put_evaluate_location(struct gorgon_lines_bytes *to, uint64_t code)
 {
 	struct gorgon_lines_bytes x = {0};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Values of frames, as texts and as numbers. They are made while a debugger stops the thread at a
 // Python line, so they must not run code of the program: only CPython's own types are asked for
-// their repr(). Of other objects the type's name and the address are told. A container has its
-// items, and an object of a class of Python its attributes, but items and attributes have none of
-// their own.
+// their repr(). Of other objects the type's name and the address are told. The text of a container
+// shows its items, and that of an object of a Python class its attributes. Items and attributes are
+// shown without items and attributes of their own.
 //
 // Debuggers know one type of a variable, whatever Python puts into it. It is a text. So that
 // conditions can compute, the numbers are in another variable (lines_symfile.c).
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_SIZE  400 // of a text, with its NUL
+#define TEXT_SIZE  400 // how many bytes a text has, with its NUL
 #define ITEMS_MAX  20  // that are told of a container
 #define LENGTH_MAX 500 // that is read of a str or bytes
 

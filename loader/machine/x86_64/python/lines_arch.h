@@ -103,9 +103,9 @@ static inline void gorgon_lines_write_entry(uint8_t *entry)
 #define GORGON_LINES_GENERIC   224 /* stands for a frame whose line is not known; not run */
 /* run when an exception is raised by the frame in rbx, r13 leads to a text; returns */
 #define GORGON_LINES_RAISED    240
-/* Functions that debuggers call with a text: one for each number of older records of a frame. It
- * calls @evaluate with the offset of its own end from the first one. The last function stands for
- * all greater numbers, too. */
+/* Debuggers call one of these functions with a text: the frame that has n older records has
+ * function n. Each calls @evaluate with the distance of its own end from the first function's
+ * beginning. The last function is that of frames with more older records, too. */
 #define GORGON_LINES_EVALUATE      288
 #define GORGON_LINES_EVALUATE_SIZE 5
 #define GORGON_LINES_EVALUATE_ALL  750
