@@ -93,7 +93,7 @@ class Host:
     """What interpreters ask: each with its own number first."""
 
     def __init__(self):
-        self.numbers, self.boxes, self.last = itertools.count(), {}, threading.local()
+        self.numbers, self.boxes, self.travelling = itertools.count(), {}, {}
 
     def find(self, number):
         if number not in self.boxes:
@@ -123,13 +123,20 @@ class Host:
     def qsize(self, asker, number):
         return len(self.find(number).items)
 
-    def put(self, asker, number, values, references, unbound):
+    def hold(self, asker, name, references):
+        """What a result refers to."""
+        self.travelling[name] = references
+
+    def arrived(self, asker, name):
+        self.travelling.pop(name, None)
+
+    def put(self, asker, number, values, name, references, unbound):
         """references: what the pickle has of the host's, which the item holds."""
         box = self.find(number)
         with box.held():
             if box.is_full():
                 raise QueueFull(f"queue {number} is full")
-            box.items.append((values, references, asker, unbound or box.unbound))
+            box.items.append((values, (name, references), asker, unbound or box.unbound))
         box.wake()
 
     def get(self, asker, number):
@@ -137,10 +144,11 @@ class Host:
         with box.held():
             if not box.items:
                 raise QueueEmpty(f"queue {number} is empty")
-            values, references, owner, unbound = box.items.popleft()
+            values, held, owner, unbound = box.items.popleft()
         box.wake()
-        self.last.references = references  # until this thread, which is about to unpickle, gets another one
         if owner is not None:
+            if held[0] is not None:
+                self.hold(asker, *held)
             return _strict.Received(values)
         if unbound is UNBOUND_ERROR:
             raise ItemInterpreterDestroyed("item's original interpreter destroyed")
@@ -251,7 +259,8 @@ class Queue(_strict.Reference):
         if unbounditems is not None:
             check_unbound(unbounditems)
         packed = _strict.pack(obj)
-        self._try(QueueFull, block, timeout, "put", packed.values, packed.objects, unbounditems)
+        name, sent = _strict.to_travel(packed)
+        self._try(QueueFull, block, timeout, "put", sent.values, name, packed.objects, unbounditems)
 
     def put_nowait(self, obj, *, unbounditems=None):
         self.put(obj, False, unbounditems=unbounditems)

@@ -9,6 +9,7 @@ in the file, which each interpreter runs once, as a module of its own, under the
 import builtins
 import functools
 import importlib.util
+import itertools
 import marshal
 import pickle
 import sys
@@ -139,6 +140,34 @@ class Packed(_crossing.Packed):
 
     def __init__(self, value, *direct):
         super().__init__(value, direct=set(map(id, (value, *direct))), is_own=_crossing.is_worker)
+
+
+class Travelling:
+    """A packed value that has references. Its sender may let go of them: the host has them, under a name, until it has arrived."""
+
+    def __init__(self, name, packed):
+        self.reduced = arrive, (name, *packed.values)
+
+    def __reduce__(self):
+        return self.reduced
+
+
+def arrive(name, *values):
+    try:
+        return _crossing.load(*values)
+    finally:
+        ask("_queues", "arrived", name)
+
+
+names = itertools.count()
+
+
+def to_travel(packed):
+    """A name for its references, and what is sent in its place; without references None and itself."""
+    if not packed.objects:
+        return None, packed
+    name = me(), next(names)
+    return name, Packed(Travelling(name, packed))
 
 
 class Received(_crossing.Packed):

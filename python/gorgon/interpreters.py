@@ -64,7 +64,6 @@ def describe(error):
 
 # A call in a frame of __main__, and of nothing else: exec(), eval() and dir() are about that one. The function is a constant.
 BARE = compile("'constant'.call()", "<call>", "eval")
-kept = []  # what the last result refers to, until whoever gets it has references
 
 
 def begin(number, paths):
@@ -98,10 +97,12 @@ def do(what, *values):
         return _strict.Packed(["failed", describe(error)]).values
     try:
         packed = _strict.Packed(["done", result.pop() if result else None])
+        name, sent = _strict.to_travel(packed)
+        if name:
+            _strict.ask("_queues", "hold", name, packed.objects)
+        return sent.values
     except Exception as error:
         return _strict.Packed(["unshareable", str(error)]).values
-    kept[:] = packed.objects
-    return packed.values
 
 
 # --- the surface --------------------------------------------------------------------------------------------------

@@ -246,6 +246,28 @@ class Interpreters(Package):
             """, "3", "[Interpreter(0), Interpreter(1), Interpreter(2), Interpreter(3)]", "ended",
             "[Interpreter(0), Interpreter(2), Interpreter(3)] 2", "[Interpreter(0)] 0", "QueueNotFoundError: queue 0 not found")
 
+    def test_what_a_queue_or_a_result_carries_ends_with_its_last_reference_there(self):
+        """Also where a thread of an interpreter gets it, and where it does not load."""
+        self.check("""
+            class Broken:
+                def __reduce__(self): return int, ("x",)
+            interp, queue = interpreters.create(), interpreters.create_queue()
+            queue.put((interpreters.create(), interpreters.create_queue(), bytes(300000)))
+            print(interpreters.list_all(), *queue.get()[:2])
+            print(interpreters.list_all(), fails(interpreters.Queue, 1))
+            interp.exec("from gorgon import interpreters")
+            print(interp.call(eval, "interpreters.create()").call(abs, -1), interpreters.list_all())
+            interp.prepare_main(queue=queue)
+            for _ in range(2):
+                queue.put(interpreters.create())
+            interp.exec("import threading; thread = threading.Thread(target=lambda: print(queue.get().call(abs, -2), flush=True))")
+            interp.exec("thread.start(); thread.join(); print(queue.get().call(abs, -3), flush=True)")
+            queue.put((interpreters.create(), Broken()))
+            print(fails(queue.get), interpreters.list_all())
+            """, "[Interpreter(0), Interpreter(1), Interpreter(2)] Interpreter(2) Queue(1)",
+            "[Interpreter(0), Interpreter(1)] QueueNotFoundError: queue 1 not found", "1 [Interpreter(0), Interpreter(1)]", "2", "3",
+            "ValueError: invalid literal for int() with base 10: 'x' [Interpreter(0), Interpreter(1)]")
+
     def test_programs_inside_make_and_call_interpreters(self):
         """Also in a worker of an executor, whose interpreter is none of create()'s."""
         self.check("""
