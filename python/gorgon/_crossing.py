@@ -327,7 +327,12 @@ adopt = None  # in the host: what makes an array of received memory, without a c
 
 
 def view_buffer(buffer, form, shape):
-    return memoryview(buffer).cast("B").cast(form, shape)
+    view = memoryview(buffer)
+    if shape == (0,):  # which cannot be cast
+        import array
+        empty = memoryview(bytearray() if form == "B" else array.array(form))
+        return empty.toreadonly() if view.readonly else empty
+    return view.cast("B").cast(form, shape)
 
 
 def reduce_view(view):

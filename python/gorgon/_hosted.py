@@ -134,9 +134,12 @@ def forget(number):
     _queues.HOST.forget(number)
 
 
+DOES = {"exec": "exec code for", "call": "make a call in", "set": "update __main__ for", "close": "destroy"}
+
+
 def find(number, what=None):
     if what and (number == 0 or number in guests):
-        raise InterpreterError(f"cannot {what} unrecognized interpreter {number}")
+        raise InterpreterError(f"cannot {DOES[what]} unrecognized interpreter {number}")
     private = table.get(number)
     if private is None or private.pid != os.getpid():  # a forked child has none of them
         raise InterpreterNotFoundError(f"unrecognized interpreter ID {number}")
@@ -179,10 +182,10 @@ class Host:
         return number in (0, asker) or find(number).busy.locked()
 
     def run(self, asker, number, what, values):
-        return find(number, "run code in").call(what, values)
+        return find(number, what).call(what, values)
 
     def close(self, asker, number):
-        private = find(number, "destroy")
+        private = find(number, "close")
         if number == asker:
             raise InterpreterError("cannot destroy the current interpreter")
         if not private.busy.acquire(blocking=False):

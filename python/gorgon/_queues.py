@@ -4,6 +4,7 @@
 import collections
 import contextlib
 import itertools
+import operator
 import queue
 import threading
 import time
@@ -14,7 +15,7 @@ from . import _strict
 SLICE = 0.05  # seconds that a wait takes at most, to be interrupted
 
 
-class QueueError(Exception):
+class QueueError(RuntimeError):
     __module__ = _strict.NAME
 
 
@@ -185,9 +186,7 @@ def create(maxsize=0, *, unbounditems=UNBOUND):
     """A new queue. unbounditems: what get() has in place of items of an interpreter that has ended: UNBOUND, an
     ItemInterpreterDestroyed with UNBOUND_ERROR, nothing with UNBOUND_REMOVE."""
     check_unbound(unbounditems)
-    if not isinstance(maxsize, int):
-        raise TypeError(f"maxsize must be an int, got {maxsize!r}")
-    return Queue(_strict.ask("_queues", "create", maxsize, unbounditems))
+    return Queue(_strict.ask("_queues", "create", operator.index(maxsize), unbounditems))
 
 
 def list_all():
@@ -208,6 +207,8 @@ class Queue(_strict.Reference):
     def __new__(cls, id, /):
         if not isinstance(id, int):
             raise TypeError(f"id must be an int, got {id!r}")
+        if id < 0:
+            raise ValueError(f"queue ID must be a non-negative int, got {id!r}")
         self = known.get(id)
         if self is None:
             size, unbound = _strict.ask("_queues", "bind", int(id))

@@ -9,6 +9,7 @@
 
 Programs in an interpreter import the same module; the host makes and calls interpreters for them."""
 
+import builtins
 import contextlib
 import functools
 import marshal
@@ -53,10 +54,14 @@ def describe(error):
     kind, trace = type(error), error.__traceback__
     while trace and trace.tb_frame.f_code.co_filename in (__file__, BARE.co_filename):
         trace = trace.tb_next
+    try:
+        text = str(error)
+    except Exception:
+        text = "<exception str() failed>"
     name = kind.__qualname__ if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{kind.__qualname__}"
     return types.SimpleNamespace(
         type=types.SimpleNamespace(__name__=kind.__name__, __qualname__=kind.__qualname__, __module__=kind.__module__),
-        msg=str(error), formatted=f"{name}: {error}".removesuffix(": "),
+        msg=text, formatted=f"{name}: {text}",
         errdisplay="".join(traceback.format_exception(kind, error, trace)).rstrip())
 
 
@@ -113,6 +118,29 @@ def is_shareable(obj):
     if type(obj) is tuple:
         return all(map(is_shareable, obj))
     return type(obj) in PLAIN or _crossing.is_ndarray(obj) and not obj.dtype.hasobject
+
+
+def script_of(value):
+    """The code of a function, or code, that exec() runs: without parameters, and None is all that it returns."""
+    import dis
+    import inspect
+    code = value.__code__ if isinstance(value, types.FunctionType) else value
+    if not isinstance(code, types.CodeType):
+        raise TypeError(f"unsupported script {value!r}")
+    if code.co_freevars:
+        raise ValueError("closures not supported")
+    if code.co_argcount or code.co_kwonlyargcount or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+        raise ValueError("code with args not supported")
+    returned, last = {None}, None
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "RETURN_CONST":
+            returned.add(instruction.argval)
+        elif instruction.opname == "RETURN_VALUE":
+            returned.add(last.argval if last.opname == "LOAD_CONST" else ...)
+        last = instruction
+    if returned != {None} or code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        raise ValueError("code that returns a value is not a script")
+    return code
 
 
 def create():
@@ -183,29 +211,29 @@ class Interpreter(_strict.Reference):
         """Bind the values, which are shareable, to names in its __main__."""
         ns = dict(ns, **kwargs) if ns is not None else kwargs
         if not ns:
-            raise ValueError("arg 2 must be a non-empty mapping")
-        for value in ns.values():
+            raise ValueError("arg 2 must be a non-empty dict")
+        for name, value in ns.items():
+            if not isinstance(name, str):
+                raise TypeError(f"names are strings, got {name!r}")
             if not is_shareable(value):
-                raise NotShareableError(f"{type(value).__name__} object does not support cross-interpreter data")
+                raise NotShareableError(f"{value!r} does not support cross-interpreter data")
         self._run("set", _strict.pack(ns, *ns.values()))
 
     def exec(self, code, /):
         """Run source text, code, or the body of a function without parameters and outer variables, in its __main__. Errors in
         the text's syntax are the caller's."""
-        if isinstance(code, types.FunctionType):
-            if code.__closure__ or code.__code__.co_argcount + code.__code__.co_kwonlyargcount:
-                raise TypeError(f"exec() takes a function without parameters and closure, not {code.__qualname__}()")
-            code = code.__code__
-        if isinstance(code, str):
-            code = compile(code, "<script>", "exec", dont_inherit=True)
-        if not isinstance(code, types.CodeType):
-            raise TypeError(f"exec() takes a string, a function, or a code object, not {type(code).__name__}")
-        excinfo, failed = self._run("exec", _strict.pack(marshal.dumps(code)))
+        if isinstance(code, (str, bytes, bytearray)):
+            script = compile(code, "<script>", "exec", dont_inherit=True)
+        else:
+            script = script_of(code)
+        excinfo, failed = self._run("exec", _strict.pack(marshal.dumps(script)))
         if failed:
             raise ExecutionFailed(excinfo)
 
     def call(self, callable, /, *args, **kwargs):
         """Call it there, and return what it returns."""
+        if not builtins.callable(callable) and not isinstance(callable, _strict.ByValue):
+            raise TypeError(f"expected a callable, got {callable!r}")
         value, failed = self._run("call", _strict.pack((callable, args, kwargs), callable, *args, *kwargs.values()))
         if failed:
             raise ExecutionFailed(value)

@@ -82,6 +82,8 @@ class Interpreters(Package):
             interp.prepare_main(shared=array, view=memoryview(block := bytearray(3)))
             array[0] = 7
             interp.exec("view[1] = int(shared[0])")
+            interp.prepare_main(nothing=memoryview(b""), none=memoryview(numpy.zeros(0, "i")))
+            print(interp.call(eval, "[(v.format, v.nbytes, v.readonly) for v in (nothing, none)]"))
             print(block, interpreters.is_shareable(array), interpreters.is_shareable(numpy.array([[]], object)))
             queue = interpreters.create_queue()
             queue.put(array)
@@ -89,7 +91,7 @@ class Interpreters(Package):
             interp.call(lambda queue: queue.put(__import__("numpy").ones(5)), queue)
             print(queue.get())
             """, "True", "ExecutionFailed: ValueError: output array is read-only", "[1. 2. 3.]", "True True True",
-            "bytearray(b'\\x00\\x07\\x00') True False", "7.0 0", "[1. 1. 1. 1. 1.]")
+            "[('B', 0, True), ('i', 0, False)]", "bytearray(b'\\x00\\x07\\x00') True False", "7.0 0", "[1. 1. 1. 1. 1.]")
 
     def test_what_does_not_cross_is_refused_as_there(self):
         self.check("""
@@ -106,7 +108,11 @@ class Interpreters(Package):
             print(fails(interp.call, inner).partition(";")[0])
             print(fails(interp.call, interpreters.by_value(inner)), interp.call(interpreters.by_value(lambda: fails(inner))))
             print(fails(interp.call, globals).partition(":")[0], fails(interp.prepare_main), fails(interp.prepare_main, x=[1]))
-            print(fails(interp.exec, 10), fails(interp.exec, inner), sep="\\n")
+            print(fails(interp.exec, 10), fails(interp.exec, inner), fails(interp.call, "abs"), sep="\\n")
+            async def coroutine(): pass
+            for function in lambda a=1: None, lambda *a: None, lambda **k: None, lambda: 1, lambda: (yield), coroutine, lambda: None:
+                print(fails(interp.exec, function))
+            print(fails(interp.exec, compile("1", "", "eval")), fails(interp.exec, b"y = 1"), interp.call(eval, "y"))
             print(fails(interp.exec, "1 +"), fails(interp.exec, "    x = 1\\n  y = 2"), sep="\\n")
             print([interpreters.is_shareable(x) for x in (None, 1, 1.5, "a", b"", (), (1, ("a",)), memoryview(b""),
                                                           interpreters.create_queue())])
@@ -115,9 +121,10 @@ class Interpreters(Package):
                 interpreters.Interpreter, "1"), fails(interpreters.Interpreter, -1), sep="\\n")
             """, "NotShareableError " * 6 + "NotShareableError: outer.<locals>.inner: a lambda, or a function within another one, "
             "with globals, defaults or variables of an outer one", "3 3", "NotShareableError ValueError: arg 2 must be a non-empty "
-            "mapping NotShareableError: list object does not support cross-interpreter data",
-            "TypeError: exec() takes a string, a function, or a code object, not int",
-            "TypeError: exec() takes a function without parameters and closure, not outer.<locals>.inner()",
+            "dict NotShareableError: [1] does not support cross-interpreter data",
+            "TypeError: unsupported script 10", "ValueError: closures not supported", "TypeError: expected a callable, got 'abs'",
+            *["ValueError: code with args not supported"] * 3, *["ValueError: code that returns a value is not a script"] * 3, "None",
+            "ValueError: code that returns a value is not a script None 1",
             "SyntaxError: invalid syntax (<script>, line 1)", "IndentationError: unexpected indent (<script>, line 1)",
             str([True] * 9), str([False] * 7), "True", "InterpreterNotFoundError: unrecognized interpreter ID 99",
             "TypeError: id must be an int, got '1'", "ValueError: interpreter ID must be a non-negative int, got -1")
@@ -132,13 +139,14 @@ class Interpreters(Package):
                 print(info.type.__name__, info.type.__module__, info.msg, info.formatted, sep="|")
                 print(text.startswith(info.formatted + "\\n\\nUncaught in the interpreter:\\n\\nTraceback"), info.errdisplay in text)
                 print([line.strip() for line in text.splitlines() if "File" in line][0])
-            for code in "1/0", "import sys; sys.exit(3)", "raise KeyboardInterrupt", "class E(Exception): pass\\nraise E", "1 +":
+            for code in "1/0", "import sys; sys.exit(3)", "raise KeyboardInterrupt", "class E(Exception): pass\\nraise E", (
+                    "class F(Exception):\\n    def __str__(self): return self.nothing\\nraise F"), "1 +":
                 print(fails(interp.exec, code).splitlines()[0])
             print(fails(interp.call, int, "x").splitlines()[0], interp.call(int, "7"))
             """, "JSONDecodeError|json.decoder|Expecting value: line 1 column 2 (char 1)|json.decoder.JSONDecodeError: Expecting "
             "value: line 1 column 2 (char 1)", "True True", 'File "<script>", line 2, in <module>',
             "ExecutionFailed: ZeroDivisionError: division by zero", "ExecutionFailed: SystemExit: 3",
-            "ExecutionFailed: KeyboardInterrupt", "ExecutionFailed: E",
+            "ExecutionFailed: KeyboardInterrupt: ", "ExecutionFailed: E: ", "ExecutionFailed: F: <exception str() failed>",
             "SyntaxError: invalid syntax (<script>, line 1)",
             "ExecutionFailed: ValueError: invalid literal for int() with base 10: 'x' 7")
 
@@ -223,8 +231,8 @@ class Interpreters(Package):
                 try: me.close()
                 except interpreters.InterpreterError as error: print(error, flush=True)''')
             """, "InterpreterError: interpreter already running; InterpreterError: interpreter already running; InterpreterError: "
-            "interpreter running", "False InterpreterError: cannot destroy unrecognized interpreter 0 InterpreterError: cannot run "
-            "code in unrecognized interpreter 0", "True _interpreters module", "cannot destroy the current interpreter")
+            "interpreter running", "False InterpreterError: cannot destroy unrecognized interpreter 0 InterpreterError: cannot exec "
+            "code for unrecognized interpreter 0", "True _interpreters module", "cannot destroy the current interpreter")
 
     def test_interpreters_end_with_their_last_reference(self):
         self.check("""
