@@ -35,7 +35,7 @@ struct region {
 	char *base;
 	size_t size;
 	struct run *runs; // sorted, never adjacent
-	size_t run_count, run_capacity;
+	size_t run_count;
 	size_t block_count;
 };
 
@@ -62,13 +62,7 @@ static void *map_reserved(void *at, size_t size)
  */
 static int reserve_runs(struct region *region)
 {
-	struct run *grown = jitreg_grow(region->runs, region->block_count, &region->run_capacity,
-					sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	region->runs = grown;
-	return 0;
+	return jitreg_grow(&region->runs, region->block_count, sizeof(*region->runs)) ? 0 : -ENOMEM;
 }
 
 static void delete_run(struct region *region, size_t i)

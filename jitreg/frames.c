@@ -50,7 +50,7 @@ struct move {
 	enum jitreg_frames_form form;
 	const struct jitreg_frames *from;
 	struct cie *cies; // in the order of the old section
-	size_t cie_count, cie_capacity;
+	size_t cie_count;
 };
 
 bool jitreg_frames_read_rules(const uint8_t *rules, size_t size, struct jitreg_rules *ret)
@@ -161,12 +161,11 @@ static int append_entry(const struct move *m, const struct head *head,
 
 static int add_cie(struct move *m, const struct cie *cie)
 {
-	struct cie *grown = jitreg_grow(m->cies, m->cie_count, &m->cie_capacity, sizeof(*grown));
+	struct cie *added = jitreg_add(&m->cies, &m->cie_count, sizeof(*added));
 
-	if (!grown)
+	if (!added)
 		return -ENOMEM;
-	m->cies = grown;
-	m->cies[m->cie_count++] = *cie;
+	*added = *cie;
 	return 0;
 }
 

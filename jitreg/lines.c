@@ -28,7 +28,6 @@ struct source_table {
 struct builder {
 	struct jitreg_lines_found found;
 	struct jitreg_entries entries;
-	size_t file_capacity, row_capacity;
 	uint32_t *buckets; // indexes of files, plus 1
 	size_t bucket_count;
 	struct source_table *tables;
@@ -82,7 +81,7 @@ static uint32_t lines_intern(struct builder *b, const char *unit_folder, const c
 			     const char *name)
 {
 	struct jitreg_lines_source file = {unit_folder ? unit_folder : "", folder, name, 0, 0},
-				   *grown;
+				   *added;
 	size_t bucket;
 
 	if (b->found.file_count * 2 >= b->bucket_count && grow_buckets(b))
@@ -90,14 +89,12 @@ static uint32_t lines_intern(struct builder *b, const char *unit_folder, const c
 	bucket = find_bucket(b, &file);
 	if (b->buckets[bucket])
 		return b->buckets[bucket] - 1;
-	grown = b->found.file_count < UINT32_MAX / 2
-			? jitreg_grow(b->found.files, b->found.file_count, &b->file_capacity,
-				      sizeof(*grown))
+	added = b->found.file_count < UINT32_MAX / 2
+			? jitreg_add(&b->found.files, &b->found.file_count, sizeof(*added))
 			: NULL;
-	if (!grown)
+	if (!added)
 		goto fail;
-	b->found.files = grown;
-	b->found.files[b->found.file_count++] = file;
+	*added = file;
 	b->buckets[bucket] = (uint32_t)b->found.file_count;
 	return (uint32_t)b->found.file_count - 1;
 fail:
@@ -206,13 +203,12 @@ static int find_pieces(struct builder *b)
 
 static int add_row(struct builder *b, const struct jitreg_lines_row *row)
 {
-	struct jitreg_lines_row *grown =
-		jitreg_grow(b->found.rows, b->found.row_count, &b->row_capacity, sizeof(*grown));
+	struct jitreg_lines_row *added =
+		jitreg_add(&b->found.rows, &b->found.row_count, sizeof(*added));
 
-	if (!grown)
+	if (!added)
 		return -ENOMEM;
-	b->found.rows = grown;
-	b->found.rows[b->found.row_count++] = *row;
+	*added = *row;
 	return 0;
 }
 

@@ -204,7 +204,7 @@ static int read_attributes(struct jitreg_abbrev_table *table, struct jitreg_abbr
 		uint64_t name = jitreg_cursor_uleb(c), form = jitreg_cursor_uleb(c);
 		int64_t constant = form == DW_FORM_implicit_const ? jitreg_cursor_sleb(c) : 0;
 		int size = form_size(form);
-		struct jitreg_attribute *grown;
+		struct jitreg_attribute *added;
 
 		if (c->bad)
 			return -ENOEXEC;
@@ -212,13 +212,10 @@ static int read_attributes(struct jitreg_abbrev_table *table, struct jitreg_abbr
 			return 0;
 		if (size == -2 || name > NUMBER_MAX)
 			return -EOPNOTSUPP;
-		grown = jitreg_grow(table->attributes, table->attribute_count,
-				    &table->attribute_capacity, sizeof(*grown));
-		if (!grown)
+		added = jitreg_add(&table->attributes, &table->attribute_count, sizeof(*added));
+		if (!added)
 			return -ENOMEM;
-		table->attributes = grown;
-		grown[table->attribute_count++] =
-			(struct jitreg_attribute){(uint16_t)name, (uint16_t)form, constant};
+		*added = (struct jitreg_attribute){(uint16_t)name, (uint16_t)form, constant};
 		abbrev->count++;
 		abbrev->size = size < 0 || abbrev->size < 0 ? -1 : abbrev->size + size;
 		table->has_lists |= is_list(name, form);
@@ -234,21 +231,19 @@ static int read_table(struct jitreg_abbrev_table *table)
 	int r;
 
 	while ((code = jitreg_cursor_uleb(&c)) && !c.bad) {
-		struct jitreg_abbrev *grown =
-			jitreg_grow(table->items, table->count, &table->capacity, sizeof(*grown));
+		struct jitreg_abbrev *added;
 		uint64_t tag = jitreg_cursor_uleb(&c);
 
-		if (!grown)
-			return -ENOMEM;
-		table->items = grown;
-		if (table->count && grown[table->count - 1].code >= code)
+		if (table->count && table->items[table->count - 1].code >= code)
 			// the codes do not ascend: to look for one among all would take too long
 			return -EOPNOTSUPP;
-		grown = &table->items[table->count++];
-		*grown = (struct jitreg_abbrev){
+		added = jitreg_add(&table->items, &table->count, sizeof(*added));
+		if (!added)
+			return -ENOMEM;
+		*added = (struct jitreg_abbrev){
 			.code = code, .tag = tag > NUMBER_MAX ? NUMBER_MAX : (uint16_t)tag};
 		jitreg_cursor_skip(&c, 1); // whether there are entries inside
-		r = read_attributes(table, grown, &c);
+		r = read_attributes(table, added, &c);
 		if (r)
 			return r;
 	}

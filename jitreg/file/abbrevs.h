@@ -51,9 +51,9 @@ struct jitreg_abbrev_table {
 	const struct jitreg_dwarf *dwarf;
 	uint64_t off;
 	struct jitreg_abbrev *items;
-	size_t count, capacity;
+	size_t count;
 	struct jitreg_attribute *attributes;
-	size_t attribute_count, attribute_capacity;
+	size_t attribute_count;
 	bool has_lists;      /**< Locations of variables. */
 	bool has_debug_sup;  /**< References by way of .debug_sup. */
 };

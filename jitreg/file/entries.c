@@ -398,7 +398,7 @@ static void add_words(const struct jitreg_cu *unit, const struct entry *e,
 static int add_function(struct finder *f, const struct jitreg_cu *unit, const struct entry *first)
 {
 	struct jitreg_entries *to = f->ret;
-	struct jitreg_function function = {.unit = unit}, *grown;
+	struct jitreg_function function = {.unit = unit}, *added;
 	struct entry e = *first;
 
 	add_code(f, unit, first, &function);
@@ -412,12 +412,10 @@ static int add_function(struct finder *f, const struct jitreg_cu *unit, const st
 	}
 	if (!function.part_count || !function.name || !*function.name)
 		return 0;
-	grown = jitreg_grow(to->functions, to->function_count, &to->function_capacity,
-			    sizeof(*grown));
-	if (!grown)
+	added = jitreg_add(&to->functions, &to->function_count, sizeof(*added));
+	if (!added)
 		return -ENOMEM;
-	to->functions = grown;
-	to->functions[to->function_count++] = function;
+	*added = function;
 	return 0;
 }
 
@@ -523,18 +521,17 @@ static int add_units(struct finder *f, const struct jitreg_dwarf *dwarf)
 
 	while (!r && jitreg_cursor_more(&c)) {
 		struct jitreg_cursor inside = c;
-		struct jitreg_cu unit, *grown;
+		struct jitreg_cu unit, *added;
 		bool is_wanted;
 
 		r = read_header(f, dwarf, &inside, &unit, &is_wanted);
 		c.at = inside.end;
 		if (r || !is_wanted)
 			continue;
-		grown = jitreg_grow(to->units, to->unit_count, &to->unit_capacity, sizeof(*grown));
-		if (!grown)
+		added = jitreg_add(&to->units, &to->unit_count, sizeof(*added));
+		if (!added)
 			return -ENOMEM;
-		to->units = grown;
-		to->units[to->unit_count++] = unit;
+		*added = unit;
 	}
 	return r;
 }

@@ -46,9 +46,9 @@ struct jitreg_function {
 
 struct jitreg_entries {
 	struct jitreg_function *functions;
-	size_t function_count, function_capacity;
+	size_t function_count;
 	struct jitreg_cu *units; /**< The supplementary file's units come last. */
-	size_t unit_count, unit_capacity;
+	size_t unit_count;
 	size_t own_count; /**< Units of the file itself. */
 	struct jitreg_abbrev_table *tables;
 };

@@ -26,13 +26,12 @@ struct machine {
 
 static int add_source(struct jitreg_line_table *table, const char *folder, const char *name)
 {
-	struct jitreg_source *grown = jitreg_grow(table->sources, table->source_count,
-						  &table->source_capacity, sizeof(*grown));
+	struct jitreg_source *added =
+		jitreg_add(&table->sources, &table->source_count, sizeof(*added));
 
-	if (!grown)
+	if (!added)
 		return -ENOMEM;
-	table->sources = grown;
-	table->sources[table->source_count++] = (struct jitreg_source){folder, name ? name : ""};
+	*added = (struct jitreg_source){folder, name ? name : ""};
 	return 0;
 }
 
@@ -176,15 +175,12 @@ static bool says_nothing_new(const struct jitreg_line_table *t, const struct mac
 
 static int add_row(struct jitreg_line_table *t, struct machine *m)
 {
-	struct jitreg_line_row *grown =
-		jitreg_grow(t->rows, t->row_count, &t->row_capacity, sizeof(*grown));
+	struct jitreg_line_row *added = jitreg_add(&t->rows, &t->row_count, sizeof(*added));
 
-	if (!grown)
+	if (!added)
 		return -ENOMEM;
-	t->rows = grown;
-	m->descends |=
-		t->row_count > m->first && t->rows[t->row_count - 1].address > m->row.address;
-	t->rows[t->row_count++] = m->row;
+	m->descends |= t->row_count - 1 > m->first && added[-1].address > m->row.address;
+	*added = m->row;
 	return 0;
 }
 
@@ -208,18 +204,17 @@ static void begin_sequence(const struct jitreg_line_table *t, const struct jitre
 static int end_sequence(struct jitreg_line_table *t, const struct jitreg_line_header *h,
 			struct machine *m)
 {
-	struct jitreg_sequence *grown =
-		jitreg_grow(t->sequences, t->sequence_count, &t->sequence_capacity, sizeof(*grown));
+	struct jitreg_sequence *added;
 	int r;
 
-	if (!grown)
-		return -ENOMEM;
-	t->sequences = grown;
 	m->row.is_end = true;
 	r = add_row(t, m);
-	if (!r && !m->descends && t->row_count - m->first > 1)
-		t->sequences[t->sequence_count++] =
-			(struct jitreg_sequence){m->first, t->row_count - m->first};
+	if (!r && !m->descends && t->row_count - m->first > 1) {
+		added = jitreg_add(&t->sequences, &t->sequence_count, sizeof(*added));
+		if (!added)
+			return -ENOMEM;
+		*added = (struct jitreg_sequence){m->first, t->row_count - m->first};
+	}
 	begin_sequence(t, h, m);
 	return r;
 }

@@ -29,11 +29,11 @@ struct jitreg_sequence {
 
 struct jitreg_line_table {
 	struct jitreg_source *sources;
-	size_t source_count, source_capacity;
+	size_t source_count;
 	struct jitreg_line_row *rows;
-	size_t row_count, row_capacity;
+	size_t row_count;
 	struct jitreg_sequence *sequences; /**< Sorted by their first address. */
-	size_t sequence_count, sequence_capacity;
+	size_t sequence_count;
 };
 
 /** What the header of a table says of its program. */

@@ -106,13 +106,11 @@ static bool is_wanted(const struct jitreg_object *object, const GElf_Sym *sym, c
 
 int jitreg_names_add(struct jitreg_names *names, const struct jitreg_name *name)
 {
-	struct jitreg_name *grown =
-		jitreg_grow(names->items, names->count, &names->capacity, sizeof(*grown));
+	struct jitreg_name *added = jitreg_add(&names->items, &names->count, sizeof(*added));
 
-	if (!grown)
+	if (!added)
 		return -ENOMEM;
-	names->items = grown;
-	names->items[names->count++] = *name;
+	*added = *name;
 	return 0;
 }
 

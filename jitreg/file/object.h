@@ -68,7 +68,6 @@ struct jitreg_name {
 struct jitreg_names {
 	struct jitreg_name *items;
 	size_t count;
-	size_t capacity;
 	char *plt_text; /**< Names for the procedure linkage table. */
 };
 

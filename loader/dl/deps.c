@@ -14,6 +14,7 @@
 #include "base/lock.h"
 #include "process/interpose.h"
 #include "load/scope.h"
+#include "file/grow.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -31,7 +32,7 @@ struct entry {
 struct survey {
 	struct gorgon_load_set group;
 	struct entry *entries;
-	size_t count, capacity;
+	size_t count;
 };
 
 static bool is_same(const struct entry *a, const struct entry *b)
@@ -44,7 +45,7 @@ static bool is_same(const struct entry *a, const struct entry *b)
 // The list owns the entry's text from here on, also after a failure. A library is listed once.
 static struct gorgon_error *deps_add(struct survey *survey, size_t parent, struct entry entry)
 {
-	struct entry *grown;
+	struct entry *added;
 
 	for (size_t i = 0; i < survey->count; i++) {
 		if (!is_same(&survey->entries[i], &entry))
@@ -52,22 +53,16 @@ static struct gorgon_error *deps_add(struct survey *survey, size_t parent, struc
 		free(entry.text);
 		return NULL;
 	}
-	if (survey->count == survey->capacity) {
-		size_t capacity = survey->capacity ? 2 * survey->capacity : 16;
-
-		grown = reallocarray(survey->entries, capacity, sizeof(*grown));
-		if (!grown) {
-			free(entry.text);
-			return &gorgon_error_nomem;
-		}
-		survey->entries = grown;
-		survey->capacity = capacity;
+	added = jitreg_add(&survey->entries, &survey->count, sizeof(*added));
+	if (!added) {
+		free(entry.text);
+		return &gorgon_error_nomem;
 	}
-	entry.dep.index = (unsigned)survey->count;
+	entry.dep.index = (unsigned)survey->count - 1;
 	entry.dep.parent = (unsigned)parent;
 	if (entry.text)
 		entry.dep.reason = entry.text;
-	survey->entries[survey->count++] = entry;
+	*added = entry;
 	return NULL;
 }
 

@@ -29,6 +29,7 @@
 #include "process/libc/process_variables.h"
 #include "process/part.h"
 #include "process/threads/tsd.h"
+#include "file/grow.h"
 
 #include <gelf.h>
 #include <limits.h>
@@ -48,28 +49,22 @@ struct found {
 struct found_list {
 	const struct gorgon_ns *ns;
 	struct found *list;
-	size_t count, capacity;
+	size_t count;
 	bool no_memory;
 };
 
 static bool linked_note(struct found_list *all, struct link_map *map)
 {
 	const char *file = all->ns->linked->linker->file_of(all->ns, map);
-	struct found *grown;
+	struct found *added;
 
 	if (!file)
 		return true;
-	if (all->count == all->capacity) {
-		size_t capacity = all->capacity ? 2 * all->capacity : 64;
-
-		grown = reallocarray(all->list, capacity, sizeof(*grown));
-		if (!grown)
-			return false;
-		all->list = grown;
-		all->capacity = capacity;
-	}
-	all->list[all->count] = (struct found){map, map->l_addr, strdup(file)};
-	return all->list[all->count++].file;
+	added = jitreg_add(&all->list, &all->count, sizeof(*added));
+	if (!added)
+		return false;
+	*added = (struct found){map, map->l_addr, strdup(file)};
+	return added->file;
 }
 
 // dl_iterate_phdr() calls this for its first object only. The C library holds a lock meanwhile, so
@@ -210,21 +205,6 @@ static struct link_map *map_of(void *handle)
 	return dlinfo(handle, RTLD_DI_LINKMAP, &map) ? NULL : map;
 }
 
-// Room for one more handle.
-static bool make_room(struct gorgon_linked *linked)
-{
-	if (linked->handle_count == linked->handle_capacity) {
-		size_t capacity = linked->handle_capacity ? 2 * linked->handle_capacity : 32;
-		void **grown = reallocarray(linked->handles, capacity, sizeof(*grown));
-
-		if (!grown)
-			return false;
-		linked->handles = grown;
-		linked->handle_capacity = capacity;
-	}
-	return true;
-}
-
 static void forget_handle(struct gorgon_linked *linked, const void *handle)
 {
 	for (size_t i = linked->handle_count; i-- > 1;) {
@@ -298,7 +278,7 @@ static struct gorgon_error *open_locked(struct gorgon_ns *ns, const char *path, 
 	if (linked->closing)
 		return gorgon_error_create(GORGON_ERROR_BUSY, "namespace %lu is being unloaded",
 					   ns->debug.id);
-	if (!make_room(linked))
+	if (!jitreg_grow(&linked->handles, linked->handle_count, sizeof(*linked->handles)))
 		return &gorgon_error_nomem;
 	// dlopen(NULL) means the main program. For private code that is its libpython.
 	if (!path || !*path)

@@ -56,13 +56,13 @@ struct gorgon_linked {
 
 	/* Handles of dlopen(), the first is libpython's. Under the lock of linked.c. */
 	void **handles;
-	size_t handle_count, handle_capacity;
+	size_t handle_count;
 	bool closing;
 	/* without handlers: replaces the namespace's at its end; made early, so that the end cannot
 	 * fail */
 	struct gorgon_signals *none;
 	struct gorgon_patch *patches;
-	size_t patch_count, patch_capacity;
+	size_t patch_count;
 	struct gorgon_early_keys *early; /* NULL unless the namespace has a C library of its own */
 
 	/* Functions and data of the C library that private code uses. */

@@ -7,6 +7,7 @@
 #include "image/arch.h"
 #include "base/error.h"
 #include "ns/ns.h"
+#include "file/grow.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,18 +17,12 @@
 
 static bool keep_patch(struct gorgon_linked *linked, void **slot)
 {
-	if (linked->patch_count == linked->patch_capacity) {
-		size_t capacity = linked->patch_capacity ? 2 * linked->patch_capacity : 64;
-		struct gorgon_patch *grown =
-			reallocarray(linked->patches, capacity, sizeof(*grown));
+	struct gorgon_patch *added =
+		jitreg_add(&linked->patches, &linked->patch_count, sizeof(*added));
 
-		if (!grown)
-			return false;
-		linked->patches = grown;
-		linked->patch_capacity = capacity;
-	}
-	linked->patches[linked->patch_count++] = (struct gorgon_patch){slot, *slot};
-	return true;
+	if (added)
+		*added = (struct gorgon_patch){slot, *slot};
+	return added;
 }
 
 static bool is_relro(const struct gorgon_object *object, uint64_t addr, uint64_t page_size)

@@ -14,25 +14,18 @@
 #include "debug/publish.h"
 #include "ns/search.h"
 #include "ns/system.h"
+#include "file/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static bool set_add(struct gorgon_load_set *set, struct gorgon_object *object)
 {
-	struct gorgon_object **grown;
+	struct gorgon_object **added = jitreg_add(&set->objects, &set->count, sizeof(*added));
 
-	if (set->count == set->capacity) {
-		size_t capacity = set->capacity ? 2 * set->capacity : 16;
-
-		grown = reallocarray(set->objects, capacity, sizeof(*grown));
-		if (!grown)
-			return false;
-		set->objects = grown;
-		set->capacity = capacity;
-	}
-	set->objects[set->count++] = object;
-	return true;
+	if (added)
+		*added = object;
+	return added;
 }
 
 static struct gorgon_object *find_name(const struct gorgon_load_set *set, const char *name)

@@ -9,7 +9,7 @@
 struct gorgon_load_set {
 	struct gorgon_ns *ns;
 	struct gorgon_object **objects;
-	size_t count, capacity;
+	size_t count;
 	size_t walked; /* the dependencies of so many objects have been read */
 };
 

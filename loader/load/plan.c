@@ -29,6 +29,7 @@
 #include "ns/global_names.h"
 #include "process/interpose.h"
 #include "process/libc/environment.h"
+#include "file/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,25 +39,19 @@
 
 struct list {
 	uint64_t *items;
-	size_t count, capacity;
+	size_t count;
 	bool failed;
 };
 
 static void plan_append(struct list *list, uint64_t item)
 {
-	if (list->count == list->capacity) {
-		size_t capacity = list->capacity ? 2 * list->capacity : 64;
-		uint64_t *items =
-			list->failed ? NULL : reallocarray(list->items, capacity, sizeof(*items));
+	uint64_t *added =
+		list->failed ? NULL : jitreg_add(&list->items, &list->count, sizeof(*added));
 
-		if (!items) {
-			list->failed = true;
-			return;
-		}
-		list->items = items;
-		list->capacity = capacity;
-	}
-	list->items[list->count++] = item;
+	if (added)
+		*added = item;
+	else
+		list->failed = true;
 }
 
 // The objects of the private scope. The position of an object in this order is its ordinal.

@@ -7,6 +7,7 @@
 #include "base/lock.h"
 #include "system.h"
 #include "base/text.h"
+#include "file/grow.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -43,17 +44,15 @@ struct gorgon_object *gorgon_ns_object_at(struct gorgon_ns *ns, uint64_t addr)
 
 bool gorgon_ns_add_system(struct gorgon_ns *ns, struct gorgon_system_library *library)
 {
-	struct gorgon_system_library **grown;
+	struct gorgon_system_library **added;
 
 	for (size_t i = 0; i < ns->system_count; i++)
 		if (ns->system[i] == library)
 			return true;
-	grown = reallocarray(ns->system, ns->system_count + 1, sizeof(*grown));
-	if (!grown)
-		return false;
-	ns->system = grown;
-	grown[ns->system_count++] = library;
-	return true;
+	added = jitreg_add(&ns->system, &ns->system_count, sizeof(*added));
+	if (added)
+		*added = library;
+	return added;
 }
 
 bool gorgon_ns_has_system(const struct gorgon_ns *ns, const char *name)

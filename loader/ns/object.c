@@ -6,6 +6,7 @@
 #include "object.h"
 #include "tls.h"
 #include "image/arch.h"
+#include "file/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,28 +51,23 @@ void gorgon_object_free(struct gorgon_object *object)
 
 struct gorgon_object **gorgon_object_closure(struct gorgon_object *root, size_t *count)
 {
-	size_t capacity = 16, n = 0;
-	struct gorgon_object **list = calloc(capacity, sizeof(*list));
+	struct gorgon_object **list = NULL, **added;
+	size_t n = 0;
 
-	if (!list)
+	if (!(added = jitreg_add(&list, &n, sizeof(*added))))
 		return NULL;
-	list[n++] = root;
+	*added = root;
 	root->mark = true;
 	for (size_t i = 0; i < n; i++) {
 		for (size_t d = 0; d < list[i]->dep_count; d++) {
-			struct gorgon_object *dep = list[i]->deps[d], **grown;
+			struct gorgon_object *dep = list[i]->deps[d];
 
 			if (dep->mark)
 				continue;
-			if (n == capacity) {
-				grown = reallocarray(list, 2 * capacity, sizeof(*list));
-				if (!grown)
-					goto fail;
-				list = grown;
-				capacity *= 2;
-			}
+			if (!(added = jitreg_add(&list, &n, sizeof(*added))))
+				goto fail;
 			dep->mark = true;
-			list[n++] = dep;
+			*added = dep;
 		}
 	}
 	for (size_t i = 0; i < n; i++)
@@ -88,19 +84,17 @@ fail:
 
 bool gorgon_object_add_ref(struct gorgon_object *object, struct gorgon_object *to)
 {
-	struct gorgon_object **grown;
+	struct gorgon_object **added;
 
 	if (to == object)
 		return true;
 	for (size_t i = 0; i < object->ref_count; i++)
 		if (object->refs[i] == to)
 			return true;
-	grown = reallocarray(object->refs, object->ref_count + 1, sizeof(*grown));
-	if (!grown)
-		return false;
-	object->refs = grown;
-	grown[object->ref_count++] = to;
-	return true;
+	added = jitreg_add(&object->refs, &object->ref_count, sizeof(*added));
+	if (added)
+		*added = to;
+	return added;
 }
 
 void *gorgon_object_symbol_address(struct gorgon_object *object, const Elf64_Sym *sym)

@@ -8,6 +8,7 @@
 #include "lines_code.h"
 #include "api.h"
 #include "python/lines_arch.h"
+#include "file/grow.h"
 
 #if GORGON_LINES_SUPPORTED
 
@@ -60,27 +61,20 @@ static char *copy_text(struct gorgon_interp *interp, PyObject *value)
 
 struct collected {
 	PyObject **codes;
-	size_t count, capacity;
+	size_t count;
 };
 
 static bool collect(struct gorgon_interp *interp, PyObject *code, struct collected *to,
 		    unsigned depth)
 {
 	const struct gorgon_api *api = interp->api;
-	PyObject *constants;
+	PyObject *constants, **added;
 	Py_ssize_t count;
 	bool done = true;
 
-	if (to->count == to->capacity) {
-		size_t capacity = 2 * to->capacity + 16;
-		PyObject **grown = reallocarray(to->codes, capacity, sizeof(*grown));
-
-		if (!grown)
-			return false;
-		to->codes = grown;
-		to->capacity = capacity;
-	}
-	to->codes[to->count++] = code;
+	if (!(added = jitreg_add(&to->codes, &to->count, sizeof(*added))))
+		return false;
+	*added = code;
 	constants = api->PyObject_GetAttrString(code, "co_consts"); // the code object holds it, too
 	count = constants ? api->PyTuple_Size(constants) : 0;
 	for (Py_ssize_t i = 0; done && i < count; i++) {
@@ -104,27 +98,21 @@ struct range {
 
 struct ranges {
 	struct range *items;
-	size_t count, capacity;
+	size_t count;
 };
 
 // Neighbours of the same line are one range.
 static bool add_range(struct ranges *to, const struct range *range)
 {
+	struct range *added;
+
 	if (to->count && to->items[to->count - 1].line == range->line) {
 		to->items[to->count - 1].end = range->end;
 		return true;
 	}
-	if (to->count == to->capacity) {
-		size_t capacity = 2 * to->capacity + 32;
-		struct range *grown = reallocarray(to->items, capacity, sizeof(*grown));
-
-		if (!grown)
-			return false;
-		to->items = grown;
-		to->capacity = capacity;
-	}
-	to->items[to->count++] = *range;
-	return true;
+	if ((added = jitreg_add(&to->items, &to->count, sizeof(*added))))
+		*added = *range;
+	return added;
 }
 
 // CPython's table of positions (Objects/locations.md in its source) says for each entry what kind

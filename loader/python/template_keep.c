@@ -20,6 +20,7 @@
 #include "process/kernel/signals.h"
 #include "process/threads/tsd.h"
 #include "process/memory/zone_heap.h"
+#include "file/grow.h"
 
 #include <dlfcn.h>
 #include <locale.h>
@@ -101,15 +102,15 @@ static void keep_key(void *ctx, unsigned number, void (*destructor)(void *), voi
 {
 	struct keys *keys = ctx;
 	struct gorgon_template *template = keys->keeping->template;
+	struct gorgon_template_key *added;
 
 	keys->failed |= !gorgon_spots_add_key(&keys->keeping->runs.places[keys->run], number);
 	keys->count++;
 	if (keys->run)
 		return;
-	template->keys = reallocarray(template->keys, keys->count, sizeof(*template->keys));
-	if (template->keys)
-		template->keys[template->key_count++] =
-			(struct gorgon_template_key){destructor, value};
+	added = jitreg_add(&template->keys, &template->key_count, sizeof(*added));
+	if (added)
+		*added = (struct gorgon_template_key){destructor, value};
 	else
 		keys->failed = true;
 }
@@ -134,15 +135,13 @@ static struct gorgon_error *keep_keys(struct keeping *keeping)
 
 static bool add_tls_fix(struct gorgon_template *template, size_t object, size_t index, int place)
 {
-	struct gorgon_template_tls_fix *grown =
-		reallocarray(template->tls_fixes, template->tls_fix_count + 1, sizeof(*grown));
+	struct gorgon_template_tls_fix *added =
+		jitreg_add(&template->tls_fixes, &template->tls_fix_count, sizeof(*added));
 
-	if (!grown)
-		return false;
-	template->tls_fixes = grown;
-	grown[template->tls_fix_count++] = (struct gorgon_template_tls_fix){
-		(uint32_t)object, (uint32_t)index, (uint32_t)place};
-	return true;
+	if (added)
+		*added = (struct gorgon_template_tls_fix){(uint32_t)object, (uint32_t)index,
+							  (uint32_t)place};
+	return added;
 }
 
 // Whether a word of thread-local storage is the same in all, or means a place.
@@ -280,29 +279,24 @@ static void keep_exit(void *ctx, const struct gorgon_atexit_entry *entry)
 {
 	struct listing *listing = ctx;
 	struct gorgon_template *template = listing->template;
-	struct gorgon_atexit_entry *grown =
-		reallocarray(template->exits, template->exit_count + 1, sizeof(*grown));
+	struct gorgon_atexit_entry *added =
+		jitreg_add(&template->exits, &template->exit_count, sizeof(*added));
 
-	listing->failed |= !grown;
-	if (!grown)
-		return;
-	template->exits = grown;
-	grown[template->exit_count++] = *entry;
+	listing->failed |= !added;
+	if (added)
+		*added = *entry;
 }
 
 static void keep_fork(void *ctx, void (*const fns[3])(void), uintptr_t owner)
 {
 	struct listing *listing = ctx;
 	struct gorgon_template *template = listing->template;
-	struct gorgon_template_fork *grown =
-		reallocarray(template->forks, template->fork_count + 1, sizeof(*grown));
+	struct gorgon_template_fork *added =
+		jitreg_add(&template->forks, &template->fork_count, sizeof(*added));
 
-	listing->failed |= !grown;
-	if (!grown)
-		return;
-	template->forks = grown;
-	grown[template->fork_count] = (struct gorgon_template_fork){.owner = owner};
-	memcpy(grown[template->fork_count++].fns, fns, sizeof(grown->fns));
+	listing->failed |= !added;
+	if (added)
+		*added = (struct gorgon_template_fork){{fns[0], fns[1], fns[2]}, owner};
 }
 
 static bool keep_environment(struct gorgon_template *template, const struct gorgon_ns *ns)

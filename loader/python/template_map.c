@@ -16,6 +16,7 @@
 #include "image/zones.h"
 #include "ns/ns.h"
 #include "process/memory/zone_heap.h"
+#include "file/grow.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,24 +31,11 @@
 
 // --- lists ----------------------------------------------------------------------------------
 
-// Make room for one more. The capacity of a list is the next power of two.
-static bool map_grow(void *list, size_t count, size_t size)
-{
-	void *old, *grown;
-
-	if (count & (count - 1))
-		return true;
-	memcpy(&old, list, sizeof(old));
-	grown = reallocarray(old, count ? 2 * count : 1, size);
-	if (grown)
-		memcpy(list, &grown, sizeof(grown));
-	return grown;
-}
-
 static bool add_span(struct gorgon_map *map, uint64_t start, uint64_t end, int prot,
 		     bool is_library)
 {
-	struct gorgon_span *last = map->span_count ? &map->spans[map->span_count - 1] : NULL;
+	struct gorgon_span *last = map->span_count ? &map->spans[map->span_count - 1] : NULL,
+			   *added;
 
 	if (start >= end)
 		return true;
@@ -56,25 +44,27 @@ static bool add_span(struct gorgon_map *map, uint64_t start, uint64_t end, int p
 		last->size += end - start;
 		return true;
 	}
-	if (!map_grow(&map->spans, map->span_count, sizeof(*map->spans)))
-		return false;
-	map->spans[map->span_count++] = (struct gorgon_span){start, end - start, prot, is_library};
-	return true;
+	added = jitreg_add(&map->spans, &map->span_count, sizeof(*added));
+	if (added)
+		*added = (struct gorgon_span){start, end - start, prot, is_library};
+	return added;
 }
 
 static bool add_fix(struct gorgon_map *map, uint64_t offset, enum gorgon_form form, int place)
 {
+	uint32_t *pointer;
+	struct gorgon_fix *fix;
+
 	if (form == GORGON_FORM_PLAIN && !place && !(offset % 8)) {
-		if (!map_grow(&map->pointers, map->pointer_count, sizeof(*map->pointers)))
-			return false;
-		map->pointers[map->pointer_count++] = (uint32_t)(offset / 8);
-		return true;
+		pointer = jitreg_add(&map->pointers, &map->pointer_count, sizeof(*pointer));
+		if (pointer)
+			*pointer = (uint32_t)(offset / 8);
+		return pointer;
 	}
-	if (!map_grow(&map->fixes, map->fix_count, sizeof(*map->fixes)))
-		return false;
-	map->fixes[map->fix_count++] =
-		(struct gorgon_fix){(uint32_t)(offset / 2), (uint16_t)place, (uint16_t)form};
-	return true;
+	fix = jitreg_add(&map->fixes, &map->fix_count, sizeof(*fix));
+	if (fix)
+		*fix = (struct gorgon_fix){(uint32_t)(offset / 2), (uint16_t)place, (uint16_t)form};
+	return fix;
 }
 
 bool gorgon_map_add_pointer(struct gorgon_map *map, uint64_t offset)
@@ -104,24 +94,25 @@ bool gorgon_map_explain(struct gorgon_map *map, uint64_t start, uint64_t size,
 
 static bool add_unknown(struct gorgon_map *map, uint64_t offset)
 {
-	if (!map_grow(&map->unknown, map->unknown_count, sizeof(*map->unknown)))
-		return false;
-	map->unknown[map->unknown_count++] = offset;
-	return true;
+	uint64_t *added = jitreg_add(&map->unknown, &map->unknown_count, sizeof(*added));
+
+	if (added)
+		*added = offset;
+	return added;
 }
 
 static bool add_piece(struct gorgon_map *map, uint64_t offset, uint64_t size)
 {
-	struct gorgon_piece *last = map->piece_count ? &map->pieces[map->piece_count - 1] : NULL;
+	struct gorgon_piece *last = map->piece_count ? &map->pieces[map->piece_count - 1] : NULL,
+			    *added;
 
 	if (last && last->offset + last->size == offset) {
 		last->size += size;
 		return true;
 	}
-	if (!map_grow(&map->pieces, map->piece_count, sizeof(*map->pieces)))
-		return false;
-	map->pieces[map->piece_count++] = (struct gorgon_piece){offset, size};
-	return true;
+	if ((added = jitreg_add(&map->pieces, &map->piece_count, sizeof(*added))))
+		*added = (struct gorgon_piece){offset, size};
+	return added;
 }
 
 // --- what there is to compare -----------------------------------------------------------------

@@ -21,6 +21,7 @@
 #include "ns/tls.h"
 #include "process/libc/environment.h"
 #include "process/part.h"
+#include "file/grow.h"
 
 #include <stdlib.h>
 
@@ -29,16 +30,11 @@
 
 static bool add_place(struct gorgon_spots *places, uint64_t start, uint64_t size)
 {
-	if (!(places->count & (places->count - 1))) {
-		struct gorgon_spot *grown = reallocarray(
-			places->list, places->count ? 2 * places->count : 1, sizeof(*grown));
+	struct gorgon_spot *added = jitreg_add(&places->list, &places->count, sizeof(*added));
 
-		if (!grown)
-			return false;
-		places->list = grown;
-	}
-	places->list[places->count++] = (struct gorgon_spot){start, start ? size : 0};
-	return true;
+	if (added)
+		*added = (struct gorgon_spot){start, start ? size : 0};
+	return added;
 }
 
 static bool add_block(struct gorgon_spots *places, const void *start, size_t size)

@@ -11,6 +11,7 @@
 #include "api.h"
 #include "base/error.h"
 #include "ns/ns.h"
+#include "file/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,15 +46,11 @@ struct collecting {
 
 static bool list_offset(uint64_t **list, size_t *count, uint64_t offset)
 {
-	if (!(*count & (*count - 1))) {
-		uint64_t *grown = reallocarray(*list, *count ? 2 * *count : 1, sizeof(*grown));
+	uint64_t *added = jitreg_add(list, count, sizeof(*added));
 
-		if (!grown)
-			return false;
-		*list = grown;
-	}
-	(*list)[(*count)++] = offset;
-	return true;
+	if (added)
+		*added = offset;
+	return added;
 }
 
 // An element of a cache must have the hash of its key. Making a hash may run code of the program's,

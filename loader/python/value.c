@@ -15,6 +15,7 @@
 #include "replica.h"
 #include "share.h"
 #include "base/error.h"
+#include "file/grow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -425,18 +426,17 @@ static struct gorgon_error *array_from_python(struct crossing *crossing, PyObjec
 					      struct gorgon_value *ret)
 {
 	struct gorgon_interp *interp = crossing->interp;
-	struct found_array *arrays;
+	struct found_array *added;
 
 	if (!crossing->is_taken)
 		return value_of_array(crossing,
 				      interp->own ? gorgon_share_array_of(interp, object, NULL)
 						  : gorgon_share_copy(interp, object),
 				      ret);
-	arrays = reallocarray(crossing->arrays, crossing->arrays_count + 1, sizeof(*arrays));
-	if (!arrays)
+	added = jitreg_add(&crossing->arrays, &crossing->arrays_count, sizeof(*added));
+	if (!added)
 		return &gorgon_error_nomem;
-	crossing->arrays = arrays;
-	arrays[crossing->arrays_count++] = (struct found_array){object, ret};
+	*added = (struct found_array){object, ret};
 	crossing->api->Py_IncRef(object);
 	return NULL;
 }

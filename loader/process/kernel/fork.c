@@ -16,6 +16,7 @@
 #include "fork.h"
 #include "base/lock.h"
 #include "ns/object.h"
+#include "file/grow.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -33,40 +34,24 @@ static struct handler {
 	uintptr_t owner; // an address in the object that registered it
 	void (*fns[PHASES])(void);
 } *handlers; // by number
-static size_t handler_count, handler_capacity;
+static size_t handler_count;
 static uint64_t last_number;
 
 static const struct gorgon_ns *forked_by; // whose code has made this process; NULL: somebody else's
 static _Thread_local const struct gorgon_ns *forking; // whose code forks; NULL: somebody else
 static _Thread_local uint64_t last_before;	      // handlers up to this one know of the fork
 
-static bool fork_grow(void)
-{
-	size_t capacity = handler_capacity ? 2 * handler_capacity : 16;
-	struct handler *grown;
-
-	if (handler_count < handler_capacity)
-		return true;
-	grown = reallocarray(handlers, capacity, sizeof(*grown));
-	if (!grown)
-		return false;
-	handlers = grown;
-	handler_capacity = capacity;
-	return true;
-}
-
 static int fork_add(const struct gorgon_ns *ns, uintptr_t owner, void (*prepare)(void),
 		    void (*parent)(void), void (*child)(void))
 {
-	bool room;
+	struct handler *added;
 
 	gorgon_lock();
-	room = fork_grow();
-	if (room)
-		handlers[handler_count++] = (struct handler){
-			++last_number, ns, owner, {prepare, parent, child}};
+	added = jitreg_add(&handlers, &handler_count, sizeof(*added));
+	if (added)
+		*added = (struct handler){++last_number, ns, owner, {prepare, parent, child}};
 	gorgon_unlock();
-	return room ? 0 : ENOMEM;
+	return added ? 0 : ENOMEM;
 }
 
 int gorgon_register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
@@ -95,7 +80,6 @@ void gorgon_fork_drop(const struct gorgon_object *object)
 		return;
 	free(handlers);
 	handlers = NULL;
-	handler_capacity = 0;
 }
 
 // The handler to run after number @number: the next larger number or, before a fork, the next

@@ -33,6 +33,7 @@
 #include "image/jit_descriptor.h"
 #include "ns/ns.h"
 #include "process/part.h"
+#include "file/grow.h"
 
 #include <jitreg.h>
 #include <stdlib.h>
@@ -64,7 +65,7 @@ struct mirror {
 
 struct mirrors {
 	struct mirror *items; // sorted by address of the entry
-	size_t count, capacity;
+	size_t count;
 };
 
 struct gorgon_jit_mirror {
@@ -107,17 +108,11 @@ static bool is_same(const struct descriptor *a, const struct descriptor *b)
 
 static bool jit_mirror_append(struct mirrors *mirrors, const struct mirror *mirror)
 {
-	if (mirrors->count == mirrors->capacity) {
-		size_t capacity = mirrors->capacity ? 2 * mirrors->capacity : 16;
-		struct mirror *grown = reallocarray(mirrors->items, capacity, sizeof(*grown));
+	struct mirror *added = jitreg_add(&mirrors->items, &mirrors->count, sizeof(*added));
 
-		if (!grown)
-			return false;
-		mirrors->items = grown;
-		mirrors->capacity = capacity;
-	}
-	mirrors->items[mirrors->count++] = *mirror;
-	return true;
+	if (added)
+		*added = *mirror;
+	return added;
 }
 
 static int jit_mirror_compare(const void *a, const void *b)

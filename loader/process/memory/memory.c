@@ -27,6 +27,7 @@
 #include "trampoline_file.h"
 #include "jit_mirror.h"
 #include "ns/unwind.h"
+#include "file/grow.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -45,7 +46,7 @@ struct range {
 struct gorgon_memory {
 	struct gorgon_ns *ns;
 	struct range *ranges; // made by private code, sorted
-	size_t count, capacity;
+	size_t count;
 	uint64_t arena_count, spare_arena; // of its object allocator; address, or 0
 	uint64_t next, end; // of the stretch in which it maps, or 0
 };
@@ -72,15 +73,8 @@ static size_t find_range(const struct gorgon_memory *memory, uint64_t addr)
 // it would without the list.
 static bool insert_range(struct gorgon_memory *memory, size_t index, uint64_t start, uint64_t end)
 {
-	if (memory->count == memory->capacity) {
-		size_t capacity = memory->capacity ? 2 * memory->capacity : 64;
-		struct range *grown = reallocarray(memory->ranges, capacity, sizeof(*grown));
-
-		if (!grown)
-			return false;
-		memory->ranges = grown;
-		memory->capacity = capacity;
-	}
+	if (!jitreg_grow(&memory->ranges, memory->count, sizeof(*memory->ranges)))
+		return false;
 	memmove(&memory->ranges[index + 1], &memory->ranges[index],
 		(memory->count - index) * sizeof(*memory->ranges));
 	memory->ranges[index] = (struct range){start, end};
@@ -388,7 +382,7 @@ void gorgon_memory_release(struct gorgon_memory *memory)
 	memory->spare_arena = 0;
 	free(memory->ranges);
 	memory->ranges = NULL;
-	memory->count = memory->capacity = 0;
+	memory->count = 0;
 	pthread_mutex_unlock(&lock);
 }
 

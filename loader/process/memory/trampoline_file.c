@@ -32,6 +32,7 @@
 #include "ns/object.h"
 #include "ns/unwind.h"
 #include "process/part.h"
+#include "file/grow.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +53,7 @@ struct trampoline_file {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct trampoline_file *list; // an object has a number once
-static size_t count, capacity;
+static size_t count;
 
 const struct gorgon_part gorgon_trampoline_file_part = {.lock = &lock};
 
@@ -121,18 +122,7 @@ static struct trampoline_file *add_entry(const struct gorgon_object *object, int
 {
 	struct trampoline_file *own = find_entry(object, fd);
 
-	if (own)
-		return own;
-	if (count == capacity) {
-		size_t grown_capacity = capacity ? 2 * capacity : 8;
-		struct trampoline_file *grown = reallocarray(list, grown_capacity, sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		list = grown;
-		capacity = grown_capacity;
-	}
-	return &list[count++];
+	return own ?: jitreg_add(&list, &count, sizeof(*list));
 }
 
 int gorgon_trampoline_file_find(uint64_t caller, int fd, size_t size, off_t off,
@@ -191,7 +181,6 @@ void gorgon_trampoline_file_close(const struct gorgon_object *object)
 	if (!count) {
 		free(list);
 		list = NULL;
-		capacity = 0;
 	}
 	pthread_mutex_unlock(&lock);
 }

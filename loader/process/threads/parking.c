@@ -45,6 +45,7 @@
 #include "ns/ns.h"
 #include "ns/thread.h"
 #include "process/part.h"
+#include "file/grow.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -66,7 +67,7 @@ struct parking {
 	parking_lock_fn *lock_mutex; // the first member, see struct gorgon_bound; atomic
 	struct gorgon_ns *ns;
 	pthread_mutex_t **mutexes; // that CPython has made
-	size_t count, capacity;
+	size_t count;
 	unsigned starting; // threads
 };
 
@@ -147,19 +148,14 @@ static size_t find_mutex(const struct parking *parking, const pthread_mutex_t *m
 // False: no memory.
 static bool list_mutex(struct parking *parking, pthread_mutex_t *mutex)
 {
+	pthread_mutex_t **added;
+
 	if (find_mutex(parking, mutex) < parking->count) // it was made anew in a forked child
 		return true;
-	if (parking->count == parking->capacity) {
-		size_t capacity = parking->capacity ? 2 * parking->capacity : 4;
-		pthread_mutex_t **grown = reallocarray(parking->mutexes, capacity, sizeof(*grown));
-
-		if (!grown)
-			return false;
-		parking->mutexes = grown;
-		parking->capacity = capacity;
-	}
-	parking->mutexes[parking->count++] = mutex;
-	return true;
+	added = jitreg_add(&parking->mutexes, &parking->count, sizeof(*added));
+	if (added)
+		*added = mutex;
+	return added;
 }
 
 static int init_mutex(pthread_mutex_t *mutex, const pthread_mutexattr_t *attr,
