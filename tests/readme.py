@@ -7,6 +7,7 @@ import unittest
 import harness
 
 STEPS_MIN = 5
+PROGRAM = re.compile(r"(?:gorgon|\$\(command -v gorgon\)) run -n 3 -c ")
 
 
 def pattern(line):
@@ -20,14 +21,18 @@ def pattern(line):
 class Session(unittest.TestCase):
     document = "README.md"
 
-    def check(self, debugger, before_host, answers):
-        """@before_host: between the debugger's name and the program's. answers(commands, the program's arguments): {command: answer}."""
+    def steps(self, debugger):
+        """What is behind the debugger's name in the shell, and each command with its answer."""
         with open(f"{harness.ROOT}/{self.document}") as file:
             blocks = re.findall(rf"^```\n\$ {debugger} (.*?)^```", file.read(), re.M | re.S)
-        block, = (text for text in blocks if " gorgon run -n 3 -c " in text)
-        first, *steps = block.split(f"\n({debugger}) ")
+        block, = (text for text in blocks if PROGRAM.search(text))
+        return block.split(f"\n({debugger}) ")
+
+    def check(self, debugger, before_host, answers):
+        """@before_host: between the debugger's name and the program's. answers(commands, the program's arguments): {command: answer}."""
+        first, *steps = self.steps(debugger)
         self.assertGreaterEqual(len(steps), STEPS_MIN)
-        code = re.search(rf"{before_host} gorgon run -n 3 -c '(.*)'", first)[1]
+        code = re.search(rf"{before_host} {PROGRAM.pattern}'(.*)'", first)[1]
         lines = {command: answer for command, *answer in (step.strip("\n").split("\n") for step in steps)}
         found = answers(list(lines), [harness.GORGON, "run", "-n", "3", "-c", code])
         for command, answer in lines.items():

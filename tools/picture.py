@@ -107,7 +107,8 @@ def record(debugger):
     session.read()
     for line in QUIET[debugger]:
         session.ask(line)
-    shown = [("$ ", f"{debugger} {options[-1]} {' '.join(PROGRAM[:-1])} '{PROGRAM[-1]}'")]
+    name = PROGRAM[0] if debugger == "gdb" else f"$(command -v {PROGRAM[0]})"  # lldb takes a folder of that name for the program
+    shown = [("$ ", f"{debugger} {options[-1]} {name} {' '.join(PROGRAM[1:-1])} '{PROGRAM[-1]}'")]
     for line in TYPED[debugger]:
         answer = session.ask(line)
         shown.append((session.prompt, line))
