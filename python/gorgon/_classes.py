@@ -16,6 +16,7 @@ numbers = itertools.count()
 number_of = weakref.WeakKeyDictionary()
 class_of = weakref.WeakValueDictionary()  # by number
 filled = weakref.WeakSet()
+changes = False  # whether anything fills the host's classes again, as dask's workers do with each task
 
 # What type() makes of itself.
 DESCRIPTORS = types.GetSetDescriptorType, types.MemberDescriptorType
@@ -106,7 +107,7 @@ def reduce_class(cls, anew):
         made = make_tuple, cls.__name__, cls._fields, tuple(cls._field_defaults.values()), cls.__module__
     else:
         made = make_plain, type(cls), cls.__name__, vars(cls).get("__orig_bases__", cls.__bases__), space
-    return make_class, (number, *made), (attributes_of(cls), anew), None, None, fill_class
+    return make_class, (number, *made), (attributes_of(cls), anew or changes), None, None, fill_class
 
 
 def reduce_known(cls):

@@ -27,7 +27,7 @@ import dask.config
 from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.worker import _run_task, _run_task_simple
 
-from . import InterpreterPoolExecutor
+from . import InterpreterPoolExecutor, _classes
 from ._tasks import NeedsWorker, begin, compute
 
 LOGGER = logging.getLogger("gorgon.distributed")
@@ -65,6 +65,7 @@ class WorkerExecutor(Executor):
     """The worker's threads, which have tasks run in interpreters. The options are those of InterpreterPoolExecutor."""
 
     def __init__(self, worker, *, copy_arguments=True, initializer=None, initargs=(), **options):
+        _classes.changes = True  # a task's classes have what they had where it was submitted
         self.worker, self.threads = worker, worker.executors["default"]
         self._max_workers = worker.state.nthreads
         self.pool = InterpreterPoolExecutor(self._max_workers, "gorgon-distributed", begin, (initializer, initargs),

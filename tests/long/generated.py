@@ -36,6 +36,8 @@ def check(report, seeds, modes):
         harness.install_package(site)
         command = [environment("pools"), os.path.join(harness.ROOT, "tests", "programs", "run.py"), "--json", "--seeds", seeds,
                    "--modes", modes]
+        if modes == "cluster":  # which waits most of the time
+            command += ["--jobs", str(3 * os.cpu_count())]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": site}) as process:
             for line in process.stdout:
                 told = json.loads(line)

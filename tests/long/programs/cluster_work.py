@@ -33,6 +33,15 @@ class Counter:
 Point = collections.namedtuple("Point", "x y")
 
 
+class Setting:
+    value = 1
+
+
+def setting(value=None):
+    Setting.value = value or Setting.value
+    return Setting.value
+
+
 def where(seconds):
     """The process and the number of the interpreter, None on a thread."""
     import gorgon
@@ -126,6 +135,9 @@ def work(client, folder):
     show("a chain", client.submit(sum, client.map(lambda x, y: x - y, range(50), range(50, 0, -1))).result())
     show("an exception", outcome(client.submit(fail, 7)))
     show("a class of the program", client.submit(lambda p: Point(p.y, p.x), Point(1, 2)).result())
+    seen = [client.submit(setting, value, pure=False).result() for value in (None, 5, None)]
+    Setting.value = 2
+    show("a class that changes here and there", [*seen, client.submit(setting, pure=False).result()])
     (cycle := [1]).append(cycle)
     show("a list that has itself", client.submit(lambda part: part[1] is part, cycle).result())
     matrix = dask.array.from_array(numpy.arange(90000.0).reshape(300, 300), chunks=100)
