@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """What runs of distributed.py in interpreters: tasks, and what tells that a task needs its worker."""
 
+import contextlib
 import importlib.abc
 import importlib.machinery
 import sys
+
+from . import _crossing
 
 WORKER = "distributed.worker"
 
@@ -15,11 +18,16 @@ class NeedsWorker(BaseException):
 class NoWorker:
     """In place of the variable that has the worker whose task runs."""
 
+    asked = False
+
     def get(self, *default):
+        self.asked = True  # the task may handle even this
         raise NeedsWorker
 
-    def set(self, worker):
-        raise NeedsWorker
+    set = get
+
+
+no_worker = NoWorker()
 
 
 class Loader(importlib.abc.Loader):
@@ -31,7 +39,7 @@ class Loader(importlib.abc.Loader):
 
     def exec_module(self, module):
         self.loader.exec_module(module)
-        module._worker_cvar = NoWorker()
+        module._worker_cvar = no_worker
 
 
 class Finder(importlib.abc.MetaPathFinder):
@@ -52,5 +60,30 @@ def begin(initializer, initargs):
         initializer(*initargs)
 
 
+class Raised:
+    """What a task has raised, as dask's workers send it to clients: with its causes, its frames and all attributes, also if its
+    class wants other arguments than Exception."""
+
+    def __init__(self, error):
+        from tblib import pickling_support  # dask has it for this
+        pickling_support.install(error)
+        self.error = error
+        _crossing.load(*_crossing.Packed(self, is_own=True).values)
+
+
 def compute(task, data):
-    return task(data)
+    no_worker.asked = False
+    try:
+        return task(data)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raised = None
+        with contextlib.suppress(Exception):
+            raised = Raised(error.with_traceback(error.__traceback__.tb_next))
+        if not raised:
+            raise  # as an executor sends it
+        return raised
+    finally:
+        if no_worker.asked:
+            raise NeedsWorker

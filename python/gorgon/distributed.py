@@ -28,7 +28,7 @@ from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.worker import _run_task, _run_task_simple
 
 from . import InterpreterPoolExecutor, _classes
-from ._tasks import NeedsWorker, begin, compute
+from ._tasks import NeedsWorker, Raised, begin, compute
 
 LOGGER = logging.getLogger("gorgon.distributed")
 
@@ -102,12 +102,18 @@ class WorkerExecutor(Executor):
             self.keys[future] = task.key
         try:
             ret = future.result()
-            self.count(inside=1)
-            return ret
         except NeedsWorker:
-            pass
+            ret = NeedsWorker
         finally:
             del self.keys[future]
+        if ret is not NeedsWorker:
+            self.count(inside=1)
+            try:
+                if isinstance(ret, Raised):
+                    raise ret.error
+                return ret
+            finally:
+                del ret  # which would hold this frame
         LOGGER.info("%s asks for the worker: it and tasks of the same functions run on the worker's threads", task.key)
         self.on_threads.add(functions_of(task))
         self.count(outside=1)

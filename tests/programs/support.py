@@ -102,18 +102,27 @@ class CPool(Adapter):
 
 
 class Cluster(Adapter):
-    """A local cluster of dask.distributed with one worker process; "dask-cluster" is dask's own, with one thread."""
+    """A local cluster of dask.distributed with one worker process; "dask-cluster" is dask's own, with one thread. The worker has
+    another one after it when a call has killed it, or hangs: what is not an Exception is never told by dask."""
+    seconds = 20
 
     def __init__(self, copies, **options):
+        super().__init__(**options)
+        self.keys = map("call-{}".format, itertools.count())
+        self.begin()
+
+    def begin(self):
         import logging
+        import dask
         from distributed import Client, LocalCluster
-        self.cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL)
-        self.client, self.keys = Client(self.cluster), map("call-{}".format, itertools.count())
+        with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
+            self.cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL)
+        self.client = Client(self.cluster)
         if MODE == "cluster":
             import gorgon.distributed
-            self.client.register_plugin(gorgon.distributed.Interpreters(**options))
-        elif options:
-            self.client.register_plugin(self.beginning(**options))
+            self.client.register_plugin(gorgon.distributed.Interpreters(**self.options))
+        elif self.options:
+            self.client.register_plugin(self.beginning(**self.options))
 
     @staticmethod
     def beginning(initializer, initargs):
@@ -126,14 +135,23 @@ class Cluster(Adapter):
         return Beginning()
 
     def run(self, function, args, kwargs):
-        return self.client.submit(functools.partial(function, *args, **kwargs), key=next(self.keys)).result(60)
+        from distributed import KilledWorker, TimeoutError
+        future = self.client.submit(functools.partial(function, *args, **kwargs), key=next(self.keys))
+        try:
+            return future.result(self.seconds)
+        except (KilledWorker, TimeoutError) as error:
+            if future.done() and not isinstance(error, KilledWorker):
+                raise
+            self.__exit__()
+            self.begin()
+            raise RuntimeError("no answer") from None
 
     def __exit__(self, *error):
         self.client.close()
         self.cluster.close()
 
 
-NOT_LOKY = "processes of a worker"  # they wait for ever
+WITHOUT_PROCESSES = "loky", "cluster", "dask-cluster"  # its workers wait for ever, dask's are daemons
 ADAPTERS = {"dask": Dask, "dask-fork": Dask, "joblib": Joblib, "loky": Loky, "cpool": CPool,
             "cluster": Cluster, "dask-cluster": Cluster}
 
@@ -163,7 +181,7 @@ def run_steps(steps, options):
     with contextlib.ExitStack() as stack:
         for name, function, is_plain in steps:
             step = name
-            if MODE in ADAPTERS and not is_plain or MODE == "loky" and name.endswith(NOT_LOKY):
+            if MODE in ADAPTERS and not is_plain or MODE in WITHOUT_PROCESSES and name.endswith("processes of a worker"):
                 continue
             show()  # what workers print is this step's
             pool = pool or stack.enter_context(Pool(**options))
@@ -181,7 +199,8 @@ def ask(pool, function, /, *args, **kwargs):
 
 def show(*values):
     texts = (value if type(value) is str else describe(value) for value in values)
-    print(f"{step}|", *texts, flush=True)
+    # Keys, and folders of workers, are of this run.
+    print(f"{step}|", *(re.sub(r"\bcall-\d+|/tmp/dask-scratch-space/[\w-]+", "HERE", text) for text in texts), flush=True)
 
 
 def fails(function, *args, **kwargs):

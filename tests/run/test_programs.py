@@ -30,7 +30,7 @@ class Programs(Package):
         self.assertRegex(result.stdout, r"by run.py --seeds 7 --steps 7\.\d --keep")
 
     def test_differences_rest_on_sentences(self):
-        for *names, document, sentence in differences.OPERATIONS + differences.TEXTS:
+        for *names, document, sentence in differences.OPERATIONS + differences.TEXTS + differences.CLUSTER_TEXTS + differences.CLUSTER:
             with self.subTest(names[0]):
                 with open(os.path.join(ROOT, document)) as file:
                     self.assertIn(sentence, " ".join(file.read().split()))

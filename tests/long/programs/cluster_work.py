@@ -4,12 +4,14 @@ dask's own workers, "preload" or "plugin" for those of gorgon.distributed."""
 
 import asyncio
 import collections
+import functools
 import logging
 import os
 import signal
 import sys
 import tempfile
 import time
+import traceback
 
 import dask.array
 import dask.dataframe
@@ -95,8 +97,24 @@ def die_once(path):
     return "again"
 
 
+class Refused(Exception):
+    def __init__(self, n, why):
+        super().__init__(n)
+        self.why = why
+
+
 def fail(n):
-    return [1, 2][n]
+    try:
+        return [1, 2][n]
+    except IndexError as error:
+        raise Refused(n, "it is too large") from error
+
+
+def asks_for_the_worker():
+    try:
+        return get_worker() is not None
+    except:  # noqa: E722
+        return False
 
 
 async def coroutine(n):
@@ -123,23 +141,18 @@ def show(what, value):
     print(f"{what}: {value}", flush=True)
 
 
-def outcome(future):
-    try:
-        return future.result()
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-
-
 def work(client, folder):
     show("2,000 tasks", sum(client.gather(client.map(lambda i: i * i, range(2000)))))
     show("a chain", client.submit(sum, client.map(lambda x, y: x - y, range(50), range(50, 0, -1))).result())
-    show("an exception", outcome(client.submit(fail, 7)))
+    failed = client.submit(fail, 7)
+    error, frames = failed.exception(), traceback.extract_tb(failed.traceback())
+    show("an exception", (type(error) is Refused, error.args, error.why, error.__cause__, frames[-1].name, frames[-1].line))
     show("a class of the program", client.submit(lambda p: Point(p.y, p.x), Point(1, 2)).result())
     seen = [client.submit(setting, value, pure=False).result() for value in (None, 5, None)]
     Setting.value = 2
     show("a class that changes here and there", [*seen, client.submit(setting, pure=False).result()])
     (cycle := [1]).append(cycle)
-    show("a list that has itself", client.submit(lambda part: part[1] is part, cycle).result())
+    show("a list that has itself", client.submit(functools.partial(lambda part: part[1] is part, cycle)).result())
     matrix = dask.array.from_array(numpy.arange(90000.0).reshape(300, 300), chunks=100)
     show("arrays", (float((matrix @ matrix.T).sum().compute()), float(matrix.rechunk((300, 10)).mean(axis=0).max().compute())))
     left = dask.dataframe.from_pandas(pandas.DataFrame({"a": range(1000), "b": range(1000)}), npartitions=8)
@@ -152,6 +165,7 @@ def work(client, folder):
     counter = client.submit(Counter, actor=True).result()
     show("an actor", [counter.add(n).result() for n in (1, 2, 3)])
     show("a tree of tasks", client.submit(tree, 6).result())
+    show("who handles everything", client.submit(asks_for_the_worker).result())
     show("worker_client", client.submit(with_worker_client, 10).result())
     show("through another function", client.gather(client.map(through_module, range(20), pure=False)) == list(range(1, 21)))
     path = os.path.join(folder, "counter")
