@@ -150,9 +150,10 @@ class Comparison:
             for step in files.steps:
                 self.compare(step.name, step.operation.name, mode)
             self.compare("end", "end", mode)
-            errors = {each: results[each][1] for each in (mode, "fork")}
-            if errors_in(errors[mode]) and not errors_in(errors["fork"]):
-                shown = {mode: errors[mode].splitlines()}
+            errors = {each: results[each][1] for each in (mode, "fork", *OURS[mode])}
+            mine = errors.pop(mode)
+            if errors_in(mine) and not any(map(errors_in, errors.values())):
+                shown = {mode: mine.splitlines()}
                 self.differences.append(("errors", "errors", mode, shown))
 
     def compare(self, name, operation, mode):
