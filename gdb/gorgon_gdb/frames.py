@@ -6,12 +6,15 @@
 gdb cannot do so by itself: to it every copy is an object without a name. The lines that gdb
 prints at a stop and for "frame" do not go through frame filters."""
 
+import re
+
 import gdb
 from gdb.FrameDecorator import FrameDecorator, FrameVars
 
-from . import process, symbols
+from . import hooks, process, symbols
 
 NAME = "gorgon"
+SHORT = re.compile(r"(?:bt|backtrace|where)\b.*\s-frame-info\s+short-location\b")
 
 
 class PrivateFrame(FrameDecorator):
@@ -49,6 +52,15 @@ class PrivateFrame(FrameDecorator):
         return FrameVars(self.frame).fetch_frame_args() if self.place.symtab else None
 
 
+class WithoutPlace(FrameDecorator):
+    """A frame without address and line. Where there is a filter gdb forgets that "bt" was typed with -frame-info."""
+
+    def address(self):
+        return None
+
+    filename = line = address
+
+
 class Filter:
     """Switch it with: disable frame-filter global gorgon
 
@@ -72,7 +84,9 @@ class Filter:
     def filter(self, frames):
         symbols.attach_for_backtrace()
         snapshot = process.snapshot()
-        return (decorate(frame, snapshot) for frame in frames)
+        typed = hooks.newest_command()
+        last = WithoutPlace if typed and SHORT.match(typed[1]) else lambda frame: frame
+        return (last(decorate(frame, snapshot)) for frame in frames)
 
 
 def decorate(frame, snapshot):

@@ -45,6 +45,8 @@ class Typed:
             gdb.block("commands", "echo never\\n", "continue")
             cls.once = gdb.ask("run")
             cls.finished = gdb.ask("bt 1")
+            cls.short = gdb.ask("bt -frame-arguments none -frame-info short-location")
+            cls.usual = gdb.ask("bt -frame-arguments none 2")
             cls.types = gdb.ask("python o = PyObjectPtr.from_pyobject_ptr(gdb.parse_and_eval('func')); t = o.type(); "
                                 "print([v._gdbval.type.target().code == gdb.TYPE_CODE_STRUCT for v in (o, t)],"
                                 " type(o).__name__, t.field('tp_name').string(), t.type().field('tp_name').string())")
@@ -60,6 +62,13 @@ class Typed:
                                  "    gdb.execute('continue')", "")
             cls.looped = gdb.ask("info breakpoints")
             cls.answer = gdb.ask("print 6 * 7")
+
+    def test_backtrace_without_places(self):
+        """The README's session has it; gdb itself forgets this option where there is a frame filter."""
+        self.assertRegex(self.short, r"(?m)^#0 +\w+ from libpython\S+ \[interp 0\] \([^)]*\)$")
+        self.assertRegex(self.short, r"(?m)^#\d+ +\w+ \([^)]*\)$")
+        self.assertNotRegex(self.short, r" at |0x")
+        self.assertIn(" at ", self.usual)
 
     def test_commands_run_at_each_stop(self):
         found = re.findall(r"^#0  time_sleep from \S+ \[interp (\d+)\] \(.*timemodule\.c:\d+$", self.each, re.M)
