@@ -176,6 +176,11 @@ def gdb(commands, *command, script=False, options=(), timeout=TIMEOUT, before=()
 WHENEVER = re.compile(r"^(?:\d+ locations? added to breakpoint \d+|(?:host: |expect \d).*)\n", re.M)
 
 
+# What lldb has read of libpython's debug information serves all sessions.
+LLDB_CACHE = ["-O", "settings set symbols.lldb-index-cache-path " + os.path.join(os.environ["XDG_CACHE_HOME"], "lldb"),
+              "-O", "settings set symbols.enable-lldb-index-cache true"]
+
+
 def lldb(commands, *command, script=False, options=(), timeout=TIMEOUT):
     """The same for lldb. Lines that it prints at any moment (WHENEVER) come first in the result."""
     text = ["settings set auto-confirm true", "settings set use-color false",
@@ -188,7 +193,7 @@ def lldb(commands, *command, script=False, options=(), timeout=TIMEOUT):
     with tempfile.NamedTemporaryFile("w", suffix=".lldb") as file:
         file.write("\n".join(text) + "\n")
         file.flush()
-        args = [LLDB, "--no-lldbinit", "--batch", *options, "-s", file.name]
+        args = [LLDB, "--no-lldbinit", "--batch", *LLDB_CACHE, *options, "-s", file.name]
         if command:
             args += ["--", *command]
         result = run(*args, timeout=timeout)

@@ -17,7 +17,7 @@ import elsewhere  # noqa: E402
 import gdb_session as session  # noqa: E402
 from terminal import Terminal  # noqa: E402
 
-COUNT = 3
+COUNT = 2
 WAIT_LINE = harness.source_line(session.WALK, "// where attached sessions find it")
 MAIN_LINE = harness.source_line(session.WALKER, "# the main thread's line")
 SECOND_LINE = harness.source_line(session.WALKER, "# the second thread's line")
@@ -28,15 +28,6 @@ PATTERN = "/proc/sys/kernel/core_pattern"
 BACKTRACES = session.backtraces(COUNT)
 WORDS = session.words(COUNT)
 PLAIN = ["thread apply all -s bt"]
-CRASH = os.path.join(session.HERE, "crash.py")
-CRASH_LINE = harness.source_line(CRASH, "# the last line")
-PATTERN = "/proc/sys/kernel/core_pattern"
-
-BACKTRACES = session.backtraces(COUNT)
-WORDS = session.words(COUNT)
-PLAIN = ["thread apply all -s bt"]
-# Names of files that the process knows.
-OBJECTS = "python from gorgon_gdb import process; list(map(print, [o.path for o in process.snapshot().objects]))"
 
 
 def kernel_writes_cores():
@@ -55,7 +46,7 @@ class Aborted(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         start = f'cd {cls.folder.name} && ulimit -c unlimited && exec "$@"'
         with harness.Background("sh", "-c", start, "sh", harness.HOST, "-n", COUNT, session.walk(wait=600, with_numpy=1),
-                                until=r"(?s)(walk: number.*){6}", asleep=6) as host:
+                                until=r"(?s)(walk: number.*){4}", asleep=4) as host:
             cls.steps = session.steps(host.output)
             cls.live = session.answers(harness.gdb(session.commands(WORDS), script=True, options=["-p", str(host.pid)]))
             cls.live_plain = session.answers(harness.gdb(session.commands(PLAIN), options=["-p", str(host.pid)]))
@@ -176,7 +167,7 @@ class Crashed(unittest.TestCase):
         self.assertRegex(found["gorgon bt -i 0"], rf'(?s)time_sleep from .* \[interp 0\].*File "{CRASH}", line \d+, in <module>\n')
 
 
-MANY = 12
+MANY = 9
 FAULT = """
 int fault_inner(int *to, int value)
 {

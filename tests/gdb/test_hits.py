@@ -11,7 +11,7 @@ import harness
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from terminal import Terminal  # noqa: E402
 
-FEW, MANY = 2, 10
+FEW, MANY = 2, 9
 CODE = "import time; time.sleep(0.5); time.sleep(0.25); time.sleep(0.125)"
 MISSING = "(?:warning: )"  # words of gdb 14 and later before the line of a source file that is missing
 STOP = r'Thread \d+ "host" hit {} \d+{}, {} \((.*)\) at \S+\n' + MISSING + r'?\d+\t'

@@ -44,7 +44,7 @@ int linkage_parent(void)
 	return parent; /* after it */
 }
 """
-MANY = 20
+MANY = 9  # one more than gdb is given all debug information of
 HUNDREDS = 160
 MODULE = """
 static int many_total;
@@ -379,45 +379,63 @@ class Afterwards(Case):
         self.check(self.core)
 
 
-@harness.needs_gdb
-class Many(Case):
+class ManyCase(Case):
     """More interpreters than gdb is given debug information of: lines and static functions nonetheless."""
 
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
         source = os.path.join(cls.folder.name, "many.c")
         library = os.path.join(cls.folder.name, "libmany.so")
-        core = os.path.join(cls.folder.name, "core")
         with open(source, "w") as file:
             file.write(MODULE)
         cls.first, cls.call, cls.after = (harness.source_line(source, text) for text in
                                           ("the static function's first line", "the call", "after it"))
         made = harness.run("gcc", "-g", "-O0", "-shared", "-fPIC", "-o", library, source)
         assert made.returncode == 0, made.stderr
-        code = f"import ctypes, sys, time; many = ctypes.CDLL('{library}'); many.many_entry(1)"
+        cls.code = f"import ctypes, sys, time; many = ctypes.CDLL('{library}'); many.many_entry(1)"
+        cls.ask = ["break many_static", f"break many.c:{cls.after}", f"break timemodule.c:{sleep_line()}",
+                   "thread apply all bt",
+                   "python exec('try: gdb.execute(\"print many_entry(1)\")\\nexcept gdb.error as error: print(error)')",
+                   "python print('units', gdb.execute('maint info symtabs', False, True).count('compunit_symtab *'))"]
+
+    @classmethod
+    def asleep(cls, count):
+        """A process with interpreters that sleep."""
+        sleep = cls.code + "; sys.stdout.write('ready\\n'); sys.stdout.flush(); time.sleep(600)"
+        return harness.Background(harness.GORGON, "run", "-n", count, "-c", sleep,
+                                  until=rf"(?s)(?>.*?ready){{{count}}}", asleep=count)
+
+    def check(self, output, count):
+        for number, where in ((1, "many_static"), (2, f"many.c:{self.after}"), (3, "timemodule.c:")):
+            self.assertRegex(output, rf"(?m)^Breakpoint {number} at 0x\w+: {re.escape(where)}.*\({count} locations\)")
+        backtraces = session.threads(output)
+        sleeping = [text for text in backtraces.values() if "_PyEval_EvalFrameDefault" in text]
+        self.assertEqual(len(sleeping), count, output)
+        for text in sleeping:
+            self.assertRegex(text, r"(?m)^#\d+ .*\btime_sleep \(.*\) at \S*timemodule\.c:\d+$")
+            self.assertRegex(text, r"(?m)^#\d+ .*\b_PyEval_EvalFrameDefault \(.*\) at \S*(ceval\.c|generated_cases\.c\.h):\d+$")
+            self.assertEqual(session.frames(text)[-2:], ["start_thread", "clone3"])
+        # gdb reads few units of a copy.
+        self.assertLess(int(re.search(r"^units (\d+)$", output, re.M)[1]), 30 * count + 200)
+
+
+@harness.needs_gdb
+class Many(ManyCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        core = os.path.join(cls.folder.name, "core")
         cls.live = harness.gdb(
             [f"break many.c:{cls.call}", "break many_static", session.LOOP, "run",
              'python drive({"many_static": ["bt 2", "set scheduler-locking on", "next", "finish", "set scheduler-locking off"], 0: []})'],
-            harness.GORGON, "run", "-n", MANY, "-c", code)
-        ask = ["break many_static", f"break many.c:{cls.after}", f"break timemodule.c:{sleep_line()}",
-               "thread apply all bt",
-               "python exec('try: gdb.execute(\"print many_entry(1)\")\\nexcept gdb.error as error: print(error)')",
-               "python print('units', gdb.execute('maint info symtabs', False, True).count('compunit_symtab *'))"]
-        sleep = code + "; sys.stdout.write('ready\\n'); sys.stdout.flush(); time.sleep(600)"
-        with harness.Background(harness.GORGON, "run", "-n", MANY, "-c", sleep,
-                                until=rf"(?s)(ready.*){{{MANY}}}", asleep=MANY) as host:
+            harness.GORGON, "run", "-n", MANY, "-c", cls.code)
+        with cls.asleep(MANY) as host:
             made = harness.run("gcore", "-o", core, host.pid)
-            cls.attached = harness.gdb(ask, options=["-p", str(host.pid)])
-        with harness.Background(harness.GORGON, "run", "-n", HUNDREDS, "-c", sleep,
-                                until=rf"(?s)(?>.*?ready){{{HUNDREDS}}}", asleep=HUNDREDS) as others:
-            cls.hundreds = harness.gdb(ask, options=["-p", str(others.pid)])
+            cls.attached = harness.gdb(cls.ask, options=["-p", str(host.pid)])
         assert made.returncode == 0, made.stderr
-        cls.core = harness.gdb(ask, options=[harness.GORGON, f"{core}.{host.pid}"])
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
+        cls.core = harness.gdb(cls.ask, options=[harness.GORGON, f"{core}.{host.pid}"])
 
     def test_a_line_and_a_static_function_stop_once_in_each(self):
         lines, functions = session.stops(self.live, f"many.c:{self.call}"), session.stops(self.live, "many_static")
@@ -432,32 +450,22 @@ class Many(Case):
         self.assertIn("exited normally", self.live)
         self.assert_quiet(self.live)
 
-    def check(self, output, count=MANY):
-        for number, where in ((1, "many_static"), (2, f"many.c:{self.after}"), (3, "timemodule.c:")):
-            self.assertRegex(output, rf"(?m)^Breakpoint {number} at 0x\w+: {re.escape(where)}.*\({count} locations\)")
-        backtraces = session.threads(output)
-        sleeping = [text for text in backtraces.values() if "_PyEval_EvalFrameDefault" in text]
-        self.assertEqual(len(sleeping), count, output)
-        for text in sleeping:
-            self.assertRegex(text, r"(?m)^#\d+ .*\btime_sleep \(.*\) at \S*timemodule\.c:\d+$")
-            self.assertRegex(text, r"(?m)^#\d+ .*\b_PyEval_EvalFrameDefault \(.*\) at \S*(ceval\.c|generated_cases\.c\.h):\d+$")
-            self.assertEqual(session.frames(text)[-2:], ["start_thread", "clone3"])
-
     def test_attached_has_lines_of_each(self):
-        self.check(self.attached)
+        self.check(self.attached, MANY)
 
     def test_call_of_a_function_without_types_says_so(self):
         self.assertIn("'many_entry' has unknown return type; cast the call to its declared return type\n", self.attached)
 
-    def test_gdb_reads_few_units_of_a_copy(self):
-        for output, count in (self.attached, MANY), (self.hundreds, HUNDREDS), (self.core, MANY):
-            self.assertLess(int(re.search(r"^units (\d+)$", output, re.M)[1]), 30 * count + 200, count)
-
-    def test_attached_to_hundreds_has_lines_of_each(self):
-        self.check(self.hundreds, HUNDREDS)
-
     def test_core_has_lines_of_each(self):
-        self.check(self.core)
+        self.check(self.core, MANY)
+
+
+@harness.needs_gdb
+@harness.thorough
+class Hundreds(ManyCase):
+    def test_attached_has_lines_of_each(self):
+        with self.asleep(HUNDREDS) as host:
+            self.check(harness.gdb(self.ask, options=["-p", str(host.pid)]), HUNDREDS)
 
 
 @harness.needs_gdb

@@ -13,14 +13,14 @@ import harness
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from terminal import Terminal  # noqa: E402
 
-COUNT = 12
+COUNT = 9
 WRONG = re.compile(r"has changed; re-reading|internal[- ](error|problem)|Error in re-setting|Cannot (insert|remove)|Traceback|exited normally")
 
 
 class Attaches:
     """`begin` are the commands up to the first `continue`."""
 
-    host, until, attaches = (), "", 5
+    host, until, attaches = (), "", 3
 
     @classmethod
     def setUpClass(cls):
@@ -67,7 +67,6 @@ class Scripts(Attaches, unittest.TestCase):
 
     host = (harness.HOST, "-n", COUNT, "import time; print('ready', flush=True); [time.sleep(0.2) for _ in range(10000)]")
     until = rf"(?s)(ready.*){{{COUNT}}}"
-    attaches = 3
 
     @staticmethod
     def begin(attach):
