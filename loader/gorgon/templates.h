@@ -48,7 +48,9 @@ struct gorgon_template_opts {
  * A program that has drawn random numbers otherwise (random.Random(), ssl, names of temporary
  * files) is refused: what it has is different in each run.
  *
- * CPython 3.11 on x86-64, isolated by the loader.
+ * Unless the host shares libraries (@c share of @c ns), libstdc++ is private in it and in its
+ * copies, so that what C++ has allocated is the interpreter's. CPython 3.11 and 3.13 on x86-64,
+ * isolated by the loader.
  *
  * @param      opts  NULL for defaults.
  * @param[out] ret   To be released with gorgon_template_free().

@@ -62,6 +62,11 @@ void gorgon_hidden_traceback_set(struct gorgon_hidden_traceback *state, void (*h
 	__atomic_store_n(&state->handler, handler, __ATOMIC_RELEASE);
 }
 
+void (*gorgon_hidden_traceback_get(const struct gorgon_hidden_traceback *state))(int)
+{
+	return __atomic_load_n(&state->handler, __ATOMIC_ACQUIRE);
+}
+
 bool gorgon_hidden_traceback_write(struct gorgon_hidden_traceback *state, int fd)
 {
 	void (*handler)(int) = __atomic_load_n(&state->handler, __ATOMIC_ACQUIRE);

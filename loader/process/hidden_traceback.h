@@ -20,6 +20,9 @@ bool gorgon_hidden_traceback_is(const struct gorgon_image *libpython);
 void gorgon_hidden_traceback_set(struct gorgon_hidden_traceback *state, void (*handler)(int),
 				 int number);
 
+/* NULL: none was set. */
+void (*gorgon_hidden_traceback_get(const struct gorgon_hidden_traceback *state))(int);
+
 /* Write the lines of the calling thread to @fd. Safe in handlers of signals. False: no handler was
  * set. */
 bool gorgon_hidden_traceback_write(struct gorgon_hidden_traceback *state, int fd);

@@ -212,6 +212,25 @@ static struct gorgon_error *unload_interp(struct gorgon_interp *interp)
 	return err ?: gorgon_ns_destroy(interp->ns);
 }
 
+// In a zone what operator new gives is in the zone, too, so libstdc++ is private there, unless the
+// host shares libraries, which may need it. NULL: no memory.
+static const char **private_in_zone(const struct gorgon_ns_opts *opts)
+{
+	const char *const *given = opts->keep_private;
+	const char **ret;
+	size_t count = 0;
+
+	while (given && given[count])
+		count++;
+	if (!(ret = calloc(count + 2, sizeof(*ret))))
+		return NULL;
+	for (size_t i = 0; i < count; i++)
+		ret[i] = given[i];
+	if (!opts->share || !*opts->share)
+		ret[count] = "libstdc++.so.6";
+	return ret;
+}
+
 static struct gorgon_error *create_interp(const struct gorgon_interp_opts *opts,
 					  const struct random_bytes *zone,
 					  struct gorgon_interp **ret)
@@ -219,6 +238,7 @@ static struct gorgon_error *create_interp(const struct gorgon_interp_opts *opts,
 	const struct random_bytes none = {NULL, 0};
 	struct gorgon_interp_opts given;
 	struct gorgon_ns_opts ns_opts;
+	const char **keep_private = NULL;
 	struct gorgon_interp *interp;
 	struct gorgon_error *err;
 
@@ -260,8 +280,11 @@ static struct gorgon_error *create_interp(const struct gorgon_interp_opts *opts,
 					  (int)interp->files, (int)GORGON_FILES_THREAD);
 	else
 		err = gorgon_python_find(given.python, &interp->python);
+	if (!err && zone && !(ns_opts.keep_private = keep_private = private_in_zone(&ns_opts)))
+		err = &gorgon_error_nomem;
 	if (!err)
 		err = load_interp(interp, given.isolate, given.label, &ns_opts, zone);
+	free(keep_private);
 	if (!err)
 		err = gorgon_cpu_limit_begin(interp);
 	if (err) {

@@ -11,6 +11,7 @@
 
 #define _GNU_SOURCE
 #include "api.h"
+#include "template_hash.h"
 #include "template_keep.h"
 #include "template_state.h"
 #include "template_zeros.h"
@@ -175,6 +176,10 @@ static struct gorgon_error *start_run(struct run *run)
 		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
 					   "%s: has no PyMem_SetAllocator",
 					   interp->python.libpython);
+	if (!gorgon_hash_begin(interp))
+		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					   "%s: has no hash of addresses that templates know",
+					   interp->python.libpython);
 	if ((err = gorgon_interp_start(interp, &making->start)) ||
 	    (err = gorgon_call_python(interp, check_layout, run)))
 		return err;
@@ -279,12 +284,12 @@ static struct gorgon_error *check_python(const struct making *making)
 
 	if (err)
 		return err;
-	if (GORGON_ARCH_MACHINE != EM_X86_64 || python.minor != GORGON_TEMPLATE_MINOR ||
+	if (GORGON_ARCH_MACHINE != EM_X86_64 || !gorgon_layout_is_known(python.minor) ||
 	    python.debug)
 		err = gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
 					  "%s: templates are not known of this CPython 3.%u, of "
-					  "3.%u without Py_DEBUG on x86-64 they are",
-					  python.libpython, python.minor, GORGON_TEMPLATE_MINOR);
+					  "3.11 and 3.13 without Py_DEBUG on x86-64 they are",
+					  python.libpython, python.minor);
 	gorgon_python_deinit(&python);
 	return err;
 }

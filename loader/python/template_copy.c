@@ -18,6 +18,7 @@
 #include "interrupt.h"
 #include "module.h"
 #include "template_state.h"
+#include "traceback.h"
 #include "base/error.h"
 #include "base/lock.h"
 #include "dl/dl.h"
@@ -401,6 +402,8 @@ static struct gorgon_error *wake_python(struct copying *copying)
 	gorgon_fork_rehearse(interp->ns, GORGON_FORK_CHILD);
 	after();
 	gorgon_interrupt_adopt(interp, moved(copying, copying->template->interrupt_type));
+	gorgon_traceback_adopt(interp,
+			       (void (*)(int))moved(copying, (void *)copying->template->traceback));
 	interp->module = moved(copying, copying->template->module);
 	interp->array_type = moved(copying, copying->template->array_type);
 	interp->array_methods = moved(copying, copying->template->array_methods);

@@ -8,6 +8,7 @@
 #include "imports.h"
 #include "template_parts.h"
 #include "template_state.h"
+#include "traceback.h"
 #include "base/error.h"
 #include "base/lock.h"
 #include "image/image.h"
@@ -29,7 +30,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define HANDFUL 16 // of words that differ without an explanation
+#define HANDFUL	      16 // of words that differ without an explanation
+#define INT_DIGITS_AT 24 // of CPython's int
 
 struct keeping {
 	struct gorgon_runs runs;
@@ -194,6 +196,45 @@ static struct gorgon_error *keep_tls(struct keeping *keeping)
 	return NULL;
 }
 
+// --- thread identities ------------------------------------------------------------------------
+
+// An int below 257 is an object that is there once. Where the numbers of threads are so small, in a
+// container for example, threading's main thread has such an object, another in each run. The child
+// of a fork() asks for the number again.
+static bool is_thread_number(const struct keeping *keeping, uint64_t offset)
+{
+	for (int i = 0; i < 3; i++) {
+		const struct gorgon_interp *interp = keeping->runs.of[i];
+		uint64_t zone = interp->ns->zone, object = *gorgon_words_at(zone + offset);
+
+		if (object - zone >= GORGON_ZONE_SIZE - INT_DIGITS_AT - sizeof(uint64_t) ||
+		    object % 8 ||
+		    (void *)(uintptr_t)gorgon_words_at(object)[1] !=
+			    gorgon_interp_find_api(interp, "PyLong_Type") ||
+		    *(const uint32_t *)(uintptr_t)(object + INT_DIGITS_AT) !=
+			    (uint32_t)keeping->threads[i]->tid)
+			return false;
+	}
+	return true;
+}
+
+static bool explain_thread_numbers(const struct keeping *keeping)
+{
+	struct gorgon_map *map = &keeping->template->map;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < map->unknown_count; i++) {
+		uint64_t offset = map->unknown[i];
+
+		if (offset % 8 || !is_thread_number(keeping, offset))
+			map->unknown[kept++] = offset;
+		else if (!gorgon_map_add_pointer(map, offset))
+			return false;
+	}
+	map->unknown_count = kept;
+	return true;
+}
+
 // --- what nothing explains --------------------------------------------------------------------
 
 // Where a word is: a library's variable, or memory of Python's.
@@ -331,6 +372,7 @@ static bool keep_registered(struct gorgon_template *template, const struct gorgo
 			return false;
 		memcpy(template->import_locks, interp->import_locks, gorgon_import_locks_size());
 	}
+	template->traceback = gorgon_traceback_handler(interp);
 	template->interrupt_type = interp->interrupt_type;
 	template->module = interp->module;
 	template->array_type = interp->array_type;
@@ -377,7 +419,8 @@ static struct gorgon_error *keep(struct keeping *keeping)
 	    (err = keep_keys(keeping)) || (err = keep_tls(keeping)) ||
 	    (err = gorgon_map_create(&keeping->runs, &template->map)))
 		return err;
-	if (!gorgon_tables_choose(&template->tables, &keeping->runs, &template->map))
+	if (!gorgon_tables_choose(&template->tables, &keeping->runs, &template->map) ||
+	    !explain_thread_numbers(keeping))
 		return &gorgon_error_nomem;
 	if ((err = check_unknown(keeping)))
 		return err;

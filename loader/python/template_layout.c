@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The layouts of CPython's structures by which copies of a template are made, an entry for each
-// minor version. Each interpreter of which copies are to be made is compared with its entry: a dict
-// and a set are looked at (template_hashed.c), and the blocks of each pool are counted
-// (template_arenas.c).
+// The layout of CPython's structures by which copies of a template are made, and the versions that
+// have it. Each interpreter of which copies are to be made is compared with it: a dict and a set
+// are looked at (template_hashed.c), and the blocks of each pool are counted (template_arenas.c).
 
 #include "template_layout.h"
 
-static const struct gorgon_layout layouts[] = {{
-	.minor = 11,
+static const unsigned known[] = {11, 13};
+
+// What copies need has not moved between these versions.
+static const struct gorgon_layout layout = {
 	.dict_used = 16,
 	.dict_keys = 32,
 	.dict_values = 40,
@@ -37,12 +38,17 @@ static const struct gorgon_layout layouts[] = {{
 	.middle_shift = 34,
 	.middle_bits = 15,
 	.bottom_bits = 14,
-}};
+};
+
+bool gorgon_layout_is_known(unsigned minor)
+{
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (known[i] == minor)
+			return true;
+	return false;
+}
 
 const struct gorgon_layout *gorgon_layout_of(const struct gorgon_interp *interp)
 {
-	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
-		if (layouts[i].minor == interp->python.minor)
-			return &layouts[i];
-	return NULL;
+	return gorgon_layout_is_known(interp->python.minor) ? &layout : NULL;
 }

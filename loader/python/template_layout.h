@@ -5,13 +5,11 @@
 
 #include "interp.h"
 
+#include <stdbool.h>
 #include <string.h>
-
-#define GORGON_TEMPLATE_MINOR 11 /* of the CPython that is known */
 
 /* Members are offsets and sizes in bytes. */
 struct gorgon_layout {
-	unsigned minor;
 	unsigned dict_used, dict_keys, dict_values, dict_size; /* PyDictObject */
 	unsigned keys_log2_size, keys_log2_bytes, keys_kind, keys_count, keys_indices;
 	unsigned set_fill, set_used, set_mask, set_table, set_hash, set_small; /* PySetObject */
@@ -22,6 +20,8 @@ struct gorgon_layout {
 	unsigned top_shift, middle_shift, middle_bits, bottom_bits;
 };
 
+/* Whether CPython 3.@minor is known. */
+bool gorgon_layout_is_known(unsigned minor);
 /* NULL: this CPython is not known. */
 const struct gorgon_layout *gorgon_layout_of(const struct gorgon_interp *interp);
 

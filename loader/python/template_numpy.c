@@ -5,6 +5,10 @@
 //
 // The member of a ufunc that leads to the table is found by what it leads to: it says for how many
 // types a key is, as many as the ufunc has operands, and how many of its places are taken.
+//
+// Since numpy 2.4 such tables know what casts there are, too, which nobody could find out again.
+// They are blocks that begin with their size, and are told from other blocks by the place of each
+// entry, which must be where the hash of its key says. In copies the entries are put in order anew.
 
 #define _GNU_SOURCE
 #include "template_numpy.h"
@@ -12,6 +16,7 @@
 #include "image/zones.h"
 #include "ns/ns.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define OPERANDS_AT  24 // of a ufunc: nargs, behind nin and nout
@@ -85,4 +90,92 @@ struct gorgon_ufuncs gorgon_numpy_find(struct gorgon_interp *interp)
 	api->Py_DecRef(type); // its module has it
 	api->Py_DecRef(numpy);
 	return (struct gorgon_ufuncs){overflow || bytes <= 0 ? NULL : type, (size_t)bytes};
+}
+
+// --- numpy 2.4 and later -----------------------------------------------------------------------
+
+// What PyArrayIdentityHash has its entries in: a value and its key for each place.
+struct identity_block {
+	uint64_t previous; // tables that have been replaced, in builds without the GIL
+	int64_t size, used;
+	uint64_t places[];
+};
+
+static uint64_t hash_of(const uint64_t *key, unsigned length)
+{
+	uint64_t ret = UINT64_C(2870177450012600261);
+
+	for (unsigned i = 0; i < length; i++) {
+		ret += (key[i] >> 4 | key[i] << 60) * UINT64_C(14029467366897019727);
+		ret = (ret << 31 | ret >> 33) * UINT64_C(11400714785074694791);
+	}
+	return ret;
+}
+
+// The place of a key, or the one where it would be put.
+static uint64_t *find_place(struct identity_block *table, unsigned length, const uint64_t *key)
+{
+	uint64_t perturb = hash_of(key, length), mask = (uint64_t)table->size - 1,
+		 i = perturb & mask;
+
+	for (;;) {
+		uint64_t *place = &table->places[i * (length + 1)];
+
+		if (!place[0] || !memcmp(place + 1, key, length * sizeof(*key)))
+			return place;
+		perturb >>= 5;
+		i = (i * 5 + perturb + 1) & mask;
+	}
+}
+
+unsigned gorgon_numpy_keys_of(const void *block, uint64_t block_size)
+{
+	struct identity_block *table = (struct identity_block *)block;
+	uint64_t places = (block_size - sizeof(*table)) / sizeof(*table->places), length;
+	int64_t used = 0;
+
+	if (table->previous || table->size < 4 || table->size & (table->size - 1) ||
+	    table->used < 1 || table->used >= table->size || (uint64_t)table->size > places / 2)
+		return 0;
+	length = places / (uint64_t)table->size - 1; // a block has at most a word behind it
+	for (int64_t i = 0; i < table->size; i++) {
+		uint64_t *place = &table->places[(uint64_t)i * (length + 1)];
+
+		used += place[0] != 0;
+		for (uint64_t k = 0; !place[0] && k < length; k++)
+			if (place[1 + k])
+				return 0;
+	}
+	for (int64_t i = 0; used == table->used && i < table->size; i++) {
+		uint64_t *place = &table->places[(uint64_t)i * (length + 1)];
+
+		if (place[0] && find_place(table, (unsigned)length, place + 1) != place)
+			return 0;
+	}
+	return used == table->used ? (unsigned)length : 0;
+}
+
+uint64_t gorgon_numpy_size_of(const void *block, unsigned length)
+{
+	const struct identity_block *table = block;
+
+	return sizeof(*table) + (uint64_t)table->size * (length + 1) * sizeof(*table->places);
+}
+
+bool gorgon_numpy_rehash(void *block, unsigned length)
+{
+	struct identity_block *table = block;
+	size_t size = gorgon_numpy_size_of(block, length) - sizeof(*table),
+	       entry = (length + 1) * sizeof(*table->places);
+	uint64_t *old = malloc(size);
+
+	if (!old)
+		return false;
+	memcpy(old, table->places, size);
+	memset(table->places, 0, size);
+	for (uint64_t *place = old; place < old + size / sizeof(*old); place += length + 1)
+		if (place[0])
+			memcpy(find_place(table, length, place + 1), place, entry);
+	free(old);
+	return true;
 }

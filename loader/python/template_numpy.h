@@ -17,4 +17,11 @@ struct gorgon_ufuncs gorgon_numpy_find(struct gorgon_interp *interp);
 void gorgon_numpy_forget(const struct gorgon_interp *interp, const struct gorgon_ufuncs *ufuncs,
 			 const char *ufunc);
 
+/* The length of the keys of a table of numpy's 2.4 and later, or 0: the block is none. */
+unsigned gorgon_numpy_keys_of(const void *block, uint64_t block_size);
+/* The bytes of a table. */
+uint64_t gorgon_numpy_size_of(const void *block, unsigned length);
+/* Put its entries in order, where their keys have other addresses. False: no memory. */
+bool gorgon_numpy_rehash(void *block, unsigned length);
+
 #endif

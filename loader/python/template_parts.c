@@ -10,6 +10,7 @@
 #include "process/libc/atexit.h"
 #include "process/kernel/files.h"
 #include "process/memory/heap.h"
+#include "process/hidden_traceback.h"
 #include "process/interruption.h"
 #include "process/memory/memory.h"
 #include "process/part.h"
@@ -19,14 +20,16 @@
 #include <string.h>
 
 // Their states differ, and a copy has what belongs there: functions for the end, memory, CPython's
-// mutexes, which are made anew after a fork(), how the main thread is interrupted, the time zone,
-// and the files of a program. A stream that is open has a descriptor, which is seen elsewhere.
+// mutexes, which are made anew after a fork(), how the main thread is interrupted, what writes its
+// Python lines, the time zone, and the files of a program. A stream that is open has a descriptor,
+// which is seen elsewhere.
 static bool is_copied(const struct gorgon_part *part)
 {
 	const struct gorgon_part *const copied[] = {
 		&gorgon_atexit_part, &gorgon_memory_part,  &gorgon_zone_heap_part,
 		&gorgon_heap_part,   &gorgon_parking_part, &gorgon_interruption_part,
-		&gorgon_files_part,  &gorgon_streams_part, &gorgon_time_zone};
+		&gorgon_files_part,  &gorgon_streams_part, &gorgon_time_zone,
+		&gorgon_hidden_traceback_part};
 
 	for (size_t i = 0; i < sizeof(copied) / sizeof(*copied); i++)
 		if (copied[i] == part)

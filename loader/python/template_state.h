@@ -68,6 +68,7 @@ struct gorgon_template {
 	struct gorgon_imports *imports;
 	struct gorgon_import_locks *import_locks;
 	void *interrupt_type;
+	void (*traceback)(int); /* what writes its Python lines, or NULL */
 	void *module, *array_type, *array_methods; /* as in struct gorgon_interp */
 };
 

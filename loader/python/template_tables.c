@@ -10,11 +10,14 @@
 #include "template_numpy.h"
 #include "api.h"
 #include "base/error.h"
+#include "image/image.h"
 #include "ns/ns.h"
+#include "ns/object.h"
 #include "file/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static struct gorgon_error *unknown_layout(const struct gorgon_interp *interp, const char *what)
 {
@@ -64,8 +67,8 @@ static bool is_link(const struct collecting *collecting, const void *link)
 	return (int64_t)gorgon_member(link, collecting->layout->link_hash) == hash(key);
 }
 
-// A block in use: plain dicts, which the collector need not know, elements of caches, and numpy's
-// functions.
+// A block in use: plain dicts, which the collector need not know, elements of caches, numpy's
+// functions, and its tables.
 static bool visit_block(const char *block, uint64_t size, void *ctx)
 {
 	const struct collecting *collecting = ctx;
@@ -74,6 +77,7 @@ static bool visit_block(const char *block, uint64_t size, void *ctx)
 	const char *object = block + layout->gc_head;
 	void *type = (void *)(uintptr_t)gorgon_member(block, 8),
 	     *collected = (void *)(uintptr_t)gorgon_member(object, 8);
+	unsigned length;
 
 	if (collecting->link_type && type == collecting->link_type && size >= layout->link_size)
 		return collecting->check_only
@@ -82,6 +86,10 @@ static bool visit_block(const char *block, uint64_t size, void *ctx)
 					     (uintptr_t)block - collecting->interp->ns->zone);
 	if (collecting->check_only)
 		return true;
+	if (collecting->ufuncs.type && (length = gorgon_numpy_keys_of(block, size)))
+		return list_offset(&tables->identities, &tables->identity_count,
+				   (uintptr_t)block - collecting->interp->ns->zone) &&
+		       list_offset(&tables->identities, &tables->identity_count, length);
 	if (size == layout->gc_head + layout->dict_size && collected == collecting->dict_type &&
 	    gorgon_dict_is_general(layout, object))
 		return list_offset(&tables->dicts, &tables->dict_count,
@@ -183,10 +191,51 @@ void gorgon_tables_free(struct gorgon_tables *tables)
 	free(tables->dicts);
 	free(tables->sets);
 	free(tables->links);
+	free(tables->identities);
 	*tables = (struct gorgon_tables){0};
 }
 
 // --- which depend on addresses ------------------------------------------------------------------
+
+static bool is_table_in_all(const struct gorgon_runs *runs, uint64_t at, uint64_t length,
+			    uint64_t size)
+{
+	for (int i = 1; i < 3; i++)
+		if (gorgon_numpy_keys_of((void *)(uintptr_t)(runs->of[i]->ns->zone + at), size) !=
+		    length)
+			return false;
+	return true;
+}
+
+// CPython 3.13 has mimalloc, which nobody uses where Python's own allocators are in use, but which
+// has a random state from its start on: a cipher's, which begins with a text, and three words in
+// front of it.
+static bool explain_unused(const struct gorgon_interp *interp, struct gorgon_map *map)
+{
+	static const char text[] = "expand 32-byte k";
+	const struct gorgon_object *libpython = interp->libpython;
+	const uint64_t before = 3 * sizeof(uint64_t), state = 2 * 16 * sizeof(uint32_t);
+	bool done = true;
+
+	for (size_t i = 0; i < libpython->image->segment_count; i++) {
+		const struct gorgon_segment *segment = &libpython->image->segments[i];
+		uint64_t start = (libpython->bias + segment->vaddr + before + 7) & ~UINT64_C(7),
+			 end = libpython->bias + segment->vaddr + segment->mem_size;
+
+		for (; done && (segment->prot & PROT_WRITE) && start + state <= end; start += 8)
+			if (!memcmp((void *)(uintptr_t)start, text, sizeof(text) - 1))
+				done = gorgon_map_explain(map, start - before - interp->ns->zone,
+							  before + state, NULL, 0, NULL);
+	}
+	return done;
+}
+
+static bool is_any(uint64_t addr, const void *first)
+{
+	(void)addr;
+	(void)first;
+	return true;
+}
 
 bool gorgon_tables_choose(struct gorgon_tables *tables, const struct gorgon_runs *runs,
 			  struct gorgon_map *map)
@@ -225,7 +274,20 @@ bool gorgon_tables_choose(struct gorgon_tables *tables, const struct gorgon_runs
 		done = gorgon_map_explain(map, hash, 8, NULL, zone, NULL);
 	}
 	tables->link_count = kept;
-	return done &&
+	kept = 0;
+	for (size_t i = 0; i < tables->identity_count && done; i += 2) {
+		uint64_t at = tables->identities[i], length = tables->identities[i + 1],
+			 size = gorgon_numpy_size_of((void *)(uintptr_t)(zone + at),
+						     (unsigned)length);
+
+		if (!is_table_in_all(runs, at, length, size))
+			continue;
+		tables->identities[kept++] = at;
+		tables->identities[kept++] = length;
+		done = gorgon_map_explain(map, at, size, is_any, zone, NULL);
+	}
+	tables->identity_count = kept;
+	return done && explain_unused(runs->of[0], map) &&
 	       gorgon_map_explain(map, tables->tree.middle,
 				  sizeof(uint64_t) << layout->middle_bits, NULL, zone, NULL) &&
 	       gorgon_map_explain(map, tables->tree.bottom,
@@ -258,6 +320,9 @@ struct gorgon_error *gorgon_tables_rehash(const struct gorgon_tables *tables,
 		gorgon_set_member(link, layout->link_hash, (uint64_t)value);
 		done = value != -1;
 	}
+	for (size_t i = 0; i < tables->identity_count && done; i += 2)
+		done = gorgon_numpy_rehash((void *)(uintptr_t)(zone + tables->identities[i]),
+					   (unsigned)tables->identities[i + 1]);
 	if (done)
 		return NULL;
 	interp->api->PyErr_Clear();

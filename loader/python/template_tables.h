@@ -13,6 +13,8 @@ struct gorgon_tables {
 	size_t dict_count, set_count;
 	uint64_t *links; /* of functools.lru_cache(), with the hashes of their keys */
 	size_t link_count;
+	uint64_t *identities; /* of numpy: for each an offset and the length of its keys */
+	size_t identity_count; /* of both numbers */
 	struct gorgon_arena_tree tree;
 };
 

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define SMALL     512
-#define POOL_SIZE UINT64_C(16384) // of 3.11
+#define POOL_SIZE UINT64_C(16384)
 #define CLASS_AT  36              // in the head of a pool
 
 typedef void allocator_fn(int domain, struct gorgon_python_allocator *allocator);

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: MIT The Python lines of a thread that has a fault or does not end, by
+// SPDX-License-Identifier: MIT
+// The Python lines of a thread that has a fault or does not end, by
 // CPython's own function for that, which is made for handlers of signals: faulthandler's. CPython
 // 3.11 and 3.12 export it under a private name, 3.15 under a public name; 3.13 and 3.14 do not
 // export it (../process/hidden_traceback.c).
@@ -59,6 +60,16 @@ void gorgon_traceback_prepare(struct gorgon_interp *interp)
 	api->Py_DecRef(module);
 	api->Py_DecRef(before);
 	api->PyErr_Clear(); // without standard error, for example, there are no lines
+}
+
+void (*gorgon_traceback_handler(const struct gorgon_interp *interp))(int)
+{
+	return gorgon_hidden_traceback_get(hidden_traceback_of(interp));
+}
+
+void gorgon_traceback_adopt(struct gorgon_interp *interp, void (*handler)(int))
+{
+	gorgon_hidden_traceback_set(hidden_traceback_of(interp), handler, GORGON_SIGNAL_RESERVED);
 }
 
 bool gorgon_traceback_write(void *ctx, int fd)

@@ -16,4 +16,8 @@ void gorgon_traceback_prepare(struct gorgon_interp *interp);
 /* As write_python of struct gorgon_ns_user. */
 bool gorgon_traceback_write(void *interp, int fd);
 
+/* What a copy of an interpreter takes over: NULL, where nothing is hidden. */
+void (*gorgon_traceback_handler(const struct gorgon_interp *interp))(int);
+void gorgon_traceback_adopt(struct gorgon_interp *interp, void (*handler)(int));
+
 #endif

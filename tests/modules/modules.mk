@@ -374,6 +374,10 @@ INJECTED := malloc calloc realloc reallocarray strdup vasprintf asprintf mmap mp
 $(BUILD)/tests/test_inject: private WRAP := $(INJECTED)
 
 # Languages, as debuggers see them.
+MODULES += $(MOD)/libregistry.so
+$(MOD)/libregistry.so: $(MOD_SRC)/registry.cc
+	$(MOD_CXX) $<
+
 MODULES += $(MOD)/libspeak.so
 $(MOD)/libspeak.so: $(MOD_SRC)/speak.cc
 	$(MOD_CXX) -O0 $<

@@ -6,6 +6,7 @@
 #include "calls.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,9 @@ static const char world[] =
 	"for i in range(100): sum_of(10)\n"
 	"alias = typing.Dict[str, typing.List[Thing]]\n"
 	"big = 3 ** 5000\n"
+	// Sets that are freed in their order, so that what follows gets their memory in that order.
+	"for i in range(20): frozenset((t, n, i) for t in (int, Thing, str) for n in range(40))\n"
+	"after = [(i, Thing) for i in range(500)]\n"
 	"def look():\n"
 	"    assert all(by_thing[t] == by_pair[t, Thing, None] == t.n for t in things)\n"
 	"    assert all(by_id[id(t)] == ordered[t] == t.n and counted[t] == 1 for t in things)\n"
@@ -302,9 +306,9 @@ static void template_programs_that_cannot_be_copied_are_refused(void **state)
 		 GORGON_ERROR_UNSUPPORTED},
 		{"import ssl; ssl.RAND_bytes(4)", "words that differ", GORGON_ERROR_UNSUPPORTED},
 		{"import ctypes\n"
-		 "copy = ctypes.CDLL(None).strdup\n"
-		 "copy.restype = ctypes.c_void_p\n"
-		 "a = (ctypes.c_void_p * 1)(copy(b'x' * 100))\n",
+		 "name = ctypes.CDLL(None).canonicalize_file_name\n"
+		 "name.restype = ctypes.c_void_p\n"
+		 "a = (ctypes.c_void_p * 1)(name(b'/usr'))\n",
 		 "an address in", GORGON_ERROR_UNSUPPORTED},
 		{"1 / 0", "ZeroDivisionError", GORGON_ERROR_EXCEPTION},
 	};
@@ -355,6 +359,38 @@ static void template_options_that_copies_cannot_have_are_refused(void **state)
 }
 
 // numpy's types, ufuncs, arrays; its own generator.
+// What operator new and strdup() give is memory of the interpreter, too.
+static void template_copies_have_what_cxx_has_allocated(void **state)
+{
+	static const char program[] =
+		"import ctypes\n"
+		"registry = ctypes.CDLL('%s')\n"
+		"registry.registry_find.restype = ctypes.c_char_p\n"
+		"for n in range(100): registry.registry_add(b'name%%d' %% n, b'text%%d' %% n)\n"
+		"def look(first):\n"
+		"    for n in range(first, 100):\n"
+		"        assert registry.registry_find(b'name%%d' %% n) == b'text%%d' %% n\n";
+	static const char work[] = "look(0)\n"
+				   "for n in range(50): registry.registry_remove(b'name%d' % n)\n"
+				   "registry.registry_add(b'more', b'x' * 1000)\n"
+				   "assert len(registry.registry_find(b'more')) == 1000\n"
+				   "assert registry.registry_find(b'name7') is None\n"
+				   "look(50)\n";
+	char text[sizeof(program) + PATH_MAX];
+	struct gorgon_template *template;
+
+	(void)state;
+	snprintf(text, sizeof(text), program, test_module("libregistry.so"));
+	template = make(text);
+	for (int i = 0; i < 2; i++) {
+		struct gorgon_interp *interp = copy(template);
+
+		run(interp, work);
+		destroy(interp);
+	}
+	gorgon_template_free(template);
+}
+
 static void template_of_numpy_is_numpy(void **state)
 {
 	static const char work[] =
@@ -455,6 +491,7 @@ int main(void)
 		cmocka_unit_test(template_copies_are_interrupted_limited_and_fork),
 		cmocka_unit_test(template_copies_are_made_on_many_threads),
 		cmocka_unit_test(template_options_that_copies_cannot_have_are_refused),
+		cmocka_unit_test(template_copies_have_what_cxx_has_allocated),
 		cmocka_unit_test(template_of_numpy_is_numpy),
 		cmocka_unit_test(template_makes_interpreters_of_pools),
 	};

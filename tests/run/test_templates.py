@@ -64,7 +64,8 @@ PROGRAM = """
     """
 
 
-@unittest.skipUnless(harness.VERSION == "3.11" and platform.machine() == "x86_64", "templates are known of CPython 3.11 on x86-64")
+@unittest.skipUnless(harness.VERSION in ("3.11", "3.13") and platform.machine() == "x86_64",
+                     "templates are known of CPython 3.11 and 3.13 on x86-64")
 class Templates(Package):
     def test_copies_do_what_workers_that_start_and_processes_do(self):
         outputs = [self.run_file(PROGRAM, arguments=[mode]).stdout for mode in
@@ -125,6 +126,23 @@ class Templates(Package):
                     print(pool.submit(look).result())
             print(f'{made[:1]} * {len(made)}')
             """, "('first', True, True)", "('first', True, True)", "('other', True, True)", "['template: import decimal'] * 2")
+
+    def test_numpy_of_wheels_is_what_a_start_is(self):
+        # Its C++ allocates, its Fortran has texts, and it knows casts by addresses.
+        self.check("""
+            import warnings
+            warnings.simplefilter("error")
+
+            def work(n):
+                import numpy
+                casts = [numpy.ones(3, one).astype(other).dtype.name for one in "bhifd?" for other in "fdFD?"]
+                return (numpy.__version__, numpy.unique(["b", "a", "b"]).tolist(), numpy.unique(numpy.arange(9) % 4).tolist(), casts,
+                        numpy.linalg.inv(numpy.eye(n)).sum(), (numpy.ones((n, 200)) @ numpy.ones((200, n))).sum())
+
+            for options in {}, {"template": "import numpy"}:
+                with Pool(2, max_tasks_per_child=1, **options) as pool:
+                    print(list(pool.map(work, range(1, 5))) == [work(n) for n in range(1, 5)])
+            """, "True", "True", python=VENV_PYTHON)
 
     def test_joblib_has_the_option(self):
         self.check("""

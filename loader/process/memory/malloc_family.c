@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
+#include <string.h>
 
 static __attribute__((noinline)) void *malloc_slowly(size_t size, struct gorgon_usage *usage)
 {
@@ -193,6 +194,24 @@ static void malloc_free_aligned_sized(void *p, size_t alignment, size_t size,
 	malloc_free_sized(p, size, usage);
 }
 
+// The C library would take the block from its own malloc().
+static char *malloc_strndup(const char *text, size_t size, struct gorgon_usage *usage)
+{
+	size_t length = strnlen(text, size);
+	char *ret = gorgon_malloc(length + 1, usage);
+
+	if (!ret)
+		return NULL;
+	memcpy(ret, text, length);
+	ret[length] = 0;
+	return ret;
+}
+
+static char *malloc_strdup(const char *text, struct gorgon_usage *usage)
+{
+	return malloc_strndup(text, strlen(text), usage);
+}
+
 // The functions get the namespace's usage.
 struct malloc_state {
 	struct gorgon_usage *usage;
@@ -225,6 +244,10 @@ static const struct gorgon_bound bound[] = {
 	{"posix_memalign", gorgon_malloc_posix_memalign, 3, USAGE, GORGON_OWN, "as malloc"},
 	{"malloc_usable_size", gorgon_malloc_usable_size, 1, USAGE, GORGON_OWN,
 	 "as malloc: without what counting needs"},
+	{"strdup", malloc_strdup, 1, USAGE, GORGON_OWN, "as malloc"},
+	{"strndup", malloc_strndup, 2, USAGE, GORGON_OWN, "as malloc"},
+	{"__strdup", malloc_strdup, 1, USAGE, GORGON_OWN, "as strdup: libgfortran calls it so"},
+	{"__strndup", malloc_strndup, 2, USAGE, GORGON_OWN, "as __strdup"},
 	{"free", NULL, 1, USAGE, GORGON_OWN, "knows the blocks of both"},
 	{"free_sized", malloc_free_sized, 2, USAGE, GORGON_OWN, "as free"},
 	{"free_aligned_sized", malloc_free_aligned_sized, 3, USAGE, GORGON_OWN, "as free"},
