@@ -78,12 +78,12 @@ def compute(task, data):
     except MemoryError:
         raise
     except Exception as error:
-        raised = None
-        with contextlib.suppress(Exception):
-            raised = Raised(error.with_traceback(error.__traceback__.tb_next))
-        if not raised:
-            raise  # as an executor sends it
-        return raised
+        trace = error.__traceback__.tb_next
+        for make in (lambda: error.with_traceback(trace), lambda: error.with_traceback(None),  # a long one does not cross
+                     lambda: Exception(repr(error)).with_traceback(trace)):
+            with contextlib.suppress(Exception):
+                return Raised(make())
+        raise
     finally:
         if no_worker.asked:
             raise NeedsWorker

@@ -6,9 +6,9 @@
 
 A worker has as many interpreters as it has threads. A task runs in one of them, with copies of what the worker keeps; what it
 returns crosses without a copy. Actors, coroutines and tasks that need the worker itself (get_worker(), get_client(),
-worker_client(), secede(), locks, shuffles) run on the worker's threads, as without this module. That a task needs the worker is
-seen when it asks for it: it begins again on a thread then, as a task does whose worker was lost, and other tasks of the same
-functions run on threads at once.
+worker_client(), secede(), locks, shuffles), or that have or give what cannot be pickled, run on the worker's threads, as without
+this module. That a task needs the worker is seen when it asks for it: it begins again on a thread then, as a task does whose worker
+was lost, and other tasks of the same functions run on threads at once.
 
 Options of the executor are those of the plugin, or of dask's configuration:
 
@@ -20,6 +20,7 @@ shows, have the number of tasks that ran in interpreters, in each of them and on
 import contextvars
 import functools
 import logging
+import pickle
 import threading
 from concurrent.futures import Executor
 
@@ -31,6 +32,7 @@ from . import InterpreterPoolExecutor, _classes
 from ._tasks import NeedsWorker, Raised, begin, compute
 
 LOGGER = logging.getLogger("gorgon.distributed")
+STAYS = TypeError, AttributeError, RecursionError, pickle.PickleError  # of arguments and results that do not cross
 
 
 def functions_of(task):
@@ -101,12 +103,14 @@ class WorkerExecutor(Executor):
             future = self.pool.submit(compute, task, data)
             self.keys[future] = task.key
         try:
-            ret = future.result()
+            ret, why = future.result(), None
         except NeedsWorker:
-            ret = NeedsWorker
+            why = "asks for the worker"
+        except STAYS as error:  # what tasks raise is Raised
+            why = f"has or gives what stays in its process ({error})"
         finally:
             del self.keys[future]
-        if ret is not NeedsWorker:
+        if not why:
             self.count(inside=1)
             try:
                 if isinstance(ret, Raised):
@@ -114,7 +118,7 @@ class WorkerExecutor(Executor):
                 return ret
             finally:
                 del ret  # which would hold this frame
-        LOGGER.info("%s asks for the worker: it and tasks of the same functions run on the worker's threads", task.key)
+        LOGGER.info("%s %s: it and tasks of the same functions run on the worker's threads", task.key, why)
         self.on_threads.add(functions_of(task))
         self.count(outside=1)
         return task(data)

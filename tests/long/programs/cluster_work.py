@@ -8,6 +8,7 @@ import functools
 import logging
 import os
 import signal
+import sqlite3
 import sys
 import tempfile
 import time
@@ -110,6 +111,15 @@ def fail(n):
         raise Refused(n, "it is too large") from error
 
 
+class Broken(Exception):
+    def __reduce__(self):
+        return self.nothing
+
+
+def fail_to_cross():
+    raise Broken(1)
+
+
 def asks_for_the_worker():
     try:
         return get_worker() is not None
@@ -147,6 +157,7 @@ def work(client, folder):
     failed = client.submit(fail, 7)
     error, frames = failed.exception(), traceback.extract_tb(failed.traceback())
     show("an exception", (type(error) is Refused, error.args, error.why, error.__cause__, frames[-1].name, frames[-1].line))
+    show("an exception that does not pickle", repr(client.submit(fail_to_cross).exception()))
     show("a class of the program", client.submit(lambda p: Point(p.y, p.x), Point(1, 2)).result())
     seen = [client.submit(setting, value, pure=False).result() for value in (None, 5, None)]
     Setting.value = 2
@@ -165,6 +176,8 @@ def work(client, folder):
     counter = client.submit(Counter, actor=True).result()
     show("an actor", [counter.add(n).result() for n in (1, 2, 3)])
     show("a tree of tasks", client.submit(tree, 6).result())
+    connection = client.submit(sqlite3.connect, ":memory:", check_same_thread=False)
+    show("a connection", client.submit(lambda base: base.execute("SELECT 7").fetchone(), connection).result())
     show("who handles everything", client.submit(asks_for_the_worker).result())
     show("worker_client", client.submit(with_worker_client, 10).result())
     show("through another function", client.gather(client.map(through_module, range(20), pure=False)) == list(range(1, 21)))
