@@ -104,7 +104,7 @@ class CPool(Adapter):
 class Cluster(Adapter):
     """A local cluster of dask.distributed with one worker process; "dask-cluster" is dask's own, with one thread. The worker has
     another one after it when a call has killed it, or hangs: what is not an Exception is never told by dask."""
-    seconds = 20
+    seconds = 40
 
     def __init__(self, copies, **options):
         super().__init__(**options)
