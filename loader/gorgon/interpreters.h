@@ -110,8 +110,8 @@ enum gorgon_python_lines {
 	/** Calls of Python functions take longer. Where it cannot be done it is
 	 * GORGON_ERROR_UNSUPPORTED. */
 	GORGON_PYTHON_LINES_ON,
-	/** The same while a debugger is attached, and for frames that begin then; otherwise only
-	 * imports take longer. Where it cannot be done nothing happens. */
+	/** The same; in CPython 3.11 only while a debugger is attached, and for frames that begin
+	 * then. Where it cannot be done nothing happens. */
 	GORGON_PYTHON_LINES_AUTO,
 };
 

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Python lines that have addresses: plain debuggers show Python frames, and stop at Python lines.
 //
-// CPython calls `python_frame`, some bytes of code of ours (lines_arch.h), in place of its
-// evaluator (PEP 523). For each frame it leaves a record on the stack, calls the evaluator, and
-// returns. A rule for debuggers says that its caller is the line that the frame has reached
+// `python_frame`, some bytes of code of ours (lines_arch.h), is called in place of CPython's
+// evaluator. It leaves a record on the stack, calls the evaluator, and returns. A rule for
+// debuggers says that its caller is the line that the newest frame of this evaluator has reached
 // (lines_symfile.c), so a backtrace has Python's frames between those of C.
+//
+// From CPython 3.12 on the evaluator begins with a jump to that code. A function that calls another
+// one in the same evaluator needs no code of ours, and costs what it costs without lines: rules
+// follow CPython's own chain of frames. CPython 3.11 has no such chain that leads to the records,
+// so CPython calls python_frame itself for each frame (PEP 523), and has each frame in an evaluator
+// of its own then. So does a later one whose evaluator begins with other code than is known.
 //
 // Each line has a stub, some bytes of code that nobody runs. When a debugger has written a
 // breakpoint into a stub, CPython tells of the lines of that function (lines_events.c), and the
@@ -23,9 +29,9 @@
 // stub.
 //
 // In CPython 3.11, while a program, or a debugger like pdb, has a trace function itself, the
-// thread's breakpoints are not hit. All that a program can see of this is the C stack, and that a
-// Python function that calls another one uses more of it; from 3.12 on also a tool of
-// sys.monitoring.
+// thread's breakpoints are not hit. All that a program can see of this is the C stack, and, in
+// 3.11, that a Python function that calls another one uses more of it; from 3.12 on also a tool of
+// sys.monitoring, and, with gdb, SIGURG (lines_alarms.c).
 //
 // Structures of CPython have other layouts in each version. Offsets are in a table. They are
 // checked with a code object of ours in each interpreter; if one is wrong, or a version unknown,
@@ -33,6 +39,7 @@
 
 #define _GNU_SOURCE
 #include "lines.h"
+#include "lines_alarms.h"
 #include "lines_state.h"
 #include "base/error.h"
 #include "base/lock.h"
@@ -75,7 +82,10 @@ static const struct gorgon_lines_layout layouts[] = {
 	 .code_units = 192,
 	 .code_extra = 184,
 	 .first_instruction = -2,
-	 .object_frame = 24},
+	 .object_frame = 24,
+	 .frame_previous = 8,
+	 .frame_owner = 70,
+	 .state_frame = 56},
 	{.minor = 13,
 	 .frame_code = 0,
 	 .frame_globals = 24,
@@ -84,7 +94,10 @@ static const struct gorgon_lines_layout layouts[] = {
 	 .code_units = 200,
 	 .code_extra = 192,
 	 .first_instruction = 0,
-	 .object_frame = 24},
+	 .object_frame = 24,
+	 .frame_previous = 8,
+	 .frame_owner = 70,
+	 .state_frame = 72},
 	{.minor = 14,
 	 .frame_code = 0,
 	 .frame_globals = 24,
@@ -94,7 +107,10 @@ static const struct gorgon_lines_layout layouts[] = {
 	 .code_extra = 200,
 	 .first_instruction = 0,
 	 .object_frame = 24,
-	 .later_events = 1},
+	 .later_events = 1,
+	 .frame_previous = 8,
+	 .frame_owner = 74,
+	 .state_frame = 72},
 	{.minor = 15,
 	 .frame_code = 0,
 	 .frame_globals = 24,
@@ -104,12 +120,15 @@ static const struct gorgon_lines_layout layouts[] = {
 	 .code_extra = 200,
 	 .first_instruction = 0,
 	 .object_frame = 24,
-	 .later_events = 1},
+	 .later_events = 1,
+	 .frame_previous = 8,
+	 .frame_owner = 74,
+	 .state_frame = 72},
 };
 
 // How often stubs are compared while the process is traced, and how often it is asked whether it
 // is.
-#define LOOK_MS 20
+#define LOOK_MS 5
 #define ASK_MS  200
 
 // How far from the beginning of an interpreter's state its evaluator is looked for, in bytes.
@@ -124,17 +143,33 @@ static pid_t watched;            // the process that has the thread; under the l
 // --- the watching thread
 // ---------------------------------------------------------------------------------
 
-static bool is_traced(void)
+static void read_text(const char *path, char *text, size_t size)
 {
-	char text[2048] = "", *found;
-	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-	ssize_t size = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t count = fd < 0 ? 0 : read(fd, text, size - 1);
 
 	if (fd >= 0)
 		close(fd);
-	text[size > 0 ? size : 0] = 0;
+	text[count > 0 ? count : 0] = 0;
+}
+
+static enum debugger {
+	NO_DEBUGGER,
+	GDB,
+	OTHER_DEBUGGER
+} find_debugger(void)
+{
+	char text[2048], path[48], *found;
+	long number;
+
+	read_text("/proc/self/status", text, sizeof(text));
 	found = strstr(text, "\nTracerPid:");
-	return found && strtol(found + strlen("\nTracerPid:"), NULL, 10);
+	number = found ? strtol(found + strlen("\nTracerPid:"), NULL, 10) : 0;
+	if (!number)
+		return NO_DEBUGGER;
+	snprintf(path, sizeof(path), "/proc/%ld/comm", number);
+	read_text(path, text, sizeof(text));
+	return strncmp(text, "gdb", 3) ? OTHER_DEBUGGER : GDB;
 }
 
 // A thread may be in a loop that calls no Python function.
@@ -173,12 +208,14 @@ static bool find_evaluator(struct gorgon_lines *lines)
 	return true;
 }
 
-// With AUTO CPython calls python_frame only while there is a debugger.
+// Where CPython calls python_frame for each frame, with AUTO it does so only while there is a
+// debugger.
 static void choose_evaluator(struct gorgon_lines *lines, bool debugger)
 {
 	bool wanted = debugger || lines->interp->python_lines == GORGON_PYTHON_LINES_ON;
 
-	if (wanted == lines->installed) // a program may have an evaluator of its own now
+	// A program may have an evaluator of its own now.
+	if (gorgon_lines_has_chain(lines) || wanted == lines->installed)
 		return;
 	lines->installed = wanted;
 	__atomic_store_n(lines->evaluator,
@@ -199,14 +236,16 @@ static bool wait_for_debugger(unsigned ms)
 
 static void *watch(void *arg)
 {
-	bool debugger = is_traced();
+	enum debugger debugger = find_debugger();
+	bool chain = false; // some frames are found by it
 
 	(void)arg;
 	for (unsigned looks = 0;; looks++) {
 		bool stopped = wait_for_debugger(debugger ? LOOK_MS : ASK_MS);
 
-		if (stopped || !debugger || looks % (ASK_MS / LOOK_MS) == 0)
-			debugger = is_traced();
+		gorgon_lines_alarms_note();
+		if (!stopped ? !debugger || looks % (ASK_MS / LOOK_MS) == 0 : !debugger && !chain)
+			debugger = find_debugger();
 		pthread_mutex_lock(&list);
 		for (struct gorgon_lines *lines = all; lines; lines = lines->next) {
 			if (__atomic_load_n(&lines->state, __ATOMIC_ACQUIRE) !=
@@ -215,12 +254,21 @@ static void *watch(void *arg)
 			    lines->interp->calls.lost) // the parent's threads had it
 				continue;
 			choose_evaluator(lines, debugger);
+			chain |= gorgon_lines_has_chain(lines);
 			if (gorgon_lines_changed(lines)) {
 				gorgon_lines_notice(lines);
 				ask_a_thread(lines);
 			}
 		}
 		pthread_mutex_unlock(&list);
+		gorgon_lines_alarms_note();
+		if (stopped && !debugger)
+			debugger = find_debugger();
+		if (debugger != GDB || !chain)
+			gorgon_lines_alarms_end();
+		else if (stopped || looks % (ASK_MS / LOOK_MS) == 0)
+			gorgon_lines_alarms_find();
+		gorgon_lines_alarms_put_off();
 	}
 	return NULL;
 }
@@ -297,11 +345,51 @@ static void after_frame(void *ctx, struct gorgon_lines_record *record)
 	gorgon_lines_after_frame(lines, record);
 }
 
+static bool write_code(uint8_t *at, const uint8_t *bytes, size_t size)
+{
+	uintptr_t page = (uintptr_t)getpagesize(), start = (uintptr_t)at / page * page;
+	size_t length = (uintptr_t)at + size - start;
+
+	if (mprotect((void *)start, length, PROT_READ | PROT_WRITE | PROT_EXEC))
+		return false;
+	memcpy(at, bytes, size);
+	mprotect((void *)start, length, PROT_READ | PROT_EXEC);
+	return true;
+}
+
+// Let the evaluator begin with a jump to our code. No thread is in these bytes: the interpreter is
+// about to run its first module.
+static void take_evaluator(struct gorgon_lines *lines)
+{
+	uint8_t jump[GORGON_LINES_JUMP_SIZE];
+	uint8_t *evaluator = (uint8_t *)(uintptr_t)lines->links->evaluator;
+
+	if (!lines->layout.frame_previous ||
+	    !(lines->layout.records = calloc(GORGON_LINES_RECORDS, sizeof(*lines->layout.records))))
+		return;
+	memcpy(lines->original, evaluator, sizeof(jump));
+	if (gorgon_lines_write_evaluator(lines->code, lines->links, evaluator, jump) &&
+	    write_code(evaluator, jump, sizeof(jump))) {
+		lines->patched = evaluator;
+		return;
+	}
+	free(lines->layout.records);
+	lines->layout.records = NULL;
+}
+
+// Unused memory that the evaluator can jump to.
+static void *map_near(const void *evaluator, size_t size)
+{
+	void *hint = (void *)(((uintptr_t)evaluator & ~(uintptr_t)0xfff) - (64u << 20));
+
+	return mmap(hint, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
 static bool make_code(struct gorgon_lines *lines)
 {
 	size_t page = (size_t)getpagesize();
-	uint8_t *code =
-		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *code = map_near(
+		gorgon_interp_find_symbol(lines->interp, "_PyEval_EvalFrameDefault"), 2 * page);
 
 	if (code == MAP_FAILED)
 		return false;
@@ -311,7 +399,10 @@ static bool make_code(struct gorgon_lines *lines)
 	lines->links->after = (uintptr_t)after_frame;
 	lines->links->evaluate = (uintptr_t)gorgon_lines_evaluate;
 	gorgon_lines_write_code(code, lines->links, gorgon_lines_newest_offset());
-	return !mprotect(code, page, PROT_READ | PROT_EXEC) && find_api(lines) &&
+	if (!find_api(lines))
+		return false;
+	take_evaluator(lines);
+	return !mprotect(code, page, PROT_READ | PROT_EXEC) &&
 	       (lines->values_api = gorgon_lines_values_api_create(lines->interp));
 }
 
@@ -322,6 +413,22 @@ static void forget_code(void *function)
 		((struct gorgon_lines_function *)function)->code = NULL;
 }
 
+// The code object calls us, too.
+static bool add_check(struct gorgon_lines *lines, PyObject *globals)
+{
+	const struct gorgon_api *api = lines->interp->api;
+	PyObject *number = api->PyLong_FromLongLong(0);
+	PyObject *function =
+		number ? lines->api.new_function(&lines->callback, number, NULL) : NULL;
+	bool done = !gorgon_lines_has_chain(lines) ||
+		    (function &&
+		     !API(lines->interp, PyDict_SetItemString)(globals, "check", function));
+
+	api->Py_DecRef(function);
+	api->Py_DecRef(number);
+	return done;
+}
+
 // Run a code object and look at its frame: is the layout as the table says?
 static bool check_layout(struct gorgon_lines *lines)
 {
@@ -329,16 +436,20 @@ static bool check_layout(struct gorgon_lines *lines)
 	PyObject *globals = api->PyDict_New(), *result = NULL;
 
 	lines->checked_globals = globals;
-	lines->checked = api->Py_CompileString("None\n", "<gorgon>", Py_file_input);
+	lines->checked =
+		api->Py_CompileString(gorgon_lines_has_chain(lines) ? "check()\n" : "None\n",
+				      "<gorgon>", Py_file_input);
 	lines->extra_index = lines->api.request_extra(forget_code);
 	lines->correct = false;
-	if (globals && lines->checked && lines->extra_index >= 0 && lines->extra_index < 15 &&
+	if (globals && lines->checked && add_check(lines, globals) && lines->extra_index >= 0 &&
+	    lines->extra_index < 15 &&
 	    !lines->api.set_extra(lines->checked, lines->extra_index, &lines->check)) {
 		lines->layout.extra = (uint8_t)(8 + 8 * lines->extra_index);
 		lines->links->active = 1;
 		result = api->PyEval_EvalCode(lines->checked, globals, globals);
 		lines->links->active = 0;
-		lines->correct &= gorgon_lines_events_check(lines);
+		lines->correct &= gorgon_lines_events_check(lines) &&
+				  (!gorgon_lines_has_chain(lines) || lines->layout.entry_record);
 		lines->api.set_extra(lines->checked, lines->extra_index, NULL);
 	}
 	api->Py_DecRef(result);
@@ -360,7 +471,7 @@ static void set_up(struct gorgon_lines *lines)
 		return;
 	}
 	lines->interpreter = lines->api.interpreter();
-	if (find_evaluator(lines)) {
+	if (gorgon_lines_has_chain(lines) || find_evaluator(lines)) {
 		lines->state = GORGON_LINES_CHECKING;
 		choose_evaluator(lines, true);
 	}
@@ -370,13 +481,15 @@ static void set_up(struct gorgon_lines *lines)
 			lines, "no Python lines: CPython's structures are others than expected");
 		if (lines->evaluator)
 			*lines->evaluator = lines->own_evaluator;
+		if (lines->patched)
+			write_code(lines->patched, lines->original, sizeof(lines->original));
 		return;
 	}
 	gorgon_lines_describe_code(&symfile, (uintptr_t)lines->code, &lines->layout);
 	if (symfile.failed || jitreg_register_symfile(symfile.data, symfile.size, &lines->jit))
 		lines->jit = NULL;
 	free(symfile.data);
-	choose_evaluator(lines, is_traced());
+	choose_evaluator(lines, find_debugger());
 	lines->interp->ns->debug.python_lines = GORGON_DEBUG_LINES_ON;
 	__atomic_store_n(&lines->state, GORGON_LINES_READY, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&list);
@@ -473,6 +586,7 @@ void gorgon_lines_stop(struct gorgon_interp *interp)
 void gorgon_lines_in_child(void)
 {
 	pthread_mutex_init(&list, NULL); // the thread that may have had it is not there
+	gorgon_lines_alarms_in_child();
 	if (watched) // no other thread is here to take the lock
 		start_watching();
 }
@@ -489,6 +603,7 @@ void gorgon_lines_end(struct gorgon_interp *interp)
 	if (lines->code)
 		munmap(lines->code, 2 * (size_t)getpagesize());
 	free(lines->values_api);
+	free(lines->layout.records);
 	free(lines);
 }
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct _object; /* PyObject */
+struct gorgon_lines_record;
 struct gorgon_interp;
 struct jitreg_entry;
 
@@ -110,6 +111,13 @@ struct gorgon_lines_layout {
 	uint8_t later_events;
 	/* offset of our word in what co_extra points to; found out in each interpreter */
 	uint8_t extra;
+	/* From CPython 3.12 on; else 0: */
+	uint8_t frame_previous, frame_owner;
+	uint8_t state_frame; /* of PyThreadState; the frame, or, in CPython 3.12, where it is */
+	/* Found out in each interpreter: from the frame of the evaluator itself to our record, */
+	uint32_t entry_record;
+	/* and the frames' records; NULL: each frame has its record on the stack */
+	struct gorgon_lines_record *records;
 };
 
 /* A growing buffer. */
@@ -128,6 +136,13 @@ void gorgon_lines_describe_code(struct gorgon_lines_bytes *ret, uint64_t code,
 
 /* The symfile of the lines of a list of files, GORGON_LINES_FILES_MAX at most. @code: as above. */
 void gorgon_lines_describe_files(struct gorgon_lines_bytes *ret,
-				 const struct gorgon_lines_file *files, uint64_t code);
+				 const struct gorgon_lines_file *files, uint64_t code,
+				 const struct gorgon_lines_layout *layout);
+
+/* How many records of frames there are where they are not on the stack: a power of two. */
+#define GORGON_LINES_RECORDS 16384
+
+/* The frame that an evaluator begins with is its own: what such frames have as their owner. */
+#define GORGON_LINES_OWNER_EVALUATOR 3
 
 #endif

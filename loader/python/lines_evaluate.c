@@ -211,6 +211,20 @@ static PyObject *run_in(const struct scope *scope, const char *text)
 	return run_in_dict(scope, text, start);
 }
 
+// The frame that has so many older ones, evaluators' own among them.
+static uint64_t find_frame(const struct gorgon_lines *lines, uint64_t older)
+{
+	uint64_t frame, ret = gorgon_lines_newest_frame(lines), count = 0;
+
+	for (frame = ret; frame; count++)
+		frame = gorgon_lines_word(frame + lines->layout.frame_previous);
+	if (count <= older)
+		return 0;
+	for (count--; count > older; count--)
+		ret = gorgon_lines_word(ret + lines->layout.frame_previous);
+	return ret;
+}
+
 static struct gorgon_lines_record *find_record(uint64_t older)
 {
 	struct gorgon_lines_record *ret = gorgon_lines_newest(), *record;
@@ -226,15 +240,14 @@ static struct gorgon_lines_record *find_record(uint64_t older)
 }
 
 // With the GIL and without a Python error.
-static const char *evaluate(const char *text, const struct gorgon_lines_record *record,
-			    struct gorgon_lines *lines)
+static const char *evaluate(const char *text, uint64_t frame, struct gorgon_lines *lines)
 {
 	struct gorgon_interp *interp = lines->interp;
-	uint64_t globals = record->frame + lines->layout.frame_globals;
+	uint64_t globals = frame + lines->layout.frame_globals;
 	const struct scope scope = {
 		.lines = lines,
-		.function = gorgon_lines_function_of(lines, record->frame),
-		.values = (uintptr_t *)(uintptr_t)(record->frame + lines->layout.frame_values),
+		.function = gorgon_lines_function_of(lines, frame),
+		.values = (uintptr_t *)(uintptr_t)(frame + lines->layout.frame_values),
 		.globals = (PyObject *)(uintptr_t)gorgon_lines_word(globals),
 		.locals = (PyObject *)(uintptr_t)gorgon_lines_word(globals + 16),
 	};
@@ -256,21 +269,32 @@ static const char *evaluate(const char *text, const struct gorgon_lines_record *
 const char *gorgon_lines_evaluate(const char *text, uint64_t offset, struct gorgon_lines *lines)
 {
 	const uint64_t older = offset / GORGON_LINES_EVALUATE_SIZE - 1;
-	const struct gorgon_lines_record *record = find_record(older);
+	const struct gorgon_lines_record *record = NULL;
 	PyObject *type, *value, *traceback;
 	bool busy = gorgon_lines_is_busy;
 	PyGILState_STATE gil = 0;
-	const char *ret;
+	uint64_t frame = 0;
+	const char *ret = "(not in a Python frame)";
 
-	if (older == GORGON_LINES_EVALUATE_ALL || !gorgon_lines_function_at(lines, record))
-		return "(not in a Python frame)";
+	if (older == GORGON_LINES_EVALUATE_ALL)
+		return ret;
+	if (!gorgon_lines_has_chain(lines)) {
+		record = find_record(older);
+		if (!gorgon_lines_function_at(lines, record))
+			return ret;
+		frame = record->frame;
+	}
 	if (!busy) // the thread has stopped anywhere
 		gil = lines->interp->api->PyGILState_Ensure();
-	gorgon_lines_is_busy = true;
-	lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
-	ret = evaluate(text, record, lines);
-	lines->api.restore(type, value, traceback);
-	gorgon_lines_is_busy = busy;
+	if (gorgon_lines_has_chain(lines))
+		frame = find_frame(lines, older);
+	if (frame && gorgon_lines_function_of(lines, frame)) {
+		gorgon_lines_is_busy = true;
+		lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
+		ret = evaluate(text, frame, lines);
+		lines->api.restore(type, value, traceback);
+		gorgon_lines_is_busy = busy;
+	}
 	if (!busy)
 		lines->interp->api->PyGILState_Release(gil);
 	return ret;

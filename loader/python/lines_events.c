@@ -6,11 +6,13 @@
 // frame of C that runs the evaluator, which says whether events are told. That flag is set for
 // frames of functions with breakpoints only: before a frame's evaluator is called, and, for the
 // caller, after it has returned. From 3.12 on there are events of single code objects
-// (sys.monitoring), and of single lines in them, so what has no breakpoint costs nothing.
+// (sys.monitoring), and of single lines in them, so what has no breakpoint costs nothing. While a
+// debugger waits for a frame to go on, there are events of all functions that begin and end.
 //
-// A debugger changes bytes of stubs and tells nobody. While there is one, each function that is
-// called or returned to compares its own stubs with what they were, which is not too late. Whoever
-// leaves a stub compares all of them, and a thread that watches (lines.c) does.
+// A debugger changes bytes of stubs and tells nobody. While there is one, each function that our
+// code is called for, or that is returned to from it, compares its own stubs with what they were,
+// which is not too late. Whoever leaves a stub compares all of them, and a thread that watches
+// (lines.c) does; other functions wait for that (lines_alarms.c).
 
 #define _GNU_SOURCE
 #include "lines_state.h"
@@ -34,6 +36,9 @@ enum {
 
 // Debuggers have a breakpoint on it whenever the process runs: <jitreg.h>.
 extern void __jit_debug_register_code(void);
+
+// How large an evaluator's frame on the stack is at most.
+#define ENTRY_RECORD_MAX 16384
 
 static uint64_t newest_generation;
 // The generation of the trace function that the thread has.
@@ -59,7 +64,7 @@ static bool has_raised_changed(const struct gorgon_lines *lines)
 
 bool gorgon_lines_changed(const struct gorgon_lines *lines)
 {
-	if (has_raised_changed(lines))
+	if (has_raised_changed(lines) || lines->awaits_any != gorgon_lines_awaits_any(lines))
 		return true;
 	for (const struct gorgon_lines_file *file =
 		     __atomic_load_n(&lines->files, __ATOMIC_ACQUIRE);
@@ -111,15 +116,23 @@ static bool take_tool(struct gorgon_lines *lines)
 // sys.monitoring's numbers for the events of lines that are its own, or for later ones.
 static int numbers_of(const struct gorgon_lines *lines, int events)
 {
-	return events < PY_RAISE ? events : events << lines->layout.later_events;
+	const int later = events & ~(PY_RAISE - 1);
+
+	return (events - later) | later << lines->layout.later_events;
 }
 
 // What a frame that is unwound does is no event of a single code object.
 static bool monitor_all(struct gorgon_lines *lines)
 {
-	return drop(lines, lines->interp->api->PyObject_CallMethod(
-				   lines->monitoring, "set_events", "ii", lines->tool,
-				   numbers_of(lines, PY_UNWIND | (lines->raising ? PY_RAISE : 0))));
+	const bool entering = lines->awaited && gorgon_lines_has_chain(lines);
+	const int events = PY_UNWIND | (lines->raising ? PY_RAISE : 0) |
+			   (entering ? PY_START | PY_RESUME | PY_RETURN | PY_YIELD : 0);
+	const struct gorgon_api *api = lines->interp->api;
+
+	if (entering)
+		drop(lines, api->PyObject_CallMethod(lines->monitoring, "restart_events", NULL));
+	return drop(lines, api->PyObject_CallMethod(lines->monitoring, "set_events", "ii",
+						    lines->tool, numbers_of(lines, events)));
 }
 
 static bool begin_monitoring(struct gorgon_lines *lines)
@@ -324,7 +337,7 @@ void gorgon_lines_renew(struct gorgon_lines *lines, struct gorgon_lines_function
 void gorgon_lines_update(struct gorgon_lines *lines)
 {
 	PyObject *type, *value, *traceback;
-	bool any, changed = has_raised_changed(lines);
+	bool any, changed = has_raised_changed(lines), awaited = lines->awaited;
 
 	// A generator may be about to get an exception.
 	lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
@@ -335,7 +348,7 @@ void gorgon_lines_update(struct gorgon_lines *lines)
 			monitor_all(lines);
 	}
 	any = lines->raising;
-	lines->awaited = false;
+	lines->awaited = lines->awaits_any = gorgon_lines_awaits_any(lines);
 	for (struct gorgon_lines_file *file = lines->files; file; file = file->next) {
 		if (memcmp(file->text, file->seen, file->text_size)) {
 			changed = true;
@@ -348,6 +361,9 @@ void gorgon_lines_update(struct gorgon_lines *lines)
 		for (size_t i = 0; i < file->function_count; i++)
 			lines->awaited |= file->functions[i].awaited;
 	}
+	if (awaited != lines->awaited && gorgon_lines_has_chain(lines) && begin_monitoring(lines))
+		monitor_all(lines);
+	any &= !gorgon_lines_has_chain(lines); // no function needs to be looked at
 	if (any)
 		activate(lines);
 	if (any && changed && !has_monitoring(lines))
@@ -392,7 +408,7 @@ void gorgon_lines_update_thread(struct gorgon_lines *lines)
 static bool is_of_frame(const struct gorgon_lines *lines, const struct gorgon_lines_record *record,
 			PyFrameObject *frame)
 {
-	return record && gorgon_lines_is_live(lines, record) &&
+	return record && (gorgon_lines_has_chain(lines) || gorgon_lines_is_live(lines, record)) &&
 	       record->frame ==
 		       gorgon_lines_word((uintptr_t)frame + lines->layout.object_frame);
 }
@@ -402,7 +418,7 @@ static bool is_of_frame(const struct gorgon_lines *lines, const struct gorgon_li
 static void on_exception(struct gorgon_lines *lines, PyObject *type, PyObject *traceback)
 {
 	const struct gorgon_api *api = lines->interp->api;
-	struct gorgon_lines_record *record = gorgon_lines_newest();
+	struct gorgon_lines_record *record = gorgon_lines_current(lines);
 	PyObject *next;
 
 	if (!traceback || traceback == api->_Py_NoneStruct ||
@@ -436,7 +452,13 @@ static void on_event(struct gorgon_lines *lines, struct gorgon_lines_record *rec
 {
 	bool stopped = false;
 
-	if ((event == PY_START || event == PY_RESUME) && is_entering(record)) {
+	if (gorgon_lines_has_chain(lines)) {
+		if (event == PY_START)
+			record->waiting = record->entry = 0;
+		if ((event == PY_START || event == PY_RESUME) &&
+		    gorgon_lines_may_enter(lines, record))
+			stopped = gorgon_lines_on_entry(lines, record, function);
+	} else if ((event == PY_START || event == PY_RESUME) && is_entering(record)) {
 		end_entering(lines, record);
 		stopped = gorgon_lines_on_entry(lines, record, function);
 	}
@@ -505,6 +527,29 @@ static int trace_event(PyObject *self, PyFrameObject *frame, int what, PyObject 
 	return 0;
 }
 
+// The code object that is run to check the layout has called us.
+static void check_chain(struct gorgon_lines *lines)
+{
+	const struct gorgon_lines_layout *layout = &lines->layout;
+	const struct gorgon_lines_record *record = gorgon_lines_newest();
+	uint64_t own, frame;
+	uint8_t owner;
+
+	if (!record || record->state != lines->api.thread_state())
+		return;
+	frame = gorgon_lines_word(record->state + layout->state_frame);
+	if (layout->minor == 12)
+		frame = gorgon_lines_word(frame);
+	if (frame != record->frame)
+		return;
+	own = gorgon_lines_word(frame + layout->frame_previous);
+	if (own >= (uintptr_t)record || (uintptr_t)record - own > ENTRY_RECORD_MAX)
+		return;
+	owner = *(const uint8_t *)(uintptr_t)(own + layout->frame_owner);
+	if (owner == GORGON_LINES_OWNER_EVALUATOR)
+		lines->layout.entry_record = (uint32_t)((uintptr_t)record - own);
+}
+
 // A callback of sys.monitoring, METH_FASTCALL, whose self is the event's number. What it returns
 // says whether this event is told of this place again.
 static PyObject *monitor_event(PyObject *self, PyObject *const *args, ssize_t count, void *unused,
@@ -512,7 +557,7 @@ static PyObject *monitor_event(PyObject *self, PyObject *const *args, ssize_t co
 {
 	const struct gorgon_api *api = lines->interp->api;
 	PyObject *ret = api->_Py_NoneStruct, *traceback;
-	struct gorgon_lines_record *record = gorgon_lines_newest();
+	struct gorgon_lines_record *record;
 	struct gorgon_lines_function *function;
 	int overflow, line;
 	long long event = api->PyLong_AsLongLongAndOverflow(self, &overflow);
@@ -521,6 +566,12 @@ static PyObject *monitor_event(PyObject *self, PyObject *const *args, ssize_t co
 
 	(void)count;
 	(void)unused;
+	if (lines->state == GORGON_LINES_CHECKING) {
+		check_chain(lines);
+		api->Py_IncRef(ret);
+		return ret;
+	}
+	record = gorgon_lines_is_busy ? NULL : gorgon_lines_current(lines);
 	if (event == PY_RAISE && !gorgon_lines_is_busy) {
 		traceback = lines->api.traceback_of(args[2]);
 		on_exception(lines, (PyObject *)Py_TYPE(args[2]), traceback);
@@ -529,14 +580,20 @@ static PyObject *monitor_event(PyObject *self, PyObject *const *args, ssize_t co
 	function = gorgon_lines_is_busy || event == PY_RAISE
 			   ? NULL
 			   : gorgon_lines_function_at(lines, record);
-	if (function && (function->wanted || function->entering) &&
+	if (!function && record && lines->awaited && gorgon_lines_has_chain(lines) &&
+	    (event == PY_RETURN || event == PY_YIELD || event == PY_UNWIND))
+		on_event(lines, record, NULL, (int)event, 0);
+	if (function &&
+	    (function->wanted || function->entering ||
+	     (lines->awaited && gorgon_lines_has_chain(lines))) &&
 	    is_of_frame(lines, record, lines->api.frame())) {
 		line = lines->api.line_number(lines->api.frame());
 		on_event(lines, record, function, (int)event, line);
 		stub = event == PY_START  ? function->text
 		       : event == PY_LINE ? gorgon_lines_stub(function, line)
 					  : NULL;
-		needed = function->awaited || (stub && gorgon_lines_is_hot(stub, 0));
+		needed = function->awaited || lines->awaited ||
+			 (stub && gorgon_lines_is_hot(stub, 0));
 		if (!needed && function->wanted && event != PY_UNWIND) {
 			function->quiet = true;
 			ret = lines->disable;
@@ -567,7 +624,8 @@ static void before_frame(void *ctx, struct gorgon_lines_record *record)
 		if (gorgon_lines_is_busy)
 			return;
 		function = gorgon_lines_function_of(lines, record->frame);
-		if (function && lines->awaited && gorgon_lines_may_enter(lines, record)) {
+		if (function && lines->awaited && !gorgon_lines_has_chain(lines) &&
+		    gorgon_lines_may_enter(lines, record)) {
 			record->entry = (uintptr_t)function;
 			function->entering++;
 			change_events(lines, function);
@@ -593,6 +651,12 @@ void gorgon_lines_after_frame(struct gorgon_lines *lines, struct gorgon_lines_re
 	const struct gorgon_lines_record *older =
 		(const struct gorgon_lines_record *)(uintptr_t)record->older;
 
+	if (gorgon_lines_has_chain(lines)) {
+		uint64_t frame = gorgon_lines_newest_frame(lines);
+
+		follow(lines, frame ? gorgon_lines_function_of(lines, frame) : NULL);
+		return;
+	}
 	if (is_entering(record))
 		end_entering(lines, record);
 	if (record->older > (uintptr_t)record)

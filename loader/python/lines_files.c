@@ -61,7 +61,7 @@ static void register_files(const struct gorgon_lines *lines, struct gorgon_lines
 {
 	struct gorgon_lines_bytes symfile = {0};
 
-	gorgon_lines_describe_files(&symfile, files, (uintptr_t)lines->code);
+	gorgon_lines_describe_files(&symfile, files, (uintptr_t)lines->code, &lines->layout);
 	if (symfile.failed || jitreg_register_symfile(symfile.data, symfile.size, &files->jit))
 		files->jit = NULL; // debuggers know nothing of them
 	free(symfile.data);
@@ -176,7 +176,7 @@ static bool is_import(struct gorgon_lines *lines, const struct gorgon_lines_reco
 
 	if (!record || !gorgon_lines_is_live(lines, record))
 		return false;
-	code = (PyObject *)gorgon_lines_word(record->frame + lines->layout.frame_code);
+	code = (PyObject *)gorgon_lines_code_of(lines, record->frame);
 	name = api->PyObject_GetAttrString(code, "co_filename");
 	text = name ? api->PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
 	ret = text && !strncmp(text, "<frozen importlib", strlen("<frozen importlib"));

@@ -50,6 +50,8 @@ struct gorgon_lines {
 	void **evaluator;  /* where that has its evaluator: our code, */
 	void *own_evaluator; /* or what was there before; atomic */
 	uint8_t *code; /* two pages: lines_arch.h's code, and the links */
+	uint8_t *patched;  /* the evaluator, if it begins with a jump to our code, */
+	uint8_t original[GORGON_LINES_JUMP_SIZE]; /* and what was there before */
 	struct gorgon_lines_links *links;
 	struct jitreg_entry *jit;
 	struct gorgon_lines_file *files; /* only added to; atomic */
@@ -63,7 +65,8 @@ struct gorgon_lines {
 	PyObject *checked_globals;          /* the dict that is its globals and locals then, */
 	struct gorgon_lines_function check; /* and what it has */
 	bool correct;
-	bool awaited;    /* one waits for a frame to go on, as of the last update */
+	bool awaited;    /* one waits for a frame to go on, as of the last update, */
+	bool awaits_any; /* or for one whose lines are not known */
 	bool raising;    /* debuggers stop when an exception is raised, as of the last update */
 	bool stale;      /* the stubs' breakpoints are others than at the last update; atomic */
 	bool complained; /* that it does not stop at lines */
@@ -140,6 +143,20 @@ extern __thread bool gorgon_lines_is_busy
 int32_t gorgon_lines_newest_offset(void);
 struct gorgon_lines_record *gorgon_lines_newest(void);
 
+/* Whether frames have records of their own only while they are needed, and are found by CPython's
+ * own chain: it calls our code for an evaluator, not for each function. */
+static inline bool gorgon_lines_has_chain(const struct gorgon_lines *lines)
+{
+	return lines->layout.records;
+}
+
+/* The frame that a thread of CPython runs, or 0; the frame that called another. */
+uint64_t gorgon_lines_newest_frame(const struct gorgon_lines *lines);
+uint64_t gorgon_lines_previous_frame(const struct gorgon_lines *lines, uint64_t frame);
+
+/* The record of the frame that this thread runs; with the GIL. NULL: there is none. */
+struct gorgon_lines_record *gorgon_lines_current(const struct gorgon_lines *lines);
+
 /* Functions that are called for each call of Python while there is a debugger are here. */
 
 /* The function of a code object of CPython, or of a frame; NULL: its lines are not known. */
@@ -174,7 +191,7 @@ static inline bool gorgon_lines_is_live(const struct gorgon_lines *lines,
 static inline struct gorgon_lines_function *
 gorgon_lines_function_at(const struct gorgon_lines *lines, const struct gorgon_lines_record *record)
 {
-	return record && gorgon_lines_is_live(lines, record)
+	return record && (gorgon_lines_has_chain(lines) || gorgon_lines_is_live(lines, record))
 		       ? gorgon_lines_function_of(lines, record->frame)
 		       : NULL;
 }
@@ -189,6 +206,12 @@ static inline bool gorgon_lines_is_hot(const uint8_t *stub, size_t place)
 	uint8_t now = __atomic_load_n(stub + place, __ATOMIC_RELAXED);
 
 	return now != (place == GORGON_LINES_STUB_RESUME ? 0x41 : GORGON_LINES_NOP);
+}
+
+/* Whether a debugger waits for a frame whose lines are not known. */
+static inline bool gorgon_lines_awaits_any(const struct gorgon_lines *lines)
+{
+	return __atomic_load_n(lines->code + GORGON_LINES_GENERIC_RESUME, __ATOMIC_RELAXED) == 0xcc;
 }
 
 /* Whether a debugger's step may go into @record, a frame that begins: the debugger waits until

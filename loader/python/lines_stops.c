@@ -32,11 +32,75 @@ struct gorgon_lines_record *gorgon_lines_newest(void)
 	return newest;
 }
 
+static bool is_own(const struct gorgon_lines *lines, uint64_t frame)
+{
+	return *(const uint8_t *)(uintptr_t)(frame + lines->layout.frame_owner) ==
+	       GORGON_LINES_OWNER_EVALUATOR;
+}
+
+static uint64_t skip_own(const struct gorgon_lines *lines, uint64_t frame)
+{
+	while (frame && is_own(lines, frame))
+		frame = gorgon_lines_word(frame + lines->layout.frame_previous);
+	return frame;
+}
+
+uint64_t gorgon_lines_newest_frame(const struct gorgon_lines *lines)
+{
+	uint64_t frame = gorgon_lines_word(lines->api.thread_state() + lines->layout.state_frame);
+
+	return skip_own(lines, lines->layout.minor == 12 ? gorgon_lines_word(frame) : frame);
+}
+
+uint64_t gorgon_lines_previous_frame(const struct gorgon_lines *lines, uint64_t frame)
+{
+	return skip_own(lines, gorgon_lines_word(frame + lines->layout.frame_previous));
+}
+
+// Frames of a thread are beside each other. Should two have the same place, that of the older one
+// is lost: a debugger's step may be, too.
+static struct gorgon_lines_record *record_of(const struct gorgon_lines *lines, uint64_t frame)
+{
+	struct gorgon_lines_record *record =
+		&lines->layout.records[frame >> 4 & (GORGON_LINES_RECORDS - 1)];
+	uint64_t code = gorgon_lines_code_of(lines, frame);
+
+	if (record->frame != frame || record->older != code) {
+		free((void *)(uintptr_t)record->values);
+		*record = (struct gorgon_lines_record){.frame = frame, .older = code};
+	}
+	return record;
+}
+
+struct gorgon_lines_record *gorgon_lines_current(const struct gorgon_lines *lines)
+{
+	uint64_t frame;
+
+	if (!gorgon_lines_has_chain(lines))
+		return newest;
+	frame = gorgon_lines_newest_frame(lines);
+	return frame ? record_of(lines, frame) : NULL;
+}
+
+// What debuggers know a frame by.
+static uint64_t id_of(const struct gorgon_lines *lines, const struct gorgon_lines_record *record)
+{
+	return gorgon_lines_has_chain(lines) ? record->frame : (uintptr_t)record;
+}
+
 // The next older one of this interpreter whose lines are known. A function that was left by
 // longjmp() has left its record, too: it is younger than what was called since.
 static struct gorgon_lines_record *older_record(const struct gorgon_lines *lines,
 						struct gorgon_lines_record *record)
 {
+	uint64_t frame = record->frame;
+
+	if (gorgon_lines_has_chain(lines)) {
+		do
+			frame = gorgon_lines_previous_frame(lines, frame);
+		while (frame && !gorgon_lines_function_of(lines, frame));
+		return frame ? record_of(lines, frame) : NULL;
+	}
 	while (record->older > (uintptr_t)record) {
 		record = (struct gorgon_lines_record *)(uintptr_t)record->older;
 		if (gorgon_lines_function_at(lines, record))
@@ -88,15 +152,18 @@ static void run_stub(struct gorgon_lines *lines, struct gorgon_lines_record *rec
 						    ? record
 						    : older_record(lines, record);
 	PyObject *type, *value, *traceback;
+	const uint64_t frame = record->frame;
 
-	run->r15 = (uintptr_t)record;
+	run->r15 = id_of(lines, record);
 	if (!run->rbx)
-		run->rbx = (uintptr_t)record;
+		run->rbx = run->r15;
 	lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
 	gorgon_lines_is_busy = true;
 	make_values(lines, first);
 	gorgon_lines_run(run);
 	free_values(lines, first);
+	if (gorgon_lines_has_chain(lines))
+		record_of(lines, frame);
 	gorgon_lines_is_busy = false;
 	lines->api.restore(type, value, traceback);
 }
@@ -134,7 +201,7 @@ bool gorgon_lines_on_entry(struct gorgon_lines *lines, struct gorgon_lines_recor
 	struct gorgon_lines_record *caller = older_record(lines, record);
 	uint64_t waiting = caller ? waiting_at(caller->waiting) : 0;
 	struct gorgon_lines_run run = {.target = waiting,
-				       .rbx = (uintptr_t)caller,
+				       .rbx = caller ? id_of(lines, caller) : 0,
 				       .r11 = (uintptr_t)gorgon_lines_entry(function),
 				       .r13 = (uintptr_t)function->text,
 				       .r10 = waiting};
@@ -183,6 +250,31 @@ bool gorgon_lines_on_line(struct gorgon_lines *lines, struct gorgon_lines_record
 	return true;
 }
 
+// A debugger that waits for the caller of the frame, which no C code has called, goes on there.
+static bool on_return_to(struct gorgon_lines *lines, uint64_t frame)
+{
+	uint64_t caller = gorgon_lines_word(frame + lines->layout.frame_previous), resume;
+	struct gorgon_lines_run run = {.rbx = caller};
+	struct gorgon_lines_record *record;
+
+	if (!caller || is_own(lines, caller))
+		return false;
+	record = record_of(lines, caller);
+	resume = gorgon_lines_resume_of(lines, record);
+	if (resume) {
+		run.target = waiting_at(resume);
+		run.r11 = resume - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_CALL;
+	} else if (gorgon_lines_awaits_any(lines)) {
+		run.target = (uintptr_t)lines->code + GORGON_LINES_GENERIC_RESUME;
+	}
+	if (!run.target)
+		return false;
+	run_stub(lines, record, &run);
+	if (resume)
+		wait_for(record, run.resume);
+	return true;
+}
+
 // A debugger that waits for the frame goes on in the middle of its caller's line.
 bool gorgon_lines_on_return(struct gorgon_lines *lines, struct gorgon_lines_record *record)
 {
@@ -191,7 +283,7 @@ bool gorgon_lines_on_return(struct gorgon_lines *lines, struct gorgon_lines_reco
 	struct gorgon_lines_run run;
 
 	if (!waiting)
-		return false;
+		return gorgon_lines_has_chain(lines) && on_return_to(lines, record->frame);
 	do
 		caller = older_record(lines, caller);
 	while (caller && !(resume = gorgon_lines_resume_of(lines, caller)));
@@ -200,13 +292,16 @@ bool gorgon_lines_on_return(struct gorgon_lines *lines, struct gorgon_lines_reco
 	run = (struct gorgon_lines_run){
 		.target = waiting,
 		.r11 = waiting - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_RETURN,
-		.r13 = (uintptr_t)caller,
+		.r13 = id_of(lines, caller),
 		.r10 = resume - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_CALL,
 	};
 	run_stub(lines, record, &run);
 	record->waiting = 0;
 	// The stub that was left is the caller's, unless the debugger waits no more.
-	wait_for((struct gorgon_lines_record *)(uintptr_t)run.rbx, run.resume);
+	wait_for(gorgon_lines_has_chain(lines)
+			 ? record_of(lines, run.rbx)
+			 : (struct gorgon_lines_record *)(uintptr_t)run.rbx,
+		 run.resume);
 	return true;
 }
 

@@ -9,7 +9,9 @@
 // The rule of python_frame goes from the frame to its code object, from there to our struct
 // gorgon_lines_function, and takes the address of the line from its table. A frame that has none
 // is in python_code. A stub that is run, because a breakpoint is there, has the address of the
-// same record in rbx, so it is the same frame as one that is found by unwinding.
+// same record in rbx, so it is the same frame as one that is found by unwinding. Where frames are
+// found by CPython's chain, rbx has the frame itself, and a stub's caller is another stub, or, for
+// the first frame of an evaluator, the real caller of python_frame.
 //
 // Rules are in .debug_frame, which only debuggers read.
 //
@@ -35,6 +37,13 @@
 #define EVALUATE "py"
 
 #define RECORD_SIZE ((int)sizeof(struct gorgon_lines_record))
+
+// gdb lets the frame of a function of this name be anywhere: gcc's split stacks have it.
+#define ANYWHERE "__morestack"
+
+// No frame of C is there.
+#define BELOW_STACKS (UINT64_C(1) << 47) // if an address of a frame is taken from it
+#define ABOVE_STACKS (UINT64_C(1) << 48)
 
 // --- bytes -----------------------------------------------------------------------------------
 
@@ -125,47 +134,20 @@ static void all_saved(struct gorgon_lines_bytes *to)
 	OPS(to, DW_CFA_offset | GORGON_LINES_RETURN_ADDRESS, 1);
 }
 
+// Code that keeps the caller's registers, with its return address below @depth bytes of the stack,
+// in place of the CIE's rules.
+static void begin_code(struct gorgon_lines_bytes *to, uint64_t depth)
+{
+	def_cfa(to, GORGON_LINES_RSP, depth);
+	OPS(to, DW_CFA_offset | GORGON_LINES_RETURN_ADDRESS, 1);
+	OPS(to, DW_CFA_val_offset, GORGON_LINES_RSP, 0);
+	for (size_t i = 0; i < sizeof(saved); i++)
+		OPS(to, DW_CFA_same_value, saved[i]);
+}
+
 static void same_value(struct gorgon_lines_bytes *to, size_t i)
 {
 	OPS(to, DW_CFA_same_value, saved[i]);
-}
-
-static size_t begin_entry(struct gorgon_lines_bytes *to)
-{
-	put_number(to, 0, 4);
-	return to->size;
-}
-
-static void end_entry(struct gorgon_lines_bytes *to, size_t start)
-{
-	align(to, 8); // with DW_CFA_nop, which is 0
-	set_number(to, start - 4, to->size - start, 4);
-}
-
-// A CIE. Its rules are those of a stub: the frame of the record in rbx.
-static void put_cie(struct gorgon_lines_bytes *to)
-{
-	size_t start = begin_entry(to);
-
-	put_number(to, UINT32_MAX, 4);
-	OPS(to, 4, 0, 8, 0); // version, augmentation, sizes of addresses and segments
-	put_uleb(to, 1);
-	put_sleb(to, -8);
-	put_uleb(to, GORGON_LINES_RETURN_ADDRESS);
-	def_cfa(to, GORGON_LINES_RBX, (uint64_t)RECORD_SIZE);
-	all_saved(to);
-	end_entry(to, start);
-}
-
-// The CIE is at 0.
-static size_t begin_function(struct gorgon_lines_bytes *to, uint64_t address, uint64_t size)
-{
-	size_t start = begin_entry(to);
-
-	put_number(to, 0, 4);
-	put_number(to, address, 8);
-	put_number(to, size, 8);
-	return start;
 }
 
 static void end_jump(struct gorgon_lines_bytes *x, size_t from)
@@ -182,6 +164,99 @@ static size_t begin_jump(struct gorgon_lines_bytes *x, uint8_t op)
 {
 	OPS(x, op, 0, 0);
 	return x->size - 2;
+}
+
+static void put_rule(struct gorgon_lines_bytes *to, uint8_t reg,
+		     const struct gorgon_lines_bytes *x)
+{
+	OPS(to, DW_CFA_val_expression, reg);
+	put_uleb(to, x->size);
+	put(to, x->data, x->size);
+	to->failed |= x->failed;
+}
+
+static void put_number_op(struct gorgon_lines_bytes *x, uint64_t value)
+{
+	OPS(x, DW_OP_const8u);
+	put_number(x, value, 8);
+}
+
+// LLDB compares this number as one without a sign, gdb as -1, which DWARF wants.
+static size_t begin_if_gdb(struct gorgon_lines_bytes *x)
+{
+	put_number_op(x, UINT64_MAX);
+	OPS(x, DW_OP_lit1, DW_OP_lt);
+	return begin_jump(x, DW_OP_bra);
+}
+
+// A register has the frame, or its record. A frame is known by its own address, from which
+// debuggers that keep a frame's CFA can take it again: gdb finds other registers by going through
+// all younger frames, and lets frames of ANYWHERE have any CFA, if it is below that of the C frame
+// that is older. LLDB wants younger frames to be below older ones, and keeps registers.
+static void frame_is(struct gorgon_lines_bytes *to, uint8_t reg,
+		     const struct gorgon_lines_layout *layout)
+{
+	struct gorgon_lines_bytes x = {0};
+	size_t is_gdb, again, done;
+
+	if (!layout->records) {
+		def_cfa(to, reg, (uint64_t)RECORD_SIZE);
+		return;
+	}
+	is_gdb = begin_if_gdb(&x);
+	put_number_op(&x, ABOVE_STACKS);
+	OPS(&x, (uint8_t)(DW_OP_breg0 + reg), 0);
+	again = x.size;
+	// address frame
+	OPS(&x, DW_OP_swap, DW_OP_lit16, DW_OP_minus, DW_OP_swap, DW_OP_plus_uconst,
+	    layout->frame_previous, DW_OP_deref, DW_OP_dup);
+	end_jump_back(&x, begin_jump(&x, DW_OP_bra), again);
+	OPS(&x, DW_OP_drop);
+	done = begin_jump(&x, DW_OP_skip);
+	end_jump(&x, is_gdb);
+	put_number_op(&x, BELOW_STACKS);
+	OPS(&x, (uint8_t)(DW_OP_breg0 + reg), 0, DW_OP_minus);
+	end_jump(&x, done);
+	OPS(to, DW_CFA_def_cfa_expression);
+	put_uleb(to, x.size);
+	put(to, x.data, x.size);
+	to->failed |= x.failed;
+	free(x.data);
+}
+
+static void frame_of_cfa(struct gorgon_lines_bytes *x)
+{
+	size_t is_gdb = begin_if_gdb(x), done;
+
+	OPS(x, DW_OP_drop, DW_OP_breg0 + GORGON_LINES_RBX, 0);
+	done = begin_jump(x, DW_OP_skip);
+	end_jump(x, is_gdb);
+	put_number_op(x, BELOW_STACKS);
+	OPS(x, DW_OP_swap, DW_OP_minus);
+	end_jump(x, done);
+}
+
+static size_t begin_entry(struct gorgon_lines_bytes *to)
+{
+	put_number(to, 0, 4);
+	return to->size;
+}
+
+static void end_entry(struct gorgon_lines_bytes *to, size_t start)
+{
+	align(to, 8); // with DW_CFA_nop, which is 0
+	set_number(to, start - 4, to->size - start, 4);
+}
+
+// The CIE is at 0.
+static size_t begin_function(struct gorgon_lines_bytes *to, uint64_t address, uint64_t size)
+{
+	size_t start = begin_entry(to);
+
+	put_number(to, 0, 4);
+	put_number(to, address, 8);
+	put_number(to, size, 8);
+	return start;
 }
 
 // What is the line of the frame whose address is on the stack?
@@ -226,15 +301,145 @@ static void line_of_frame(struct gorgon_lines_bytes *x, const struct gorgon_line
 	end_jump(x, done_too);
 }
 
-// The return address is the line of a frame. @record: what makes the address of its record out of
-// the CFA.
-static void returns_to_line(struct gorgon_lines_bytes *to, const uint8_t *record, size_t size,
+// Is the frame on the stack an evaluator's own? It stays there.
+static size_t begin_if_own(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout)
+{
+	OPS(x, DW_OP_dup, DW_OP_plus_uconst, layout->frame_owner, DW_OP_deref_size, 1,
+	    DW_OP_lit0 + GORGON_LINES_OWNER_EVALUATOR, DW_OP_eq);
+	return begin_jump(x, DW_OP_bra);
+}
+
+static void record_of_own(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout,
+			  uint64_t offset)
+{
+	OPS(x, DW_OP_plus_uconst);
+	put_uleb(x, layout->entry_record + offset);
+}
+
+// The rules for a frame that leads to its caller: that is a frame of the same evaluator, or, for
+// the evaluator's first one, C code, whose registers are in the evaluator's record.
+static void put_callers(struct gorgon_lines_bytes *to, const struct gorgon_lines_layout *layout,
+			uint64_t generic)
+{
+	static const struct {
+		uint8_t reg, offset;
+	} rules[] = {{GORGON_LINES_RETURN_ADDRESS, 88},
+		     {GORGON_LINES_RBX, 80},
+		     {GORGON_LINES_RBP, 72},
+		     {12, 64},
+		     {13, 56},
+		     {14, 48},
+		     {15, 40},
+		     {GORGON_LINES_RSP, 96}};
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
+		const uint8_t reg = rules[i].reg;
+		struct gorgon_lines_bytes x = {0};
+		size_t first, done;
+
+		frame_of_cfa(&x);
+		OPS(&x, DW_OP_plus_uconst, layout->frame_previous, DW_OP_deref);
+		first = begin_if_own(&x, layout);
+		if (reg == GORGON_LINES_RETURN_ADDRESS)
+			line_of_frame(&x, layout, generic);
+		else if (reg != GORGON_LINES_RBX && reg != GORGON_LINES_RSP)
+			OPS(&x, DW_OP_drop, (uint8_t)(DW_OP_breg0 + reg), 0);
+		done = begin_jump(&x, DW_OP_skip);
+		end_jump(&x, first);
+		record_of_own(&x, layout, rules[i].offset);
+		if (reg != GORGON_LINES_RSP)
+			OPS(&x, DW_OP_deref);
+		end_jump(&x, done);
+		put_rule(to, reg, &x);
+		free(x.data);
+	}
+}
+
+// From an evaluator's record to the newest frame that it runs: the thread's newest, or that which
+// the next younger evaluator's own frame leads to. The evaluator's first frame has no other way to
+// be found while it ends.
+static void newest_of_record(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout)
+{
+	size_t outer, inner, own, found, ends, none, done;
+
+	OPS(x, DW_OP_dup, DW_OP_plus_uconst, offsetof(struct gorgon_lines_record, state),
+	    DW_OP_deref, DW_OP_plus_uconst, layout->state_frame, DW_OP_deref);
+	if (layout->minor == 12)
+		OPS(x, DW_OP_deref);
+	outer = x->size;
+	// record frame
+	OPS(x, DW_OP_dup);
+	inner = x->size;
+	// record frame other
+	OPS(x, DW_OP_dup, DW_OP_lit0, DW_OP_eq);
+	none = begin_jump(x, DW_OP_bra);
+	own = begin_if_own(x, layout);
+	OPS(x, DW_OP_plus_uconst, layout->frame_previous, DW_OP_deref);
+	end_jump_back(x, begin_jump(x, DW_OP_skip), inner);
+	end_jump(x, own);
+	OPS(x, DW_OP_dup);
+	record_of_own(x, layout, 0);
+	OPS(x, DW_OP_pick, 3, DW_OP_eq);
+	found = begin_jump(x, DW_OP_bra);
+	OPS(x, DW_OP_swap, DW_OP_drop, DW_OP_plus_uconst, layout->frame_previous, DW_OP_deref);
+	end_jump_back(x, begin_jump(x, DW_OP_skip), outer);
+	end_jump(x, found);
+	OPS(x, DW_OP_over, DW_OP_eq);
+	ends = begin_jump(x, DW_OP_bra);
+	OPS(x, DW_OP_swap, DW_OP_drop);
+	done = begin_jump(x, DW_OP_skip);
+	end_jump(x, none);
+	OPS(x, DW_OP_drop);
+	end_jump(x, ends);
+	OPS(x, DW_OP_drop, DW_OP_deref);
+	end_jump(x, done);
+}
+
+// The values of the frame whose CFA is on the stack, or 0.
+static void values_of_frame(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout)
+{
+	size_t same, done;
+
+	frame_of_cfa(x);
+	OPS(x, DW_OP_dup, DW_OP_lit4, DW_OP_shr, DW_OP_const2u);
+	put_number(x, GORGON_LINES_RECORDS - 1, 2);
+	OPS(x, DW_OP_and, DW_OP_const1u, RECORD_SIZE, DW_OP_mul);
+	put_number_op(x, (uintptr_t)layout->records);
+	OPS(x, DW_OP_plus, DW_OP_swap, DW_OP_over, DW_OP_deref, DW_OP_eq);
+	same = begin_jump(x, DW_OP_bra);
+	OPS(x, DW_OP_drop, DW_OP_lit0);
+	done = begin_jump(x, DW_OP_skip);
+	end_jump(x, same);
+	OPS(x, DW_OP_plus_uconst, offsetof(struct gorgon_lines_record, values), DW_OP_deref);
+	end_jump(x, done);
+}
+
+// A CIE. Its rules are those of a stub: the frame of the record in rbx.
+static void put_cie(struct gorgon_lines_bytes *to, const struct gorgon_lines_layout *layout,
+		    uint64_t generic)
+{
+	size_t start = begin_entry(to);
+
+	put_number(to, UINT32_MAX, 4);
+	OPS(to, 4, 0, 8, 0); // version, augmentation, sizes of addresses and segments
+	put_uleb(to, 1);
+	put_sleb(to, -8);
+	put_uleb(to, GORGON_LINES_RETURN_ADDRESS);
+	frame_is(to, GORGON_LINES_RBX, layout);
+	if (layout->records)
+		put_callers(to, layout, generic);
+	else
+		all_saved(to);
+	end_entry(to, start);
+}
+
+// The return address is the line of a frame. @frame: what makes its address out of the CFA.
+static void returns_to_line(struct gorgon_lines_bytes *to, const uint8_t *frame, size_t size,
 			    const struct gorgon_lines_layout *layout, uint64_t generic)
 {
 	struct gorgon_lines_bytes rule = {0};
 
-	put(&rule, record, size);
-	OPS(&rule, DW_OP_deref);
+	put(&rule, frame, size);
 	line_of_frame(&rule, layout, generic);
 	OPS(to, DW_CFA_val_expression, GORGON_LINES_RETURN_ADDRESS);
 	put_uleb(to, rule.size);
@@ -250,11 +455,10 @@ static void put_frame_rules(struct gorgon_lines_bytes *to, uint64_t code,
 	static const uint8_t prologue[] = {1, 1, 2, 2, 2, 2, 11, 1, 2, 2, 1};
 	static const uint8_t epilogue[] = {39, 2, 2, 2, 2, 1, 1}; // of the add, and of each pop
 	size_t start = begin_function(to, code + GORGON_LINES_FRAME, GORGON_LINES_FRAME_END);
+	struct gorgon_lines_bytes frame = {0};
 	unsigned depth = 8, at = 0;
 
-	def_cfa(to, GORGON_LINES_RSP, depth);
-	for (size_t i = 0; i < sizeof(saved); i++)
-		same_value(to, i);
+	begin_code(to, depth);
 	for (size_t i = 0; i < sizeof(prologue); i++) {
 		advance(to, prologue[i]);
 		at += prologue[i];
@@ -264,11 +468,16 @@ static void put_frame_rules(struct gorgon_lines_bytes *to, uint64_t code,
 			is_saved(to, i);
 	}
 	advance(to, GORGON_LINES_CALL - at);
-	def_cfa(to, GORGON_LINES_RSP, 8);
-	for (size_t i = 0; i < sizeof(saved); i++)
-		same_value(to, i);
-	returns_to_line(to, (const uint8_t[]){DW_OP_lit8, DW_OP_minus}, 2, layout,
-			code + GORGON_LINES_GENERIC + 1);
+	begin_code(to, 8);
+	OPS(&frame, DW_OP_lit8, DW_OP_minus);
+	if (layout->records)
+		newest_of_record(&frame, layout);
+	else
+		OPS(&frame, DW_OP_deref);
+	returns_to_line(to, frame.data, frame.size, layout, code + GORGON_LINES_GENERIC + 1);
+	if (layout->records)
+		put_rule(to, GORGON_LINES_RBX, &frame);
+	free(frame.data);
 	advance(to, GORGON_LINES_CALLED - GORGON_LINES_CALL);
 	all_saved(to);
 	def_cfa(to, GORGON_LINES_RSP, depth);
@@ -291,9 +500,7 @@ static void put_leaf_rules(struct gorgon_lines_bytes *to, uint64_t address, uint
 {
 	size_t start = begin_function(to, address, size);
 
-	def_cfa(to, GORGON_LINES_RSP, 8);
-	for (size_t i = 0; i < sizeof(saved); i++)
-		same_value(to, i);
+	begin_code(to, 8);
 	end_entry(to, start);
 }
 
@@ -304,34 +511,39 @@ static void put_raised_rules(struct gorgon_lines_bytes *to, uint64_t code,
 	size_t start = begin_function(to, code + GORGON_LINES_RAISED,
 				      GORGON_LINES_CODE_SIZE - GORGON_LINES_RAISED);
 
-	def_cfa(to, GORGON_LINES_RSP, 8);
-	for (size_t i = 0; i < sizeof(saved); i++)
-		same_value(to, i);
-	returns_to_line(to, (const uint8_t[]){DW_OP_drop, DW_OP_breg0 + GORGON_LINES_RBX, 0}, 3,
-			layout, code + GORGON_LINES_GENERIC + 1);
+	begin_code(to, 8);
+	returns_to_line(to,
+			(const uint8_t[]){DW_OP_drop, DW_OP_breg0 + GORGON_LINES_RBX, 0,
+					  layout->records ? DW_OP_nop : DW_OP_deref},
+			4, layout, code + GORGON_LINES_GENERIC + 1);
 	end_entry(to, start);
 }
 
 // The stubs of a function. When the mov has put the caller's record into rbx, the frame's own is
 // still in r15. At the function's entry rbx is the caller's, until the mov.
 static void put_stub_rules(struct gorgon_lines_bytes *to,
-			   const struct gorgon_lines_function *function)
+			   const struct gorgon_lines_function *function,
+			   const struct gorgon_lines_layout *layout)
 {
 	size_t start =
 		begin_function(to, (uintptr_t)function->text, gorgon_lines_text_size(function));
 
 	for (size_t i = 0; i < function->line_count; i++) {
 		advance(to, GORGON_LINES_STUB_JUMP);
-		def_cfa(to, GORGON_LINES_R15, (uint64_t)RECORD_SIZE);
+		OPS(to, DW_CFA_remember_state);
+		frame_is(to, GORGON_LINES_R15, layout);
+		if (layout->records)
+			OPS(to, DW_CFA_register, GORGON_LINES_RBX, GORGON_LINES_R13,
+			    DW_CFA_register, GORGON_LINES_RETURN_ADDRESS, GORGON_LINES_R10);
 		advance(to, GORGON_LINES_STUB_SIZE - GORGON_LINES_STUB_JUMP);
-		def_cfa(to, GORGON_LINES_RBX, (uint64_t)RECORD_SIZE);
+		OPS(to, DW_CFA_restore_state);
 	}
-	def_cfa(to, GORGON_LINES_R15, (uint64_t)RECORD_SIZE);
+	OPS(to, DW_CFA_remember_state);
+	frame_is(to, GORGON_LINES_R15, layout);
 	OPS(to, DW_CFA_same_value, GORGON_LINES_RBX);
 	OPS(to, DW_CFA_register, GORGON_LINES_RETURN_ADDRESS, GORGON_LINES_R10);
 	advance(to, GORGON_LINES_ENTRY_JUMP);
-	def_cfa(to, GORGON_LINES_RBX, (uint64_t)RECORD_SIZE);
-	all_saved(to);
+	OPS(to, DW_CFA_restore_state);
 	end_entry(to, start);
 }
 
@@ -392,14 +604,20 @@ static const uint8_t abbrevs[] = {
 
 // What is at @offset in the array that the frame's record leads to, or, where there is none, at
 // @none.
-static void put_location(struct gorgon_lines_bytes *to, uint64_t offset, const void *none)
+static void put_location(struct gorgon_lines_bytes *to, uint64_t offset, const void *none,
+			 const struct gorgon_lines_layout *layout)
 {
 	size_t known, done, start = to->size + 1;
 
 	OPS(to, 0); // its size, which is less than 128
-	OPS(to, DW_OP_call_frame_cfa, DW_OP_const1u,
-	    (uint8_t)(RECORD_SIZE - offsetof(struct gorgon_lines_record, values)), DW_OP_minus,
-	    DW_OP_deref, DW_OP_dup);
+	OPS(to, DW_OP_call_frame_cfa);
+	if (layout->records)
+		values_of_frame(to, layout);
+	else
+		OPS(to, DW_OP_const1u,
+		    (uint8_t)(RECORD_SIZE - offsetof(struct gorgon_lines_record, values)),
+		    DW_OP_minus, DW_OP_deref);
+	OPS(to, DW_OP_dup);
 	known = begin_jump(to, DW_OP_bra);
 	OPS(to, DW_OP_drop, DW_OP_addr);
 	put_number(to, (uintptr_t)none, 8);
@@ -411,26 +629,56 @@ static void put_location(struct gorgon_lines_bytes *to, uint64_t offset, const v
 	set_number(to, start - 1, to->size - start, 1);
 }
 
-// Which function evaluates expressions in the frame (lines_arch.h) depends on how many older
-// records there are. They are counted.
-static void put_evaluate_location(struct gorgon_lines_bytes *to, uint64_t code)
+static void count_records(struct gorgon_lines_bytes *x)
 {
-	struct gorgon_lines_bytes x = {0};
-	size_t again, older, few, done;
+	size_t again, older, done;
 
-	OPS(&x, DW_OP_call_frame_cfa, DW_OP_const1u, RECORD_SIZE, DW_OP_minus, DW_OP_lit0);
-	again = x.size;
+	OPS(x, DW_OP_const1u, RECORD_SIZE, DW_OP_minus, DW_OP_lit0);
+	again = x->size;
 	// record count
-	OPS(&x, DW_OP_over, DW_OP_plus_uconst, offsetof(struct gorgon_lines_record, older),
+	OPS(x, DW_OP_over, DW_OP_plus_uconst, offsetof(struct gorgon_lines_record, older),
 	    DW_OP_deref, DW_OP_rot);
 	// older record count
-	OPS(&x, DW_OP_pick, 2, DW_OP_pick, 2, DW_OP_gt);
-	older = begin_jump(&x, DW_OP_bra);
-	done = begin_jump(&x, DW_OP_skip);
-	end_jump(&x, older);
-	OPS(&x, DW_OP_plus_uconst, 1, DW_OP_swap, DW_OP_drop);
-	end_jump_back(&x, begin_jump(&x, DW_OP_skip), again);
-	end_jump(&x, done);
+	OPS(x, DW_OP_pick, 2, DW_OP_pick, 2, DW_OP_gt);
+	older = begin_jump(x, DW_OP_bra);
+	done = begin_jump(x, DW_OP_skip);
+	end_jump(x, older);
+	OPS(x, DW_OP_plus_uconst, 1, DW_OP_swap, DW_OP_drop);
+	end_jump_back(x, begin_jump(x, DW_OP_skip), again);
+	end_jump(x, done);
+}
+
+static void count_callers(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout)
+{
+	size_t again, more, done;
+
+	frame_of_cfa(x);
+	OPS(x, DW_OP_lit0, DW_OP_swap);
+	again = x->size;
+	// count frame
+	OPS(x, DW_OP_plus_uconst, layout->frame_previous, DW_OP_deref, DW_OP_dup);
+	more = begin_jump(x, DW_OP_bra);
+	OPS(x, DW_OP_drop);
+	done = begin_jump(x, DW_OP_skip);
+	end_jump(x, more);
+	OPS(x, DW_OP_swap, DW_OP_plus_uconst, 1, DW_OP_swap);
+	end_jump_back(x, begin_jump(x, DW_OP_skip), again);
+	end_jump(x, done);
+}
+
+// Which function evaluates expressions in the frame (lines_arch.h) depends on how many older
+// records there are. They are counted.
+static void put_evaluate_location(struct gorgon_lines_bytes *to, uint64_t code,
+				  const struct gorgon_lines_layout *layout)
+{
+	struct gorgon_lines_bytes x = {0};
+	size_t few;
+
+	OPS(&x, DW_OP_call_frame_cfa);
+	if (layout->records)
+		count_callers(&x, layout);
+	else
+		count_records(&x);
 	OPS(&x, DW_OP_dup, DW_OP_const2u);
 	put_number(&x, GORGON_LINES_EVALUATE_ALL, 2);
 	OPS(&x, DW_OP_lt);
@@ -500,7 +748,7 @@ struct types {
 
 static void put_function(struct gorgon_lines_bytes *to,
 			 const struct gorgon_lines_function *function, const struct types *types,
-			 uint64_t code)
+			 uint64_t code, const struct gorgon_lines_layout *layout)
 {
 	uint64_t numbers = put_numbers(to, function, types->real);
 
@@ -514,15 +762,16 @@ static void put_function(struct gorgon_lines_bytes *to,
 	for (unsigned i = 0; i < function->value_count; i++) {
 		put_variable(to, i < function->argument_count ? PARAMETER : VARIABLE,
 			     function->values[i], types->text);
-		put_location(to, 8 * (uint64_t)i, gorgon_lines_no_texts);
+		put_location(to, 8 * (uint64_t)i, gorgon_lines_no_texts, layout);
 	}
 	if (numbers) {
 		put_variable(to, VARIABLE, NUMBERS, numbers);
-		put_location(to, 8 * (uint64_t)function->value_count, gorgon_lines_no_numbers);
+		put_location(to, 8 * (uint64_t)function->value_count, gorgon_lines_no_numbers,
+			     layout);
 	}
 	if (!has_value(function, EVALUATE)) {
 		put_variable(to, VARIABLE, EVALUATE, types->evaluate);
-		put_evaluate_location(to, code);
+		put_evaluate_location(to, code, layout);
 	}
 	OPS(to, 0);
 }
@@ -589,12 +838,18 @@ static void put_info_of_code(struct gorgon_lines_bytes *to, uint64_t code)
 	put_variable(to, PARAMETER, "exception", text);
 	OPS(to, 2, DW_OP_breg0 + GORGON_LINES_R13, 0);
 	OPS(to, 0);
+	OPS(to, CODE);
+	put_text(to, "python_code");
+	put_number(to, code + GORGON_LINES_GENERIC, 8);
+	put_number(to, GORGON_LINES_RAISED - GORGON_LINES_GENERIC, 8);
+	OPS(to, 1, DW_OP_call_frame_cfa);
+	OPS(to, 0);
 	end_info(to);
 }
 
 // @lines: where the unit's lines are in their section.
 static void put_info(struct gorgon_lines_bytes *to, const struct gorgon_lines_file *file,
-		     uint64_t lines, uint64_t code)
+		     uint64_t lines, uint64_t code, const struct gorgon_lines_layout *layout)
 {
 	size_t slash = (size_t)(strrchr(file->path, '/') - file->path);
 	struct types types;
@@ -609,7 +864,7 @@ static void put_info(struct gorgon_lines_bytes *to, const struct gorgon_lines_fi
 	types.real = put_base(to, "double", 8, DW_ATE_float);
 	types.evaluate = put_evaluate_type(to, types.text);
 	for (size_t i = 0; i < file->function_count; i++)
-		put_function(to, &file->functions[i], &types, code);
+		put_function(to, &file->functions[i], &types, code, layout);
 	end_info(to);
 }
 
@@ -763,13 +1018,14 @@ static void put_file(struct gorgon_lines_bytes *to, const struct text *texts, si
 	free(headers);
 }
 
-static void begin_contents(struct contents *contents)
+static void begin_contents(struct contents *contents, uint64_t code,
+			   const struct gorgon_lines_layout *layout)
 {
 	static const Elf64_Sym none;
 
 	put_text(&contents->names, "");
 	put(&contents->symbols, &none, sizeof(none));
-	put_cie(&contents->frame);
+	put_cie(&contents->frame, layout, code + GORGON_LINES_GENERIC + 1);
 }
 
 static void free_contents(struct contents *contents)
@@ -785,7 +1041,7 @@ static void free_contents(struct contents *contents)
 void gorgon_lines_describe_code(struct gorgon_lines_bytes *ret, uint64_t code,
 				const struct gorgon_lines_layout *layout)
 {
-	static const struct {
+	const struct {
 		const char *name;
 		uint64_t offset, size;
 	} symbols[] = {
@@ -793,14 +1049,15 @@ void gorgon_lines_describe_code(struct gorgon_lines_bytes *ret, uint64_t code,
 		{"python_tracer", GORGON_LINES_TRACER, GORGON_LINES_LEAVE - GORGON_LINES_TRACER},
 		{"python_line_leave", GORGON_LINES_LEAVE,
 		 GORGON_LINES_GENERIC - GORGON_LINES_LEAVE},
-		{"python_code", GORGON_LINES_GENERIC, GORGON_LINES_RAISED - GORGON_LINES_GENERIC},
+		{layout->records ? ANYWHERE : "python_code", GORGON_LINES_GENERIC,
+		 GORGON_LINES_RAISED - GORGON_LINES_GENERIC},
 		{"python_exception_raised", GORGON_LINES_RAISED,
 		 GORGON_LINES_CODE_SIZE - GORGON_LINES_RAISED},
 	};
 	struct contents contents = {0};
 	size_t generic;
 
-	begin_contents(&contents);
+	begin_contents(&contents, code, layout);
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++)
 		put_symbol(&contents.symbols, &contents.names, symbols[i].name, 1,
 			   symbols[i].offset, symbols[i].size);
@@ -821,11 +1078,11 @@ void gorgon_lines_describe_code(struct gorgon_lines_bytes *ret, uint64_t code,
 
 // @section: the number of the file's section of code.
 static void describe_file(struct contents *contents, const struct gorgon_lines_file *file,
-			  size_t section, uint64_t code)
+			  size_t section, uint64_t code, const struct gorgon_lines_layout *layout)
 {
 	struct gorgon_lines_bytes info = {0}, line = {0};
 
-	put_info(&info, file, contents->line.size, code);
+	put_info(&info, file, contents->line.size, code, layout);
 	put_lines(&line, file);
 	put(&contents->info, info.data, info.size);
 	put(&contents->line, line.data, line.size);
@@ -833,28 +1090,33 @@ static void describe_file(struct contents *contents, const struct gorgon_lines_f
 	contents->line.failed |= line.failed;
 	free(info.data);
 	free(line.data);
+	if (layout->records)
+		put_symbol(&contents->symbols, &contents->names, ANYWHERE, section, 0,
+			   file->text_size);
 	for (size_t i = 0; i < file->function_count; i++) {
 		const struct gorgon_lines_function *function = &file->functions[i];
 
-		put_stub_rules(&contents->frame, function);
-		put_symbol(&contents->symbols, &contents->names, function->name, section,
+		put_stub_rules(&contents->frame, function, layout);
+		if (!layout->records)
+			put_symbol(&contents->symbols, &contents->names, function->name, section,
 			   (uint64_t)(function->text - file->text),
 			   gorgon_lines_text_size(function));
 	}
 }
 
 void gorgon_lines_describe_files(struct gorgon_lines_bytes *ret,
-				 const struct gorgon_lines_file *files, uint64_t code)
+				 const struct gorgon_lines_file *files, uint64_t code,
+				 const struct gorgon_lines_layout *layout)
 {
 	struct text texts[GORGON_LINES_FILES_MAX];
 	struct contents contents = {0};
 	size_t count = 0;
 
-	begin_contents(&contents);
+	begin_contents(&contents, code, layout);
 	put(&contents.abbrev, abbrevs, sizeof(abbrevs));
 	for (const struct gorgon_lines_file *file = files; file; file = file->next) {
 		texts[count++] = (struct text){(uintptr_t)file->text, file->text_size};
-		describe_file(&contents, file, count, code);
+		describe_file(&contents, file, count, code, layout);
 	}
 	put_file(ret, texts, count, &contents);
 	free_contents(&contents);

@@ -13,8 +13,7 @@ QUESTION = (f"open({FOLDER + '/answer'!r}, 'w').write(repr([(f.f_code.co_qualnam
             f"if f.f_code.co_filename.endswith({PROGRAM!r})]))")
 with open(os.environ["PATH_OF_PROGRAM"]) as file:
     LINES = [n for n, line in enumerate(file, 1) if line.startswith("    ")
-             and not any(word in line for word in (" def ", "@", "print("))
-             and not ("in __init__" in line and os.environ["PYTHON"].endswith("3.13"))]  # docs/mixed.md
+             and not any(word in line for word in (" def ", "@", "print("))]
 with open(os.environ["PATH_OF_PROGRAM"]) as file:
     BEGINS = {n for n, line in enumerate(file, 1) if line.lstrip().startswith(("def ", "async def ", "@"))}
 chosen = random.Random(SEED)

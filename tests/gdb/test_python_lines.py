@@ -20,6 +20,8 @@ CALLS = harness.source_line(PROGRAM, "# calls price")
 PRICE = harness.source_line(PROGRAM, "def price")
 FRAME = re.compile(r"^#\d+ +(?:0x[0-9a-f]+ in )?lines\.(\S+) \(.*\) at \S*/lines\.py:(\d+)$", re.M)
 CHEAP = ["set print frame-arguments none"]
+# CPython 3.11 calls a function of Python through C, where there are lines.
+CALLER_IN_C = r"(?m)^(?:0x\w+ in )?_Py\w+ \(.*\) at "
 
 
 # This one, and others that are there.
@@ -69,8 +71,8 @@ class Started(unittest.TestCase):
         self.assertEqual(found, [str(TOTAL + 1), str(TOTAL + 2), str(CALLS + 1)], self.output)
         self.assertRegex(self.parts["next"], rf"(?m)^lines\.each \(.*\) at \S+/lines\.py:{CALLS + 1}$")
 
-    def test_finish_ends_in_the_caller_in_c(self):
-        self.assertRegex(self.parts["finish"], r"(?m)^(0x\w+ in )?_PyE\w+ \(.*\) at ")
+    def test_finish_ends_in_the_caller(self):
+        self.assertRegex(self.parts["finish"], CALLER_IN_C if harness.VERSION == "3.11" else r"(?m)^0x\w+ in lines\.each \(.*\) at ")
 
     def test_function_and_end(self):
         self.assertRegex(self.parts["rest"], r"Breakpoint \d+, lines\.told \(\)")
@@ -429,7 +431,7 @@ main()
 @harness.needs_python_lines
 @harness.needs_gdb
 class Auto(unittest.TestCase):
-    """With auto a debugger that attaches gets lines of what is called from then on."""
+    """With auto a debugger that attaches gets lines of what is called from then on; from 3.12 on of what was called before, too."""
 
     def test_attached(self):
         for python in PYTHONS:
@@ -441,7 +443,7 @@ class Auto(unittest.TestCase):
                     output = harness.gdb(["break waiting.py:4", "continue", "bt", "next", "detach"], options=["-p", str(program.pid)], timeout=60)
                 self.assertRegex(output, r'hit Breakpoint 1\S*, waiting\.work \(n=0x\w+ "3"\) at \S+/waiting\.py:4\n')
                 self.assertRegex(output, r"#0 +waiting\.work (?s:.*)clone3")
-                self.assertNotIn("waiting.main", output)  # it was called before
+                self.assertEqual("waiting.main" in output, not python.endswith("3.11"), output)  # it was called before
 
     def test_attached_to_a_forked_child(self):
         for python in PYTHONS:
@@ -516,12 +518,13 @@ for i in range(1000000):
 @harness.needs_python_lines
 @harness.needs_gdb
 class AtOnce(unittest.TestCase):
-    """A breakpoint that is set at a stop in C code counts in the function that is called next."""
+    """A breakpoint that is set at a stop in C code counts in the function that is called next; from 3.12 on if the stop takes
+    20 milliseconds."""
 
     def test_while_there_is_no_other_breakpoint(self):
-        turns = [command for _ in range(8) for command in ("tbreak called.work", "continue", 'printf "called %g\\n", number.n',
-                                                           "tbreak time_sleep", "continue")]
         for python in PYTHONS:
+            pause = [] if python.endswith("3.11") else ["shell sleep 0.2"]
+            turns = 8 * ["tbreak called.work", *pause, "continue", 'printf "called %g\\n", number.n', "tbreak time_sleep", "continue"]
             with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "called.py")
                 with open(path, "w") as file:
@@ -641,7 +644,7 @@ class StepsInto(unittest.TestCase):
                 stack = re.findall(r"^#\d+ .*?stepped\.(\S+) \(.*\.py:(\d+)$", begin, re.M)
                 self.assertEqual(stack, [("outer", "7"), ("main", "29"), ("<module>", "36")], begin)
                 self.assertRegex(begin, r'(?m)^n = 0x\w+ "1"$')
-                self.assertRegex(begin, r"(?m)^(?:0x\w+ in )?_Py\w+ \(.*\) at ")
+                self.assertRegex(begin, CALLER_IN_C if python.endswith("3.11") else r"(?m)^0x\w+ in stepped\.main \(.*\) at ")
                 self.assertEqual(re.findall(r"^(\d+)\t", end, re.M)[:7], ["31", "32", "31", "32", "31", "33", "34"], end)
 
 
@@ -731,12 +734,15 @@ class Others(unittest.TestCase):
                 with open(path, "w") as file:
                     file.write(COUNTED)
                 event = "trace_event" if python.endswith("3.11") else "monitor_event"
-                output = harness.gdb(["break counted.py:2", f"break {event}", "ignore 2 100000", "run", "continue", "info breakpoints 2", "continue"],
+                output = harness.gdb(["break counted.py:2", f"break {event}", "ignore 2 100000", "break python_frame", "ignore 3 100000",
+                                      "run", "info breakpoints 3", "continue", "info breakpoints 2", "info breakpoints 3", "continue"],
                                      *run(1, python=python)[:-1], path)
                 self.assertRegex(output, r"(?s)hit Breakpoint 1, counted\.cold .*hot 1000\n.*hit Breakpoint 1, counted\.cold ")
-                count = int(re.search(r"already hit (\d+) time", output)[1])
-                self.assertGreater(count, 2, output)
-                self.assertLess(count, 30, output)
+                before, events, after = map(int, re.findall(r"already hit (\d+) time", output))
+                self.assertGreater(events, 2, output)
+                self.assertLess(events, 30, output)
+                # From 3.12 on functions that call each other need no code of ours.
+                self.assertEqual(after - before < 100, not python.endswith("3.11"), output)
 
     @unittest.skipUnless(harness.VERSION == "3.11", "later ones have sys.monitoring")
     def test_a_program_with_a_trace_function(self):

@@ -17,7 +17,10 @@
  */
 struct gorgon_lines_record {
 	uint64_t frame;   /* CPython's */
-	uint64_t values;  /* an array of texts, or 0: none were made */
+	union {
+		uint64_t values; /* an array of texts, or 0: none were made */
+		uint64_t state;	 /* of the thread; where frames have records of their own */
+	};
 	uint64_t waiting; /* where in a stub a debugger waits for the frame, or 0 */
 	uint64_t
 		/* the record that the thread has made before, or 0; its function may be gone */
@@ -46,6 +49,7 @@ struct gorgon_lines_links {
 	uint64_t watched; /* where debuggers have a breakpoint whenever the process runs */
 	/* const char *(const char *text, uint64_t offset, void *ctx) */
 	uint64_t evaluate;
+	uint64_t rest; /* of the evaluator, behind what was copied */
 };
 
 /* A stub: the code of a line, for debuggers. */
@@ -100,7 +104,8 @@ static inline void gorgon_lines_write_entry(uint8_t *entry)
 #define GORGON_LINES_FRAME_END 177
 #define GORGON_LINES_TRACER    192 /* a function with four arguments; calls @tracer */
 #define GORGON_LINES_LEAVE     208
-#define GORGON_LINES_GENERIC   224 /* stands for a frame whose line is not known; not run */
+#define GORGON_LINES_GENERIC   224 /* stands for a frame whose line is not known */
+#define GORGON_LINES_GENERIC_RESUME (GORGON_LINES_GENERIC + 1) /* where it goes on; calls "leave" */
 /* run when an exception is raised by the frame in rbx, r13 leads to a text; returns */
 #define GORGON_LINES_RAISED    240
 /* Debuggers call one of these functions with a text: the frame that has n older records has
@@ -109,11 +114,20 @@ static inline void gorgon_lines_write_entry(uint8_t *entry)
 #define GORGON_LINES_EVALUATE      288
 #define GORGON_LINES_EVALUATE_SIZE 5
 #define GORGON_LINES_EVALUATE_ALL  750
+/* what the evaluator began with before a jump to GORGON_LINES_FRAME, and a jump behind it */
+#define GORGON_LINES_EVALUATOR 4048
 #define GORGON_LINES_PAGE_SIZE     4096
 
 /* Write that code for @code, with @links at a distance of less than 2 GiB. @newest: offset from
  * the thread pointer of the address of the thread's newest record. */
 void gorgon_lines_write_code(uint8_t *code, const struct gorgon_lines_links *links, int32_t newest);
+
+/* The code is to be called by a jump at the beginning of the evaluator, in place of by CPython's
+ * hook: copy what the jump replaces, and let records have the thread's state. @jump is set to the
+ * jump. False: the evaluator does not begin as expected, or it is too far away. */
+#define GORGON_LINES_JUMP_SIZE 5
+bool gorgon_lines_write_evaluator(uint8_t *code, struct gorgon_lines_links *links,
+				  const uint8_t *evaluator, uint8_t *jump);
 
 /* What a stub is run with; "leave" comes back from it. */
 struct gorgon_lines_run {

@@ -20,6 +20,52 @@ static void put_link(uint8_t *code, size_t end, const void *link)
 	memcpy(code + end - 4, &distance, sizeof(distance));
 }
 
+// How many bytes the first instruction has; 0: it is none of those that compilers begin a function
+// with and that may be elsewhere.
+static size_t instruction_size(const uint8_t *code)
+{
+	static const struct {
+		uint8_t size, bytes[4];
+	} known[] = {
+		{4, {0xf3, 0x0f, 0x1e, 0xfa}}, // endbr64
+		{3, {0x48, 0x89, 0xe5}},       // mov %rsp,%rbp
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!memcmp(code, known[i].bytes, known[i].size))
+			return known[i].size;
+	if ((*code & 0xf8) == 0x50) // push
+		return 1;
+	return *code == 0x41 && (code[1] & 0xf8) == 0x50 ? 2 : 0;
+}
+
+bool gorgon_lines_write_evaluator(uint8_t *code, struct gorgon_lines_links *links,
+				  const uint8_t *evaluator, uint8_t *jump)
+{
+	uint8_t *copy = code + GORGON_LINES_EVALUATOR;
+	const int64_t distance =
+		code + GORGON_LINES_FRAME - (evaluator + GORGON_LINES_JUMP_SIZE);
+	const int32_t near = (int32_t)distance;
+	size_t size = 0, next;
+
+	for (; size < GORGON_LINES_JUMP_SIZE; size += next)
+		if (!(next = instruction_size(evaluator + size)))
+			return false;
+	if (near != distance)
+		return false;
+	memcpy(copy, evaluator, size);
+	copy[size] = 0xff; // jmp *rest(%rip)
+	copy[size + 1] = 0x25;
+	put_link(copy, size + 6, &links->rest);
+	links->rest = (uintptr_t)evaluator + size;
+	links->evaluator = (uintptr_t)copy;
+	code[24] = 0x90; // push $0 becomes nop; push %rdi
+	code[25] = 0x57;
+	jump[0] = 0xe9;
+	memcpy(jump + 1, &near, sizeof(near));
+	return true;
+}
+
 void gorgon_lines_write_code(uint8_t *code, const struct gorgon_lines_links *links, int32_t newest)
 {
 	static const uint8_t frame[] = {
@@ -98,6 +144,8 @@ void gorgon_lines_write_code(uint8_t *code, const struct gorgon_lines_links *lin
 	memcpy(code + GORGON_LINES_FRAME, frame, sizeof(frame));
 	memcpy(code + GORGON_LINES_TRACER, tracer, sizeof(tracer));
 	memcpy(code + GORGON_LINES_LEAVE, leave, sizeof(leave));
+	code[GORGON_LINES_GENERIC_RESUME] = 0xe8;
+	put_link(code, GORGON_LINES_GENERIC_RESUME + 5, code + GORGON_LINES_LEAVE);
 	code[GORGON_LINES_RAISED + 1] = 0xc3; // ret
 	memcpy(code + GORGON_LINES_CODE_SIZE, evaluate, sizeof(evaluate));
 	for (int32_t at = GORGON_LINES_EVALUATE; at <= LAST; at += GORGON_LINES_EVALUATE_SIZE) {

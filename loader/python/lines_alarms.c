@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// A debugger stops a thread in C code, sets a breakpoint at a Python line, and lets it go on: the
+// thread that watches (lines.c) is to see that before the thread reaches the line.
+//
+// Each thread has a timer that the watching thread puts off again and again. While the process is
+// stopped nobody does, the timer expires, and its signal comes before the thread's next
+// instruction. The thread waits then until the watching one has looked.
+//
+// gdb passes SIGURG on without a word, so there are timers while it is the debugger, unless the
+// program has a handler for that signal. LLDB cannot have memory of the process while a signal
+// waits.
+
+#define _GNU_SOURCE
+#include "lines_alarms.h"
+#include "python/lines_arch.h"
+
+#if GORGON_LINES_SUPPORTED
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ALARM_MS	15
+#define ALARMS_MAX	1024
+#define WAIT_US		100
+#define WAITS_MAX	200
+
+static struct {
+	pid_t thread;
+	int timer; // the kernel's number of it
+} alarms[ALARMS_MAX];
+static size_t alarm_count;
+static unsigned looks;	 // odd while somebody looks; atomic
+
+// For a look that begins from now on.
+static void wait_for_look(int number)
+{
+	const struct timespec pause = {.tv_nsec = WAIT_US * 1000L};
+	const unsigned since = __atomic_load_n(&looks, __ATOMIC_ACQUIRE);
+	const unsigned needed = since % 2 ? 3 : 2;
+	int saved = errno;
+
+	(void)number;
+	for (unsigned i = 0;
+	     i < WAITS_MAX && __atomic_load_n(&looks, __ATOMIC_ACQUIRE) - since < needed; i++)
+		syscall(SYS_nanosleep, &pause, NULL);
+	errno = saved;
+}
+
+void gorgon_lines_alarms_note(void)
+{
+	__atomic_add_fetch(&looks, 1, __ATOMIC_ACQ_REL);
+}
+
+static bool take_signal(void)
+{
+	struct sigaction ours = {.sa_handler = wait_for_look, .sa_flags = SA_RESTART | SA_ONSTACK};
+	struct sigaction now;
+
+	if (sigaction(SIGURG, NULL, &now))
+		return false;
+	if (!(now.sa_flags & SA_SIGINFO) && now.sa_handler == wait_for_look)
+		return true;
+	sigfillset(&ours.sa_mask);
+	return !(now.sa_flags & SA_SIGINFO) &&
+	       (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN) &&
+	       !sigaction(SIGURG, &ours, NULL);
+}
+
+static void put_off(int timer)
+{
+	const struct itimerspec later = {.it_value = {.tv_nsec = ALARM_MS * 1000000L}};
+
+	syscall(SYS_timer_settime, timer, 0, &later, NULL);
+}
+
+static bool has_alarm(pid_t thread)
+{
+	for (size_t i = 0; i < alarm_count; i++)
+		if (alarms[i].thread == thread)
+			return true;
+	return false;
+}
+
+static void add_alarm(pid_t thread)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGURG};
+	int timer;
+
+	event._sigev_un._tid = thread;
+	if (alarm_count == ALARMS_MAX || syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer))
+		return;
+	alarms[alarm_count].thread = thread;
+	alarms[alarm_count++].timer = timer;
+}
+
+void gorgon_lines_alarms_find(void)
+{
+	const pid_t own = (pid_t)syscall(SYS_gettid);
+	struct dirent *entry;
+	DIR *threads;
+
+	if (!take_signal() || !(threads = opendir("/proc/self/task")))
+		return;
+	for (size_t i = alarm_count; i-- > 0;)
+		if (syscall(SYS_tgkill, getpid(), alarms[i].thread, 0)) {
+			syscall(SYS_timer_delete, alarms[i].timer);
+			alarms[i] = alarms[--alarm_count];
+		}
+	while ((entry = readdir(threads))) {
+		pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (thread > 0 && thread != own && !has_alarm(thread))
+			add_alarm(thread);
+	}
+	closedir(threads);
+}
+
+void gorgon_lines_alarms_put_off(void)
+{
+	for (size_t i = 0; i < alarm_count; i++)
+		put_off(alarms[i].timer);
+}
+
+void gorgon_lines_alarms_end(void)
+{
+	for (size_t i = 0; i < alarm_count; i++)
+		syscall(SYS_timer_delete, alarms[i].timer);
+	alarm_count = 0;
+}
+
+void gorgon_lines_alarms_in_child(void)
+{
+	alarm_count = 0;
+}
+
+#endif
