@@ -15,6 +15,7 @@ file, and linked under the name that gdb looks for."""
 
 import contextlib
 import os
+import shutil
 import stat
 import subprocess
 import time
@@ -27,6 +28,7 @@ from . import execute, files, location_cache, process
 FILES_MAX = 64  # of indexes that are kept: the oldest go
 NAME = "%s.gdb-index"  # what gdb adds to the folder, for a build-id in hexadecimal digits
 BUILD_ID_DIGITS = 40  # SHA-1, what compilers ask the linker for
+UNFINISHED_AGE = 3600  # seconds; in an older folder nobody makes an index any more: that gdb was killed, with a container perhaps
 PATIENCE = 10  # seconds for an index that is being made
 # The shell starts the program that its arguments name, and ends at once. So the program is no child of this gdb, and this gdb does not
 # wait for it.
@@ -81,6 +83,9 @@ def tidy(place):
         for path in reversed(kept[:FILES_MAX]):  # of two of a library, gdb gets what was used last
             link(path)
         wanted = {wanted_name(path) for path in kept[:FILES_MAX]}
+        old = time.time() - UNFINISHED_AGE
+        for folder in [entry.path for entry in os.scandir(place) if entry.is_dir() and entry.stat().st_mtime < old]:
+            shutil.rmtree(folder, ignore_errors=True)
         for path in kept[FILES_MAX:] + [entry.path for entry in found if entry.name.endswith(".gdb-index")]:
             if path not in wanted:
                 os.unlink(path)

@@ -178,8 +178,12 @@ class Session(unittest.TestCase):
                 os.link(path, os.path.join(place, f"{number}.gdb-index"))
             with open(os.path.join(place, "66.gdb-index"), "w") as file:
                 file.write("of an older version of the scripts, or of gdb")
+            for name in ("of a gdb that was killed", "being made"):
+                os.mkdir(os.path.join(place, name))
+            os.utime(os.path.join(place, "of a gdb that was killed"), (0, 0))
             harness.gdb(begin)
-            self.assertEqual(set(os.listdir(place)), {f"{number}{end}" for number in range(2, 66) for end in ("-1.narrowed", ".gdb-index")})
+            self.assertEqual(set(os.listdir(place)) - {"being made"}, {f"{number}{end}" for number in range(2, 66) for end in ("-1.narrowed", ".gdb-index")})
+            self.assertIn("being made", os.listdir(place))
 
     def test_cache_of_the_user_is_left_alone(self):
         with tempfile.TemporaryDirectory() as folder:
