@@ -10,8 +10,8 @@ lldb has a module, with tables of its own, for each copy. These files hold what 
 - indexes: lldb's own cache of indexes, of the system's libraries, too. The index of a debug file becomes a part of the file in
   "inflated". If a version of lldb keeps its indexes in another form, each copy gets an index of its own.
 
-The folder has to be the user's own, and writable by nobody else; otherwise these files are in a folder in /tmp for
-this session. They may be deleted at any time while no debugger runs."""
+The folder has to be the user's own, and writable by nobody else; otherwise these files are in a folder of the user's in
+/tmp. They may be deleted at any time while no debugger runs."""
 
 import contextlib
 import functools
@@ -33,16 +33,28 @@ REST = "gorgon-lldb-rest-"  # the names of folders with files that were made fro
 def folder(name):
     """A folder of ours in the user's cache, or in /tmp; made if need be."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ.get("HOME") or "", ".cache")
-    path = os.path.join(home, "gorgon", "lldb", name)
+    temporary = os.path.join(tempfile.gettempdir(), f"gorgon-lldb-{os.geteuid()}")
+    with contextlib.suppress(OSError):
+        os.mkdir(temporary, 0o700)
+    # lldb ends without a word to Python, so a folder for one session would stay, with 32 MB for a libpython.
+    found = (safe_folder(os.path.join(home, "gorgon", "lldb", name), 3) or
+             not os.path.islink(temporary) and safe_folder(os.path.join(temporary, name), 2))
+    return found or tempfile.mkdtemp(prefix="gorgon-lldb-")
+
+
+def safe_folder(path, count):
+    """A folder, made if need be, if the last @count folders of the path are the user's own and nobody else may write there; or None."""
+    if not os.path.isabs(path):
+        return None
+    parts = [path]
+    while len(parts) < count:
+        parts.append(os.path.dirname(parts[-1]))
     try:
         os.makedirs(path, mode=0o700, exist_ok=True)
-        owners = [os.stat(p) for p in (path, os.path.dirname(path), os.path.dirname(os.path.dirname(path)))]
+        safe = all(o.st_uid == os.geteuid() and not stat.S_IMODE(o.st_mode) & 0o022 for o in map(os.stat, parts))
     except OSError:
-        owners = []
-    if os.path.isabs(home) and owners and all(
-            o.st_uid == os.geteuid() and not stat.S_IMODE(o.st_mode) & 0o022 for o in owners):
-        return path
-    return tempfile.mkdtemp(prefix="gorgon-lldb-")
+        return None
+    return path if safe else None
 
 
 def digest(*words):

@@ -11,6 +11,7 @@ import tempfile
 import time
 import unittest
 import zlib
+from unittest import mock
 
 import harness
 
@@ -136,6 +137,40 @@ class Unused(unittest.TestCase):
                 os.utime(os.path.dirname(path), (0, time.time() - age))
             files.remove_unused(place)
             self.assertEqual(os.listdir(place), ["new"])
+
+
+class WithoutHome(unittest.TestCase):
+    def setUp(self):
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.enterContext(mock.patch.dict(os.environ))
+        for name in ("HOME", "XDG_CACHE_HOME"):
+            os.environ.pop(name, None)
+        self.enterContext(mock.patch.object(tempfile, "tempdir", os.path.join(self.folder, "tmp")))
+        os.mkdir(tempfile.tempdir)
+        before = os.getcwd()
+        os.chdir(self.folder)
+        self.addCleanup(os.chdir, before)
+        self.addCleanup(files.folder.cache_clear)
+
+    @staticmethod
+    def place():
+        files.folder.cache_clear()  # as in another session
+        return files.folder("links")
+
+    def test_sessions_share_a_folder(self):
+        self.assertEqual(self.place(), self.place())
+        self.assertEqual(len(os.listdir(tempfile.tempdir)), 1)
+        self.assertEqual(os.listdir(self.folder), ["tmp"])
+
+    def test_a_folder_where_others_write_is_not_taken(self):
+        os.chmod(os.path.dirname(self.place()), 0o777)
+        self.assertNotEqual(self.place(), self.place())
+
+    def test_a_link_is_not_taken(self):
+        os.mkdir("elsewhere", 0o700)
+        os.symlink(os.path.join(self.folder, "elsewhere"), os.path.join(tempfile.tempdir, f"gorgon-lldb-{os.geteuid()}"))
+        self.assertNotEqual(self.place(), self.place())
+        self.assertEqual(os.listdir("elsewhere"), [])
 
 
 @harness.needs_lldb
