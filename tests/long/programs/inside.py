@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Run tests inside a worker process, an executor's worker, a pool's job or a host's call, and note how each ends.
 
-usage: inside.py process|worker FOLDER RUNNER WORD...
+usage: inside.py process|worker|copy FOLDER RUNNER WORD...      copy: the worker is a copy of a template, $TEMPLATE
 
 Words are as for suite.py. Of jobs and calls hosts/two.c calls main() in two interpreters, of which the second has nothing to do."""
 
@@ -24,6 +24,10 @@ def main_of_pool(kind, *words):
     else:
         import signal
         from gorgon import InterpreterPoolExecutor as Pool
+        if kind == "copy":
+            import functools, warnings  # noqa: E401
+            warnings.simplefilter("error", RuntimeWarning)  # where the template is refused
+            Pool = functools.partial(Pool, template=os.environ.get("TEMPLATE", "import os"))
         # Tests send Ctrl-C to the process; it is the host's.
         signal.signal(signal.SIGINT, lambda *_: None)
     with Pool(1) as pool:

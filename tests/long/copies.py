@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""CPython's own tests, and numpy's, in copies of a template: as in a process of a pool.
+
+Usage: copies.py [FILE | numpy]...
+
+Each file of libpython3.11-testsuite runs in a call of ProcessPoolExecutor, and in a call of an executor whose worker is a copy of a
+template; numpy's tests likewise, in a copy that has numpy from its template. Every test's outcome is compared by its name, as
+cpython_suite.py does. MINUTES in the environment is after how long no further file begins."""
+
+import os
+import signal
+import sys
+import tempfile
+import time
+
+import cpython_suite
+import inside
+import suites
+from report import Report
+from sources import Unavailable, environment, installed
+import harness
+
+MODES = {"process": "a process", "copy": "a copy"}
+LIMIT = 1800  # seconds for numpy's
+LEFT_OUT = {**cpython_suite.LEFT_OUT,
+            "test_embed": "starts programs of its own", "test_gdb": "starts gdb and python3"}
+
+
+class File(cpython_suite.File):
+    site = None
+    until = float("inf")
+
+    def run(self):
+        env = {**cpython_suite.ENVIRONMENT, "PYTHONPATH": self.site}
+        words = ["regrtest", self.name, *(word for pattern in cpython_suite.IGNORED.get(self.name, ()) for word in ("-i", pattern))]
+        self.plain, self.private = (suites.Run([harness.PYTHON3, inside.PROGRAM, mode], words, env, cpython_suite.LIMIT, program=())
+                                    for mode in MODES)
+
+    def unexplained(self):
+        return suites.explain(suites.compare(self.plain.tests, self.private.tests), inside.ALLOWED.get(self.name, {}))[1]
+
+
+def check_cpython(report, names):
+    done = {}
+    for name in names:
+        if time.monotonic() > File.until:
+            break
+        report.progress(len(done), len(names), name)
+        done[name] = file = File(name)
+        if file.unexplained() or file.plain.process_status != file.private.process_status:
+            file.run_again()
+    wrong = {name: file for name, file in done.items() if file.unexplained() or not file.private.ended()}
+    tests = sum(len(file.private.tests) for file in done.values())
+    report.check(f"CPython's own: {len(done)} of {len(names)} files", not wrong, "as in a process",
+                 f"{tests} tests, {len(wrong)} files differ",
+                 "\n".join(f"{name}: status {file.private.process_status}, {file.private.unfinished()}, "
+                           f"{[str(one) for one in file.unexplained()][:20]}" for name, file in wrong.items()))
+
+
+def check_numpy(report):
+    python = environment("inside")[0]
+    folder, version = installed("numpy", python)
+    words = ["pytest", "-c", os.devnull, "--rootdir", folder, folder]
+    env = {"PYTHONPATH": File.site, "TEMPLATE": "import numpy", "NPY_AVAILABLE_MEM": "4 GB"}
+    plain, private = (suites.Run([python, inside.PROGRAM, mode], words, env, LIMIT, program=(),
+                                 progress=lambda done, total: report.progress(done, total, "numpy")) for mode in MODES)
+    suite = suites.Suite(report, "numpy", version, {}, MODES["process"])
+    suite.check_ended("numpy in a copy", private, (plain.status,))
+    suite.check_same("numpy in a copy", plain.tests, private.tests)
+
+
+def main(words):
+    # A shell ignores Ctrl-C in what it starts in the background, and programs inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    report = Report("Suites in copies of a template")
+    names = [name for name in words or cpython_suite.files() if name not in LEFT_OUT and name != "numpy"]
+    File.until = time.monotonic() + 60 * float(os.environ.get("MINUTES", "600"))
+    with tempfile.TemporaryDirectory() as File.site:
+        harness.install_package(File.site)
+        try:
+            if not words or "numpy" in words:
+                check_numpy(report)
+        except Unavailable as error:
+            report.skip("numpy", error)
+        if names:
+            check_cpython(report, names)
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
