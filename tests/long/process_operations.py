@@ -11,6 +11,7 @@ import collections
 import concurrent.futures
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -46,6 +47,10 @@ def seeds():
 
 
 def main(words):
+    # A shell ignores Ctrl-C in what it starts in the background, nohup ignores hang-ups, and programs inherit that: what operations
+    # send to their children would not end them.
+    for number in signal.SIGINT, signal.SIGHUP:
+        signal.signal(number, signal.SIG_DFL)
     report = Report("Operations on what a process has, in each mode")
     done, differ = collections.Counter(), collections.defaultdict(list)
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
