@@ -32,6 +32,8 @@ bool gorgon_hash_begin(const struct gorgon_interp *interp)
 	// 3.13 has a public function for it, versions before it a private one.
 	const void *before = gorgon_interp_find_api(interp, "PyObject_GenericHash")
 				     ?: gorgon_interp_find_api(interp, "_Py_HashPointer");
+	const uint64_t relro_end = libpython->bias + libpython->image->relro_vaddr +
+				   libpython->image->relro_size;
 	size_t found = 0;
 
 	for (size_t i = 0; before && i < libpython->image->segment_count; i++) {
@@ -39,6 +41,9 @@ bool gorgon_hash_begin(const struct gorgon_interp *interp)
 		uint64_t start = (libpython->bias + segment->vaddr + 7) & ~UINT64_C(7),
 			 end = libpython->bias + segment->vaddr + segment->file_size;
 
+		// What may not be written after relocation has no types of objects.
+		if (start < relro_end && relro_end < end)
+			start = (relro_end + 7) & ~UINT64_C(7);
 		for (; (segment->prot & PROT_WRITE) && start + sizeof(void *) <= end;
 		     start += sizeof(void *)) {
 			const void **word = (const void **)(uintptr_t)start;
