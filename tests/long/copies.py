@@ -2,14 +2,18 @@
 # SPDX-License-Identifier: MIT
 """CPython's own tests, and numpy's, in copies of a template: as in a process of a pool.
 
-Usage: copies.py [FILE | numpy]...
+Usage: copies.py [FILE | numpy | many]...
 
 Each file of libpython3.11-testsuite runs in a call of ProcessPoolExecutor, and in a call of an executor whose worker is a copy of a
 template; numpy's tests likewise, in a copy that has numpy from its template. Every test's outcome is compared by its name, as
-cpython_suite.py does. MINUTES in the environment is after how long no further file begins."""
+cpython_suite.py does. MINUTES in the environment is after how long no further file begins.
 
+many: COPIES (10,000) of them, one after another, beside interpreters that compute; nothing is wrong, and nothing grows."""
+
+import json
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -21,6 +25,7 @@ from report import Report
 from sources import Unavailable, environment, installed
 import harness
 
+MANY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "many_copies.py")
 MODES = {"process": "a process", "copy": "a copy"}
 LIMIT = 1800  # seconds for numpy's
 LEFT_OUT = {**cpython_suite.LEFT_OUT,
@@ -59,7 +64,7 @@ def check_cpython(report, names):
 
 
 def check_numpy(report):
-    python = environment("inside")[0]
+    python = environment("inside")
     folder, version = installed("numpy", python)
     words = ["pytest", "-c", os.devnull, "--rootdir", folder, folder]
     env = {"PYTHONPATH": File.site, "TEMPLATE": "import numpy", "NPY_AVAILABLE_MEM": "4 GB"}
@@ -70,11 +75,27 @@ def check_numpy(report):
     suite.check_same("numpy in a copy", plain.tests, private.tests)
 
 
+def check_many(report):
+    count = int(os.environ.get("COPIES", "10000"))
+    result = subprocess.run([harness.PYTHON3, "-B", MANY, str(count)], env={**os.environ, "PYTHONPATH": File.site}, text=True,
+                            stdout=subprocess.PIPE, check=False)
+    if result.returncode:
+        report.check(f"{count} copies", False, "an end", f"status {result.returncode}")
+        return
+    told = json.loads(result.stdout)
+    report.check(f"{count} copies beside interpreters that compute", not told["wrong"] and not told["wrong sums"] and told["sums"],
+                 "no wrong result", f"{told['wrong']} wrong, {told['wrong sums']} of {told['sums']} sums beside them")
+    # What begins anew with each tenth has been there after the first.
+    first, last = told["points"][1], told["points"][-1]
+    report.check(f"{count} copies: from the {first[0]}th on", all(after <= before * 1.02 + 4 for before, after in zip(first[1:], last[1:])),
+                 "nothing grows", "KiB resident, mappings, descriptors: {} {} {}, then {} {} {}".format(*first[1:], *last[1:]))
+
+
 def main(words):
     # A shell ignores Ctrl-C in what it starts in the background, and programs inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     report = Report("Suites in copies of a template")
-    names = [name for name in words or cpython_suite.files() if name not in LEFT_OUT and name != "numpy"]
+    names = [name for name in words or cpython_suite.files() if name not in (*LEFT_OUT, "numpy", "many")]
     File.until = time.monotonic() + 60 * float(os.environ.get("MINUTES", "600"))
     with tempfile.TemporaryDirectory() as File.site:
         harness.install_package(File.site)
@@ -83,6 +104,8 @@ def main(words):
                 check_numpy(report)
         except Unavailable as error:
             report.skip("numpy", error)
+        if not words or "many" in words:
+            check_many(report)
         if names:
             check_cpython(report, names)
     return report.finish()
