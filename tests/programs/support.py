@@ -199,8 +199,8 @@ def ask(pool, function, /, *args, **kwargs):
 
 def show(*values):
     texts = (value if type(value) is str else describe(value) for value in values)
-    # Keys, and folders of workers, are of this run.
-    print(f"{step}|", *(re.sub(r"\bcall-\d+|/tmp/dask-scratch-space/[\w-]+", "HERE", text) for text in texts), flush=True)
+    # Keys, and folders of workers and of this program, are of this run.
+    print(f"{step}|", *(re.sub(rf"\bcall-\d+|/tmp/dask-scratch-space/[\w-]+|{re.escape(here())}\b", "HERE", text) for text in texts), flush=True)
 
 
 def fails(function, *args, **kwargs):
