@@ -11,6 +11,8 @@
 
 #include <sys/types.h>
 
+#if GORGON_LINES_SUPPORTED
+
 /* What CPython has and the stable ABI's headers do not. */
 struct gorgon_lines_api {
 	ssize_t (*request_extra)(void (*)(void *));
@@ -243,5 +245,7 @@ bool gorgon_lines_on_raise(struct gorgon_lines *lines, struct gorgon_lines_recor
  * from the first: the value of an expression in a frame of this thread, as a text that holds until
  * the interpreter's next answer. */
 const char *gorgon_lines_evaluate(const char *text, uint64_t offset, struct gorgon_lines *lines);
+
+#endif /* GORGON_LINES_SUPPORTED */
 
 #endif
