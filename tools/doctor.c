@@ -190,13 +190,11 @@ static void check_cache(struct json_object *list)
 // Whether a start-up file of a debugger has our script's name in it.
 static bool is_named_in(const char *home, const char *file, const char *script)
 {
-	char *path = NULL, *line = NULL;
+	char *path = tool_text("%s/%s", home, file), *line = NULL;
+	FILE *in = fopen(path, "re");
 	size_t size = 0;
 	bool ret = false;
-	FILE *in = NULL;
 
-	if (asprintf(&path, "%s/%s", home, file) >= 0)
-		in = fopen(path, "re");
 	while (in && !ret && getline(&line, &size, in) > 0)
 		ret = line[strspn(line, " \t")] != '#' && strstr(line, script);
 	if (in)
@@ -261,15 +259,14 @@ static void check_scripts(struct json_object *list, const struct debugger *debug
 			  const char *folder)
 {
 	const char *home = getenv("HOME");
-	char *what = NULL, *advice = NULL;
+	char *what, *advice;
 	bool named = false;
 
 	for (size_t i = 0; home && i < 2 && debugger->files[i]; i++)
 		named |= is_named_in(home, debugger->files[i], debugger->script);
-	if (asprintf(&what, "%s's scripts", debugger->name) < 0 ||
-	    asprintf(&advice, "put this line into ~/%s: %s %s/%s", debugger->files[0],
-		     debugger->load, folder, debugger->script) < 0)
-		abort();
+	what = tool_text("%s's scripts", debugger->name);
+	advice = tool_text("put this line into ~/%s: %s %s/%s", debugger->files[0], debugger->load,
+			   folder, debugger->script);
 	if (named)
 		say(list, STATE_OK, what, NULL, "~/%s loads them", debugger->files[0]);
 	else if (!strcmp(debugger->name, "gdb") && are_loaded_by_gdb())
@@ -292,8 +289,7 @@ static void check_debugger(struct json_object *list, const struct debugger *debu
 	     i++) {
 		char *next;
 
-		if (asprintf(&command, "%s --version 2>/dev/null", debugger->commands[i]) < 0)
-			abort();
+		command = tool_text("%s --version 2>/dev/null", debugger->commands[i]);
 		next = read_command(command);
 		free(command);
 		if (next) {
@@ -301,8 +297,7 @@ static void check_debugger(struct json_object *list, const struct debugger *debu
 			line = next;
 		}
 	}
-	if (asprintf(&advice, "on Debian: apt install %s", debugger->package) < 0)
-		abort();
+	advice = tool_text("on Debian: apt install %s", debugger->package);
 	if (!line) {
 		say(list, STATE_NOTE, debugger->name, advice, "is not installed");
 		free(advice);

@@ -153,28 +153,13 @@ static void answer_add(struct answer *answer, int fd, const char *bytes, size_t 
 	(*text)[answer->sizes[fd - 1]] = 0;
 }
 
-static bool write_all(int fd, const void *bytes, size_t size)
-{
-	const char *at = bytes;
-
-	while (size) {
-		ssize_t done = write(fd, at, size);
-
-		if (done < 0 && errno != EINTR)
-			return false;
-		at += done > 0 ? done : 0;
-		size -= done > 0 ? (size_t)done : 0;
-	}
-	return true;
-}
-
 static void deliver(const struct exec *exec, struct answer *answer, struct label *label, int fd,
 		    const char *bytes, size_t size)
 {
 	if (exec->json)
 		answer_add(answer, fd, bytes, size);
 	else if (exec->pdb) // a prompt is no whole line
-		write_all(fd, bytes, size);
+		tool_write(fd, bytes, size);
 	else
 		label_write(label, fd, bytes, size);
 }
@@ -273,9 +258,9 @@ static void pass_input(struct remote_pipes *pipes, struct pollfd *typed)
 	ssize_t size = read(STDIN_FILENO, bytes, sizeof(bytes));
 
 	if (size > 0) {
-		write_all(pipes->input, bytes, (size_t)size);
+		tool_write(pipes->input, bytes, (size_t)size);
 	} else if (!size || errno != EINTR) {
-		write_all(pipes->input, "\4", 1);
+		tool_write(pipes->input, "\4", 1);
 		typed->fd = -1;
 	}
 }
@@ -318,13 +303,13 @@ static char *follow(const struct exec *exec, const struct remote_interp *interp,
 	free(reader.bytes);
 	wait_for_end(pipes);
 	if (late && !begun)
-		return remote_text("interpreter %u: %s", interp->number, REMOTE_BUSY);
+		return tool_text("interpreter %u: %s", interp->number, REMOTE_BUSY);
 	if (late)
-		return remote_text("interpreter %u: the code has not ended within %g s, and %s",
+		return tool_text("interpreter %u: the code has not ended within %g s, and %s",
 				   interp->number, exec->seconds,
 				   ended ? "was interrupted"
 					 : "goes on although it was interrupted");
-	return ended ? NULL : remote_text("interpreter %u: ended before the code", interp->number);
+	return ended ? NULL : tool_text("interpreter %u: ended before the code", interp->number);
 }
 
 static void run_in(const struct exec *exec, const struct remote *remote,
@@ -338,11 +323,11 @@ static void run_in(const struct exec *exec, const struct remote *remote,
 
 	answer->status = TOOL_FAILED;
 	if (!why) {
-		if (write_all(pipes.input, &size, sizeof(size)) &&
-		    write_all(pipes.input, exec->source, size))
+		if (tool_write(pipes.input, &size, sizeof(size)) &&
+		    tool_write(pipes.input, exec->source, size))
 			why = follow(exec, interp, end_ns, &pipes, answer, label);
 		else
-			why = remote_text("interpreter %u: ended before the code", interp->number);
+			why = tool_text("interpreter %u: ended before the code", interp->number);
 		if (pipes.input >= 0)
 			close(pipes.input);
 		close(pipes.output);

@@ -64,7 +64,5 @@ char *remote_ask(const struct remote *remote, const struct remote_interp *interp
 	"did not take the request in time, which was withdrawn: nothing runs in it, and no " \
 	"thread of its host waits for anything"
 uint64_t remote_now(void);
-/* printf() into malloc()ed memory. */
-char *remote_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -7,11 +7,11 @@
 
 #define _GNU_SOURCE
 #include "exec.h"
+#include "tool.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,18 +20,6 @@
 #define INTERP_MAX 100000
 #define SYMBOL_MAX 1000000
 #define TRIES      1000
-
-char *remote_text(const char *format, ...)
-{
-	va_list args;
-	char *ret;
-
-	va_start(args, format);
-	if (vasprintf(&ret, format, args) < 0)
-		abort();
-	va_end(args);
-	return ret;
-}
 
 bool remote_read(const struct remote *remote, uint64_t addr, void *bytes, size_t size)
 {
@@ -191,8 +179,8 @@ char *remote_open(pid_t pid, struct remote *ret)
 	ret->memory = open(name, O_RDWR | O_CLOEXEC);
 	if (ret->memory < 0)
 		return errno == ENOENT
-			       ? remote_text("process %d: there is none with this number", pid)
-			       : remote_text("process %d: you may not trace it: %s", pid,
+			       ? tool_text("process %d: there is none with this number", pid)
+			       : tool_text("process %d: you may not trace it: %s", pid,
 					     strerror(errno));
 	snprintf(name, sizeof(name), "/proc/%d/maps", pid);
 	maps = fopen(name, "re");
@@ -202,7 +190,7 @@ char *remote_open(pid_t pid, struct remote *ret)
 	}
 	if (!root_addr || !read_root(ret, root_addr, &root)) {
 		remote_close(ret);
-		return remote_text("process %d: it has no interpreters of Gorgon (no "
+		return tool_text("process %d: it has no interpreters of Gorgon (no "
 				   "gorgon_debug_root in use)",
 				   pid);
 	}
@@ -211,8 +199,8 @@ char *remote_open(pid_t pid, struct remote *ret)
 		return NULL;
 	remote_close(ret);
 	if (root.size < sizeof(root))
-		return remote_text("process %d: its libgorgon is older than `gorgon exec`", pid);
-	return remote_text(
+		return tool_text("process %d: its libgorgon is older than `gorgon exec`", pid);
+	return tool_text(
 		"process %d: it takes no requests: its host refuses them (gorgon_exec_refuse()), "
 		"PYTHON_DISABLE_REMOTE_DEBUG is set, it has more rights than who has started it, "
 		"or no Python has started yet",

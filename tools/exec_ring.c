@@ -7,6 +7,7 @@
 
 #define _GNU_SOURCE
 #include "exec.h"
+#include "tool.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -242,7 +243,7 @@ static char *open_pipes(const struct remote *remote, const struct remote_interp 
 	char name[96];
 
 	if (!answer->tid)
-		return remote_text("interpreter %u: no thread can begin there: %s", interp->number,
+		return tool_text("interpreter %u: no thread can begin there: %s", interp->number,
 				   strerror(answer->input));
 	ret->tid = (pid_t)answer->tid;
 	snprintf(name, sizeof(name), "/proc/%d/task/%d/fd/%d", remote->pid, ret->tid,
@@ -255,7 +256,7 @@ static char *open_pipes(const struct remote *remote, const struct remote_interp 
 		return NULL;
 	if (ret->output >= 0)
 		close(ret->output);
-	return remote_text("interpreter %u: %s: %s", interp->number, name, strerror(errno));
+	return tool_text("interpreter %u: %s: %s", interp->number, name, strerror(errno));
 }
 
 // Why the interpreter takes no request now; NULL: it does.
@@ -263,9 +264,9 @@ static char *why_unable(const struct remote *remote, const struct remote_interp 
 		       struct gorgon_debug_activity *ret)
 {
 	if (!remote_read(remote, interp->activity, ret, sizeof(*ret)))
-		return remote_text("interpreter %u: has gone", interp->number);
+		return tool_text("interpreter %u: has gone", interp->number);
 	return state_text(ret->state)
-		       ? remote_text("interpreter %u: %s", interp->number, state_text(ret->state))
+		       ? tool_text("interpreter %u: %s", interp->number, state_text(ret->state))
 		       : NULL;
 }
 
@@ -281,7 +282,7 @@ static char *ask_until(const struct remote *remote, const struct remote_interp *
 	if (why)
 		return why;
 	if (getrandom(&request.id, sizeof(request.id), 0) != sizeof(request.id))
-		return remote_text("no random numbers: %s", strerror(errno));
+		return tool_text("no random numbers: %s", strerror(errno));
 	request.id |= 1;
 	request.timeout_ms = now < end_ns ? (end_ns - now) / 1000000 + 1 : 0;
 	write_id(remote, 0);
@@ -301,7 +302,7 @@ static char *ask_until(const struct remote *remote, const struct remote_interp *
 		pause_us = pause_us * 2 < PAUSE_MAX_US ? pause_us * 2 : PAUSE_MAX_US;
 	}
 	write_id(remote, 0);
-	return remote_text("interpreter %u: %s", interp->number,
+	return tool_text("interpreter %u: %s", interp->number,
 			   activity.state == GORGON_DEBUG_RUNNING || activity.main_calls
 				   ? REMOTE_BUSY
 				   : REMOTE_IDLE);
@@ -316,14 +317,14 @@ char *remote_ask(const struct remote *remote, const struct remote_interp *interp
 		struct gorgon_debug_activity activity = {0};
 
 		remote_read(remote, interp->activity, &activity, sizeof(activity));
-		return remote_text(
+		return tool_text(
 			"interpreter %u: %s", interp->number,
 			state_text(activity.state)
 				?: "takes no requests: other isolations than the loader's cannot");
 	}
 	while (flock(remote->memory, LOCK_EX | LOCK_NB)) {
 		if (remote_now() >= end_ns)
-			return remote_text("interpreter %u: others ask the same process, and were "
+			return tool_text("interpreter %u: others ask the same process, and were "
 					   "not done in time",
 					   interp->number);
 		usleep(1000);

@@ -48,14 +48,12 @@ static void add_scripts(struct json_object *to)
 		return;
 	}
 	tool_add_text(to, "scripts", dir);
-	if (asprintf(&line, "source %s/gdb/gorgon.py", dir) >= 0) {
-		tool_add_text(to, "gdb", line);
-		free(line);
-	}
-	if (asprintf(&line, "command script import %s/lldb/gorgon.py", dir) >= 0) {
-		tool_add_text(to, "lldb", line);
-		free(line);
-	}
+	line = tool_text("source %s/gdb/gorgon.py", dir);
+	tool_add_text(to, "gdb", line);
+	free(line);
+	line = tool_text("command script import %s/lldb/gorgon.py", dir);
+	tool_add_text(to, "lldb", line);
+	free(line);
 	free(dir);
 }
 
@@ -192,8 +190,7 @@ static const struct argp_option options[] = {
 struct given {
 	struct deps deps;
 	const char *python;
-	const char **share, **keep_private; // room for every argument
-	size_t share_count, private_count;
+	struct words share, keep_private;
 };
 
 static int info_parse(int key, char *arg, struct argp_state *state)
@@ -214,16 +211,16 @@ static int info_parse(int key, char *arg, struct argp_state *state)
 		given->deps.names = true;
 		return 0;
 	case OPT_SHARE:
-		given->share[given->share_count++] = arg;
+		words_add(&given->share, arg);
 		return 0;
 	case OPT_PRIVATE:
-		given->keep_private[given->private_count++] = arg;
+		words_add(&given->keep_private, arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		return tool_usage("info: %s: unexpected argument", arg);
 	case ARGP_KEY_END:
 		if (!given->deps.file &&
-		    (given->deps.names || given->share_count || given->private_count))
+		    (given->deps.names || given->share.count || given->keep_private.count))
 			return tool_usage(
 				"info: --names, --share and --private go with --deps FILE");
 		return 0;
@@ -255,26 +252,20 @@ int tool_info(int argc, char **argv)
 		       "\vExit status: 0; 1 when --deps has not found a library; 2 wrong usage; 3 "
 		       "no CPython.",
 	};
-	struct given given = {
-		.share = calloc((size_t)argc + 1, sizeof(*given.share)),
-		.keep_private = calloc((size_t)argc + 1, sizeof(*given.keep_private)),
-	};
+	struct given given = {0};
 	struct chosen chosen;
-	int status;
+	int status = tool_parse(&argp, 0, argc, argv, &given);
 
-	if (!given.share || !given.keep_private)
-		abort();
 	given.deps.ns = (struct gorgon_ns_opts){.size = sizeof(given.deps.ns),
-						.share = given.share,
-						.keep_private = given.keep_private};
-	status = tool_parse(&argp, 0, argc, argv, &given);
+						.share = given.share.list,
+						.keep_private = given.keep_private.list};
 	if (!status && !(status = python_take(given.python, false, &chosen))) {
 		given.deps.libpython = chosen.python.libpython;
 		status = given.deps.file ? deps_show(&given.deps)
 					 : info_show(&chosen, given.deps.json);
 		python_deinit(&chosen);
 	}
-	free(given.share);
-	free(given.keep_private);
+	free(given.share.list);
+	free(given.keep_private.list);
 	return status;
 }

@@ -49,19 +49,6 @@ void label_set_number(struct label *label, unsigned number)
 	label->number = number;
 }
 
-static bool write_all(int fd, const char *data, size_t size)
-{
-	while (size) {
-		ssize_t n = write(fd, data, size);
-
-		if (n < 0)
-			return false;
-		data += n;
-		size -= (size_t)n;
-	}
-	return true;
-}
-
 // Write a piece that ends with a newline; only the end of the output may lack it.
 static bool write_piece(const struct label *label, int fd, const char *piece, size_t size)
 {
@@ -73,14 +60,14 @@ static bool write_piece(const struct label *label, int fd, const char *piece, si
 	int length;
 
 	if (!label->prefix)
-		return write_all(fd, piece, size);
+		return tool_write(fd, piece, size);
 	if (label->pending[fd - 1].coloured) {
 		snprintf(before, sizeof(before), "\033[%um", colours[label->number % 6]);
 		strcpy(after, "\033[0m");
 	}
 	length = asprintf(&text, "%s[%u]%s %.*s%s", before, label->number, after, (int)size, piece,
 			  end);
-	ok = length >= 0 && write_all(fd, text, (size_t)length);
+	ok = length >= 0 && tool_write(fd, text, (size_t)length);
 	free(text);
 	return ok;
 }

@@ -28,7 +28,6 @@ FUNCTIONS = {
     "PyErr_SetString": "{}",
     "PyErr_Format": "{}",
     "tool_usage": "{}",
-    "remote_text": "{}",
     "problem": "{}",
     "usage": "{}",
     "fprintf": "{}",
@@ -37,6 +36,7 @@ FUNCTIONS = {
 STATIC = {
     "loader/image/*.c": {"bad": "<>: {}", "needs_bad": "<>: {}", "needs_failed": "<>: {}"},
     "loader/copy/rewrite.c": {"bad": "<>: {}"},
+    "tools/exec*.c": {"tool_text": "{}"},
     "loader/load/reloc.c": {"tls_error": "<>: thread-local symbol <>: {}"},
     "loader/isolate/dlmopen.c": {"dlmopen_refuse": "isolation by <>: {}; isolation by the loader can do that"},
     "loader/python/value.c": {"refuse_value": "<>: {}", "refuse_value_at": "<>: {}"},

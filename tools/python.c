@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <spawn.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,19 +20,6 @@
 #include <unistd.h>
 
 extern char **environ;
-
-static char *text(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static char *text(const char *format, ...)
-{
-	va_list args;
-	char *ret;
-
-	va_start(args, format);
-	if (vasprintf(&ret, format, args) < 0)
-		abort();
-	va_end(args);
-	return ret;
-}
 
 // The first program of that name in PATH, malloc()ed; NULL if there is none.
 static char *find_in_path(const char *name)
@@ -45,8 +31,8 @@ static char *find_in_path(const char *name)
 		struct stat st;
 
 		end = strchrnul(path, ':');
-		file = text("%.*s/%s", end > path ? (int)(end - path) : 1, end > path ? path : ".",
-			    name);
+		file = tool_text("%.*s/%s", end > path ? (int)(end - path) : 1,
+				 end > path ? path : ".", name);
 		if (!access(file, X_OK) && !stat(file, &st) && S_ISREG(st.st_mode))
 			return file;
 		free(file);
@@ -110,7 +96,7 @@ static bool find_distributions(const char *version, struct chosen *chosen)
 	static const char folder[] = "/usr/bin";
 	struct gorgon_error *err;
 
-	chosen->path = text("%s/python%s", folder, version);
+	chosen->path = tool_text("%s/python%s", folder, version);
 	if (!(err = gorgon_python_find(chosen->path, &chosen->python)))
 		return true;
 	gorgon_error_destroy(err);
@@ -138,11 +124,12 @@ static struct gorgon_error *choose_shimmed(const char *path, bool by_name, struc
 	if (!ask(path, &answer))
 		return err;
 	if (!(second = gorgon_python_find(answer.executable, &ret->python))) {
-		ret->path = text("%s", answer.executable);
-		ret->why = text("%s stands for it", path);
+		ret->path = tool_text("%s", answer.executable);
+		ret->why = tool_text("%s stands for it", path);
 	} else if (!by_name && lacks_library(second) && find_distributions(answer.version, ret)) {
-		ret->why = text("the distribution's build of the same version: %s has no libpython",
-				answer.executable);
+		ret->why = tool_text("the distribution's build of the same version: "
+				     "%s has no libpython",
+				     answer.executable);
 		ret->gave_way = true;
 	} else {
 		gorgon_error_destroy(err);
@@ -161,20 +148,21 @@ bool python_choose(const char *name, struct chosen *ret)
 	*ret = (struct chosen){0};
 	if (!path && name)
 		// a file of the current folder, or an error that says the name
-		path = text("%s", name);
+		path = tool_text("%s", name);
 	if (!(err = gorgon_python_find(path, &ret->python)))
-		ret->path = path ? text("%s", path) : NULL;
+		ret->path = path ? tool_text("%s", path) : NULL;
 	else if (path)
 		err = choose_shimmed(path, name, err, ret);
 	if (err)
 		ret->problem = name || !path
-				       ? text("%s", gorgon_error_message(err))
-				       : text("%s (it is python3 in PATH; --python takes another)",
-					      gorgon_error_message(err));
+				       ? tool_text("%s", gorgon_error_message(err))
+				       : tool_text("%s (it is python3 in PATH; "
+						   "--python takes another)",
+						   gorgon_error_message(err));
 	else if (!ret->why && name)
-		ret->why = text("--python %s", name);
+		ret->why = tool_text("--python %s", name);
 	else if (!ret->why)
-		ret->why = text("%s",
+		ret->why = tool_text("%s",
 				path ? "python3 in PATH"
 				     : "the newest libpython of the system: PATH has no python3");
 	gorgon_error_destroy(err);
@@ -212,7 +200,7 @@ char *python_lines_problem(const struct chosen *chosen)
 	}
 	message = gorgon_error_message(err);
 	why = strstr(message, option);
-	ret = text("%s", why ? why + strlen(option) : message);
+	ret = tool_text("%s", why ? why + strlen(option) : message);
 	gorgon_error_destroy(err);
 	return ret;
 }

@@ -137,12 +137,10 @@ struct run {
 	struct program program;
 	unsigned repeat;
 	bool table, json, interactive;
-	// NULL-terminated; room for every argument
-	const char **share, **keep_private, **extensions;
-	const char **python_argv;	    // what Python gets; room for every argument
+	struct words share, keep_private, extensions;
+	struct words python; // what Python gets
+	struct words options; // of @python, allocated here
 	bool has_program;
-	char **options; // for python3, allocated here; at most one for each letter
-	size_t option_count;
 };
 
 static bool parse_count(const char *text, unsigned *ret)
@@ -156,13 +154,6 @@ static bool parse_count(const char *text, unsigned *ret)
 		return false;
 	*ret = (unsigned)value;
 	return true;
-}
-
-static void run_append(const char **list, const char *text)
-{
-	while (*list)
-		list++;
-	*list = text;
 }
 
 static int parse_debug(struct run *run, const char *mode)
@@ -261,27 +252,20 @@ static int parse_deny(struct run *run, char *words)
 	return 0;
 }
 
-static void append_python(struct run *run, const char *word)
-{
-	run->python_argv[run->program.argc++] = word;
-}
-
 // The rest of the command line belongs to the program.
 static void append_rest(struct run *run, struct argp_state *state)
 {
 	while (state->next < state->argc)
-		append_python(run, state->argv[state->next++]);
+		words_add(&run->python, state->argv[state->next++]);
 }
 
 // Pass an option on to python3: -K, or -KVALUE, where K is @key.
 static int append_option(struct run *run, int key, const char *value)
 {
-	char *word;
+	char *word = tool_text("-%c%s", key, value ?: "");
 
-	if (asprintf(&word, "-%c%s", key, value ?: "") < 0)
-		return ENOMEM;
-	run->options[run->option_count++] = word;
-	append_python(run, word);
+	words_add(&run->options, word);
+	words_add(&run->python, word);
 	return 0;
 }
 
@@ -305,10 +289,10 @@ static int parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_ISOLATE:
 		return parse_isolate(run, arg);
 	case OPT_SHARE:
-		run_append(run->share, arg);
+		words_add(&run->share, arg);
 		return 0;
 	case OPT_PRIVATE:
-		run_append(run->keep_private, arg);
+		words_add(&run->keep_private, arg);
 		return 0;
 	case OPT_DEBUG:
 		return parse_debug(run, arg);
@@ -352,7 +336,7 @@ static int parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_DENY:
 		return parse_deny(run, arg);
 	case OPT_ALLOW_EXTENSION:
-		run_append(run->extensions, arg);
+		words_add(&run->extensions, arg);
 		return 0;
 	case OPT_NO_FAULT_REPORTS:
 		run->program.quiet_faults = true;
@@ -363,13 +347,13 @@ static int parse_option(int key, char *arg, struct argp_state *state)
 	case 'c':
 	case 'm':
 		run->has_program = true;
-		append_python(run, key == 'c' ? "-c" : "-m");
-		append_python(run, arg);
+		words_add(&run->python, key == 'c' ? "-c" : "-m");
+		words_add(&run->python, arg);
 		append_rest(run, state);
 		return 0;
 	case ARGP_KEY_ARG:
 		run->has_program = true;
-		append_python(run, arg);
+		words_add(&run->python, arg);
 		append_rest(run, state);
 		return 0;
 	default:
@@ -495,25 +479,15 @@ static int parse_and_run(struct run *run, int argc, char **argv)
 	status = status ?: run_check(run);
 	status = status ?: python_take(run->program.python, run->program.verbose, &chosen);
 	run->program.python = chosen.path;
-	run->program.argv = run->python_argv;
-	run->program.ns.share = run->share;
-	run->program.ns.keep_private = run->keep_private;
-	run->program.ns.extensions = *run->extensions ? run->extensions : NULL;
+	run->program.argc = (int)run->python.count;
+	run->program.argv = run->python.list;
+	run->program.ns.share = run->share.list;
+	run->program.ns.keep_private = run->keep_private.list;
+	run->program.ns.extensions = run->extensions.list;
 	for (unsigned i = 0; i < run->repeat && !status; i++)
 		status = run_once(run, i + 1 == run->repeat);
 	python_deinit(&chosen);
 	return status;
-}
-
-// Room for every list of options: the number of words and letters on the command line. (A word such
-// as -bB has several options of python3.)
-static size_t run_measure(int argc, char **argv)
-{
-	size_t ret = 2;
-
-	for (int i = 0; i < argc; i++)
-		ret += strlen(argv[i]) + 1;
-	return ret;
 }
 
 // Whether gdb, lldb or strace looks on.
@@ -534,26 +508,17 @@ static bool is_debugged(void)
 int tool_run(int argc, char **argv)
 {
 	struct run run = {.program = {.count = 1, .files = GORGON_FILES_THREAD}, .repeat = 1};
-	size_t room = run_measure(argc, argv);
-	int status = TOOL_FAILED;
+	int status;
 
-	run.share = calloc(room, sizeof(*run.share));
-	run.keep_private = calloc(room, sizeof(*run.keep_private));
-	run.extensions = calloc(room, sizeof(*run.extensions));
-	run.python_argv = calloc(room, sizeof(*run.python_argv));
-	run.options = calloc(room, sizeof(*run.options));
 	// a debugger writes to the same line
 	run.program.progress = isatty(STDERR_FILENO) && !is_debugged();
-	if (run.share && run.keep_private && run.extensions && run.python_argv && run.options)
-		status = parse_and_run(&run, argc, argv);
-	else
-		fputs("gorgon: no memory\n", stderr);
-	for (size_t i = 0; i < run.option_count; i++)
-		free(run.options[i]);
-	free(run.options);
-	free(run.python_argv);
-	free(run.share);
-	free(run.extensions);
-	free(run.keep_private);
+	status = parse_and_run(&run, argc, argv);
+	for (size_t i = 0; i < run.options.count; i++)
+		free((char *)run.options.list[i]);
+	free(run.options.list);
+	free(run.python.list);
+	free(run.share.list);
+	free(run.extensions.list);
+	free(run.keep_private.list);
 	return status;
 }

@@ -3,8 +3,10 @@
 
 #define _GNU_SOURCE
 #include "tool.h"
+#include "file/grow.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -30,6 +32,42 @@ int tool_usage(const char *format, ...)
 	va_end(args);
 	fputs(" (gorgon --help)\n", stderr);
 	return TOOL_USAGE;
+}
+
+char *tool_text(const char *format, ...)
+{
+	va_list args;
+	char *ret;
+
+	va_start(args, format);
+	if (vasprintf(&ret, format, args) < 0)
+		abort();
+	va_end(args);
+	return ret;
+}
+
+bool tool_write(int fd, const void *bytes, size_t size)
+{
+	const char *at = bytes;
+
+	while (size) {
+		ssize_t done = write(fd, at, size);
+
+		if (done < 0 && errno != EINTR)
+			return false;
+		at += done > 0 ? done : 0;
+		size -= done > 0 ? (size_t)done : 0;
+	}
+	return true;
+}
+
+void words_add(struct words *words, const char *word)
+{
+	if (!jitreg_add(&words->list, &words->count, sizeof(*words->list)) ||
+	    !jitreg_grow(&words->list, words->count, sizeof(*words->list)))
+		abort();
+	words->list[words->count - 1] = word;
+	words->list[words->count] = NULL;
 }
 
 // Where the command line was left, and where the last option that is known has left it.
@@ -109,21 +147,18 @@ bool tool_has_colours(int fd)
 // NULL.
 static char *script_dir_at(const char *format, const char *dir)
 {
-	char *path, *real, *package;
-	bool found = false;
+	char *path, *real, *package, *ret;
 
 	if (asprintf(&path, format, dir) < 0)
 		return NULL;
 	real = realpath(path, NULL);
+	package = tool_text("%s/gdb/gorgon_gdb", real ?: "");
+	ret = real && !access(package, R_OK) ? real : NULL;
+	if (!ret)
+		free(real);
+	free(package);
 	free(path);
-	if (real && asprintf(&package, "%s/gdb/gorgon_gdb", real) >= 0) {
-		found = !access(package, R_OK);
-		free(package);
-	}
-	if (found)
-		return real;
-	free(real);
-	return NULL;
+	return ret;
 }
 
 char *tool_script_dir(void)

@@ -45,6 +45,20 @@ int tool_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * TOOL_USAGE; for other errors tool_parse() prints it. Returns 0 or TOOL_USAGE. */
 int tool_parse(const struct argp *argp, unsigned flags, int argc, char **argv, void *input);
 
+/* A text as printf() makes it, malloc()ed. */
+char *tool_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Write all of it. False, with errno: not all was written. */
+bool tool_write(int fd, const void *bytes, size_t size);
+
+/* A list of words that ends with NULL, which is not counted; empty, it is NULL. */
+struct words {
+	const char **list;
+	size_t count;
+};
+
+void words_add(struct words *words, const char *word);
+
 /* Whether to use colours: @fd is a terminal that has colours, and NO_COLOR is not set. */
 bool tool_has_colours(int fd);
 
