@@ -12,6 +12,8 @@
 
 #define _GNU_SOURCE
 #include "lines_alarms.h"
+#include "process/kernel/dispositions.h"
+#include "process/kernel/signal_dispatch.h"
 #include "python/lines_arch.h"
 
 #if GORGON_LINES_SUPPORTED
@@ -19,6 +21,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -35,6 +38,7 @@ static struct {
 	int timer; // the kernel's number of it
 } alarms[ALARMS_MAX];
 static size_t alarm_count;
+static bool was_ignored; // SIGURG, in place of left to its default action
 static unsigned looks;	 // odd while somebody looks; atomic
 
 // For a look that begins from now on.
@@ -57,19 +61,55 @@ void gorgon_lines_alarms_note(void)
 	__atomic_add_fetch(&looks, 1, __ATOMIC_ACQ_REL);
 }
 
+static bool is_dispatcher(const struct sigaction *action)
+{
+	return action->sa_flags & SA_SIGINFO && action->sa_sigaction == gorgon_signals_dispatch;
+}
+
+// What the process does at SIGURG without the library's dispatcher.
+static action_word find_action(struct sigaction *installed)
+{
+	sigaction(SIGURG, NULL, installed);
+	return is_dispatcher(installed)
+		       ? __atomic_load_n(&gorgon_dispositions.host_words[SIGURG], __ATOMIC_ACQUIRE)
+		       : action_word_of(installed);
+}
+
+// The dispatcher takes what is put over it for the host's, and comes in front of it again.
+static void put(const struct sigaction *action, const struct sigaction *installed)
+{
+	sigaction(SIGURG, action, NULL);
+	if (is_dispatcher(installed))
+		gorgon_signals_install_wake();
+}
+
+// False: the program has a handler.
 static bool take_signal(void)
 {
 	struct sigaction ours = {.sa_handler = wait_for_look, .sa_flags = SA_RESTART | SA_ONSTACK};
-	struct sigaction now;
+	struct sigaction installed;
+	action_word action;
 
-	if (sigaction(SIGURG, NULL, &now))
-		return false;
-	if (!(now.sa_flags & SA_SIGINFO) && now.sa_handler == wait_for_look)
-		return true;
 	sigfillset(&ours.sa_mask);
-	return !(now.sa_flags & SA_SIGINFO) &&
-	       (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN) &&
-	       !sigaction(SIGURG, &ours, NULL);
+	action = find_action(&installed);
+	if (action == action_word_of(&ours))
+		return true;
+	if (is_function(action))
+		return false;
+	was_ignored = action == (action_word)SIG_IGN;
+	put(&ours, &installed);
+	return true;
+}
+
+// A signal that waits does nothing then.
+static void give_signal_back(void)
+{
+	struct sigaction ours = {.sa_handler = wait_for_look, .sa_flags = SA_RESTART};
+	struct sigaction before = {.sa_handler = was_ignored ? SIG_IGN : SIG_DFL};
+	struct sigaction installed;
+
+	if (find_action(&installed) == action_word_of(&ours))
+		put(&before, &installed);
 }
 
 static void put_off(int timer)
@@ -131,6 +171,8 @@ void gorgon_lines_alarms_end(void)
 {
 	for (size_t i = 0; i < alarm_count; i++)
 		syscall(SYS_timer_delete, alarms[i].timer);
+	if (alarm_count)
+		give_signal_back();
 	alarm_count = 0;
 }
 
