@@ -4,7 +4,7 @@
 // An extension's block stays the C library's, see heap.c: any code that gets the block may free it.
 // So a block has no header. A small block has eight bytes more at its end, where a mark says that
 // it is counted; the mark depends on the address and on a secret of the namespace, so that no other
-// bytes are taken for one. Blocks that the C library has made (strdup(), getline()) have no mark,
+// bytes are taken for one. Blocks that the C library has made (getline(), asprintf()) have no mark,
 // and are not counted. Large blocks are in a table until private code frees them: the page at the
 // end of a large block may be one that nobody has written, and of large blocks there are few.
 // Arrays of numpy are such blocks.
