@@ -62,7 +62,8 @@ static uint64_t extension_mib(struct gorgon_interp *interp)
 #define C_FUNCTIONS                                                                                                    \
 	"import ctypes\n"                                                                                              \
 	"c = ctypes.CDLL(None)\n"                                                                                      \
-	"for name in 'malloc', 'calloc', 'realloc', 'reallocarray', 'aligned_alloc', 'strdup':\n"                      \
+	"for name in 'malloc', 'calloc', 'realloc', 'reallocarray', 'aligned_alloc', 'strdup', 'strndup', \\\n"       \
+	"            'canonicalize_file_name':\n"                                                                         \
 	"    getattr(c, name).restype = ctypes.c_void_p\n"                                                             \
 	"size, pointer, free = ctypes.c_size_t, ctypes.c_void_p, lambda p: c.free(ctypes.c_void_p(p))\n"
 
@@ -120,16 +121,19 @@ static void stats_count_small_blocks_of_extensions(void **state)
 	assert_in_range(small_bytes(interp, "x = [c.malloc(size(100)) for i in range(1000)]"), 100 * 1000, 150 * 1000);
 	assert_in_range(small_bytes(interp, "x = [c.realloc(pointer(p), size(1000)) for p in x]"), 880 * 1000, 920 * 1000);
 	assert_in_range(small_bytes(interp, "y = c.reallocarray(pointer(x.pop()), size(100), size(100))"), 8900, 9100);
+	assert_in_range(small_bytes(interp, "s = [c.strdup(b'x' * 99) for i in range(1000)]"), 100 * 1000, 150 * 1000);
+	assert_in_range(small_bytes(interp, "s += [c.strndup(b'x' * 99, size(49)) for i in range(1000)]"), 50 * 1000,
+			100 * 1000);
 	// A block that the C library has made itself is neither counted when it is made nor when it is freed. When
 	// it grows by a call of ours, it is counted.
-	assert_in_range(small_bytes(interp, "z = [c.strdup(b'x' * 100) for i in range(1000)]"), 0, 1000);
+	assert_in_range(small_bytes(interp, "z = [c.canonicalize_file_name(b'/usr') for i in range(1000)]"), 0, 1000);
 	assert_in_range(small_bytes(interp, "z = [c.realloc(pointer(p), size(2000)) for p in z]"), 2000 * 1000, 2040 * 1000);
 	// A program may write all bytes that malloc_usable_size() says.
 	assert_in_range(small_bytes(interp, "for p in z: ctypes.memset(p, 255, c.malloc_usable_size(pointer(p)))"), 0, 1000);
 	// free_sized() and free_aligned_sized() of C23 do what free() does.
 	run(interp, "for p in x[::2]: c.free_sized(pointer(p), size(1000))\n"
 		    "for p in x[1::2]: c.free_aligned_sized(pointer(p), size(16), size(1000))\n"
-		    "for p in [y] + z: free(p)\n");
+		    "for p in [y] + z + s: free(p)\n");
 	assert_true(stats_of(interp).extension_bytes <= before + 1000);
 	destroy(interp);
 }
