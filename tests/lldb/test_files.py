@@ -191,7 +191,9 @@ class Sessions(session.Case):
             before = dict(os.environ)
             os.environ.update(XDG_CACHE_HOME=cls.home.name, TMPDIR=cls.home.name)
             try:
-                cls.outputs.append(harness.lldb(commands, harness.HOST, "-n", str(COUNT), "import time; time.sleep(0.1)", script=True))
+                cls.outputs.append(harness.lldb(commands, harness.HOST, "-n", str(COUNT), "import time; time.sleep(0.1)", script=True,
+                                                # In place of the tests' own cache, which would be the user's choice.
+                                                options=["-O", "settings set symbols.enable-lldb-index-cache false"]))
             finally:
                 os.environ.clear()
                 os.environ.update(before)
