@@ -4,7 +4,7 @@
 // `python_frame`, some bytes of code of ours (lines_arch.h), is called in place of CPython's
 // evaluator. It leaves a record on the stack, calls the evaluator, and returns. A rule for
 // debuggers says that its caller is the line that the newest frame of this evaluator has reached
-// (lines_symfile.c), so a backtrace has Python's frames between those of C.
+// (lines_rules.c), so a backtrace has Python's frames between those of C.
 //
 // From CPython 3.12 on the evaluator begins with a jump to that code. A function that calls another
 // one in the same evaluator needs no code of ours, and costs what it costs without lines: rules

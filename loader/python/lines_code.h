@@ -16,7 +16,7 @@ struct jitreg_entry;
 /* How many values of a frame debuggers are told. */
 #define GORGON_LINES_VALUES_MAX 64
 
-/* What a code object has. Rules of debuggers read the first two members (lines_symfile.c), which
+/* What a code object has. Rules of debuggers read the first two members (lines_rules.c), which
  * its co_extra leads to. */
 struct gorgon_lines_function {
 	uint8_t *text; /* its stubs */
@@ -120,7 +120,7 @@ struct gorgon_lines_layout {
 	struct gorgon_lines_record *records;
 };
 
-/* A growing buffer. */
+/* A growing buffer (lines_bytes.h). */
 struct gorgon_lines_bytes {
 	uint8_t *data;
 	size_t size, capacity;

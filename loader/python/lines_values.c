@@ -6,7 +6,7 @@
 // shown without items and attributes of their own.
 //
 // Debuggers know one type of a variable, whatever Python puts into it. It is a text. So that
-// conditions can compute, the numbers are in another variable (lines_symfile.c).
+// conditions can compute, the numbers are in another variable (lines_dwarf.c).
 
 #define _GNU_SOURCE
 #include "lines_values.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 _Static_assert(sizeof(struct gorgon_lines_record) == 96,
-	       "the code, and the rules in lines_symfile.c");
+	       "the code, and the rules in lines_rules.c");
 
 #define LAST \
 	(GORGON_LINES_EVALUATE + GORGON_LINES_EVALUATE_ALL * GORGON_LINES_EVALUATE_SIZE)

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: MIT
+// Python files, functions, lines and variables as DWARF (.debug_info, .debug_abbrev, .debug_line).
+//
+// Specification: DWARF 4, sections 2.5, 3 and 6.2.
+
+#define _GNU_SOURCE
+#include "lines_symfile.h"
+#include "lines_values.h"
+#include "python/lines_arch.h"
+
+#if GORGON_LINES_SUPPORTED
+
+#include "lines_bytes.h"
+
+// The variable that has the frame's values as numbers, each under its name.
+#define NUMBERS "number"
+
+// The variable that is a pointer to the function which evaluates expressions in the frame.
+#define EVALUATE "py"
+
+// The values of the frame whose CFA is on the stack, or 0.
+static void values_of_frame(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout)
+{
+	size_t same, done;
+
+	gorgon_lines_frame_of_cfa(x);
+	OPS(x, DW_OP_dup, DW_OP_lit4, DW_OP_shr, DW_OP_const2u);
+	put_number(x, GORGON_LINES_RECORDS - 1, 2);
+	OPS(x, DW_OP_and, DW_OP_const1u, GORGON_LINES_RECORD_SIZE, DW_OP_mul);
+	put_number_op(x, (uintptr_t)layout->records);
+	OPS(x, DW_OP_plus, DW_OP_swap, DW_OP_over, DW_OP_deref, DW_OP_eq);
+	same = begin_jump(x, DW_OP_bra);
+	OPS(x, DW_OP_drop, DW_OP_lit0);
+	done = begin_jump(x, DW_OP_skip);
+	end_jump(x, same);
+	OPS(x, DW_OP_plus_uconst, offsetof(struct gorgon_lines_record, values), DW_OP_deref);
+	end_jump(x, done);
+}
+
+enum {
+	UNIT = 1,
+	FUNCTION,
+	PARAMETER,
+	VARIABLE,
+	BASE,
+	CONSTANT,
+	POINTER,
+	STRUCTURE,
+	MEMBER,
+	FUNCTION_TYPE,
+	ARGUMENT,
+	UNIT_OF_CODE,
+	CODE
+};
+
+// An abbreviation lists its number, its tag, whether entries of it have children, and pairs of an
+// attribute and its form.
+#define ABBREV(...) __VA_ARGS__, 0, 0
+
+static const uint8_t abbrevs[] = {
+	ABBREV(UNIT, DW_TAG_compile_unit, 1, DW_AT_producer, DW_FORM_string, DW_AT_language,
+	       DW_FORM_data1, DW_AT_name, DW_FORM_string, DW_AT_comp_dir, DW_FORM_string,
+	       DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data8, DW_AT_stmt_list,
+	       DW_FORM_sec_offset),
+	ABBREV(FUNCTION, DW_TAG_subprogram, 1, DW_AT_name, DW_FORM_string, DW_AT_decl_file,
+	       DW_FORM_data1, DW_AT_decl_line, DW_FORM_udata, DW_AT_external, DW_FORM_flag_present,
+	       DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data8, DW_AT_frame_base,
+	       DW_FORM_exprloc, DW_AT_prototyped, DW_FORM_flag_present),
+	ABBREV(PARAMETER, DW_TAG_formal_parameter, 0, DW_AT_name, DW_FORM_string, DW_AT_type,
+	       DW_FORM_ref4, DW_AT_location, DW_FORM_exprloc),
+	ABBREV(VARIABLE, DW_TAG_variable, 0, DW_AT_name, DW_FORM_string, DW_AT_type, DW_FORM_ref4,
+	       DW_AT_location, DW_FORM_exprloc),
+	ABBREV(BASE, DW_TAG_base_type, 0, DW_AT_name, DW_FORM_string, DW_AT_byte_size,
+	       DW_FORM_data1, DW_AT_encoding, DW_FORM_data1),
+	ABBREV(CONSTANT, DW_TAG_const_type, 0, DW_AT_type, DW_FORM_ref4),
+	ABBREV(POINTER, DW_TAG_pointer_type, 0, DW_AT_byte_size, DW_FORM_data1, DW_AT_type,
+	       DW_FORM_ref4),
+	ABBREV(UNIT_OF_CODE, DW_TAG_compile_unit, 1, DW_AT_producer, DW_FORM_string, DW_AT_language,
+	       DW_FORM_data1, DW_AT_name, DW_FORM_string, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc,
+	       DW_FORM_data8),
+	ABBREV(CODE, DW_TAG_subprogram, 1, DW_AT_name, DW_FORM_string, DW_AT_external,
+	       DW_FORM_flag_present, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data8,
+	       DW_AT_frame_base, DW_FORM_exprloc, DW_AT_prototyped, DW_FORM_flag_present),
+	ABBREV(STRUCTURE, DW_TAG_structure_type, 1, DW_AT_byte_size, DW_FORM_udata),
+	ABBREV(MEMBER, DW_TAG_member, 0, DW_AT_name, DW_FORM_string, DW_AT_type, DW_FORM_ref4,
+	       DW_AT_data_member_location, DW_FORM_udata),
+	ABBREV(FUNCTION_TYPE, DW_TAG_subroutine_type, 1, DW_AT_prototyped, DW_FORM_flag_present,
+	       DW_AT_type, DW_FORM_ref4),
+	ABBREV(ARGUMENT, DW_TAG_formal_parameter, 0, DW_AT_type, DW_FORM_ref4),
+	0,
+};
+
+void gorgon_lines_put_abbrevs(struct gorgon_lines_bytes *to)
+{
+	put_bytes(to, abbrevs, sizeof(abbrevs));
+}
+
+// What is at @offset in the array that the frame's record leads to, or, where there is none, at
+// @none.
+static void put_location(struct gorgon_lines_bytes *to, uint64_t offset, const void *none,
+			 const struct gorgon_lines_layout *layout)
+{
+	size_t known, done, start = to->size + 1;
+
+	OPS(to, 0); // its size, which is less than 128
+	OPS(to, DW_OP_call_frame_cfa);
+	if (layout->records)
+		values_of_frame(to, layout);
+	else
+		OPS(to, DW_OP_const1u,
+		    (uint8_t)(GORGON_LINES_RECORD_SIZE -
+			      offsetof(struct gorgon_lines_record, values)),
+		    DW_OP_minus, DW_OP_deref);
+	OPS(to, DW_OP_dup);
+	known = begin_jump(to, DW_OP_bra);
+	OPS(to, DW_OP_drop, DW_OP_addr);
+	put_number(to, (uintptr_t)none, 8);
+	done = begin_jump(to, DW_OP_skip);
+	end_jump(to, known);
+	OPS(to, DW_OP_plus_uconst);
+	put_uleb(to, offset);
+	end_jump(to, done);
+	set_number(to, start - 1, to->size - start, 1);
+}
+
+static void count_records(struct gorgon_lines_bytes *x)
+{
+	size_t again, older, done;
+
+	OPS(x, DW_OP_const1u, GORGON_LINES_RECORD_SIZE, DW_OP_minus, DW_OP_lit0);
+	again = x->size;
+	// record count
+	OPS(x, DW_OP_over, DW_OP_plus_uconst, offsetof(struct gorgon_lines_record, older),
+	    DW_OP_deref, DW_OP_rot);
+	// older record count
+	OPS(x, DW_OP_pick, 2, DW_OP_pick, 2, DW_OP_gt);
+	older = begin_jump(x, DW_OP_bra);
+	done = begin_jump(x, DW_OP_skip);
+	end_jump(x, older);
+	OPS(x, DW_OP_plus_uconst, 1, DW_OP_swap, DW_OP_drop);
+	end_jump_back(x, begin_jump(x, DW_OP_skip), again);
+	end_jump(x, done);
+}
+
+static void count_callers(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout)
+{
+	size_t again, more, done;
+
+	gorgon_lines_frame_of_cfa(x);
+	OPS(x, DW_OP_lit0, DW_OP_swap);
+	again = x->size;
+	// count frame
+	OPS(x, DW_OP_plus_uconst, layout->frame_previous, DW_OP_deref, DW_OP_dup);
+	more = begin_jump(x, DW_OP_bra);
+	OPS(x, DW_OP_drop);
+	done = begin_jump(x, DW_OP_skip);
+	end_jump(x, more);
+	OPS(x, DW_OP_swap, DW_OP_plus_uconst, 1, DW_OP_swap);
+	end_jump_back(x, begin_jump(x, DW_OP_skip), again);
+	end_jump(x, done);
+}
+
+// Which function evaluates expressions in the frame (lines_arch.h) depends on how many older
+// records there are. They are counted.
+static void put_evaluate_location(struct gorgon_lines_bytes *to, uint64_t code,
+				  const struct gorgon_lines_layout *layout)
+{
+	struct gorgon_lines_bytes x = {0};
+	size_t few;
+
+	OPS(&x, DW_OP_call_frame_cfa);
+	if (layout->records)
+		count_callers(&x, layout);
+	else
+		count_records(&x);
+	OPS(&x, DW_OP_dup, DW_OP_const2u);
+	put_number(&x, GORGON_LINES_EVALUATE_ALL, 2);
+	OPS(&x, DW_OP_lt);
+	few = begin_jump(&x, DW_OP_bra);
+	OPS(&x, DW_OP_drop, DW_OP_const2u);
+	put_number(&x, GORGON_LINES_EVALUATE_ALL, 2);
+	end_jump(&x, few);
+	OPS(&x, DW_OP_lit0 + GORGON_LINES_EVALUATE_SIZE, DW_OP_mul, DW_OP_addr);
+	put_number(&x, code + GORGON_LINES_EVALUATE, 8);
+	OPS(&x, DW_OP_plus, DW_OP_stack_value);
+	put_block(to, &x);
+}
+
+static void put_variable(struct gorgon_lines_bytes *to, uint8_t kind, const char *name,
+			 uint64_t type)
+{
+	OPS(to, kind);
+	put_text(to, name);
+	put_number(to, type, 4);
+}
+
+static uint64_t put_base(struct gorgon_lines_bytes *to, const char *name, uint8_t size,
+			 uint8_t encoding)
+{
+	uint64_t ret = to->size;
+
+	OPS(to, BASE);
+	put_text(to, name);
+	OPS(to, size, encoding);
+	return ret;
+}
+
+// Whether a function of Python has a variable of that name.
+static bool has_value(const struct gorgon_lines_function *function, const char *name)
+{
+	for (unsigned i = 0; i < function->value_count; i++)
+		if (!strcmp(function->values[i], name))
+			return true;
+	return false;
+}
+
+// The type of a function's variable `number`; 0: it has no values, or one of that name.
+static uint64_t put_numbers(struct gorgon_lines_bytes *to,
+			    const struct gorgon_lines_function *function, uint64_t real)
+{
+	uint64_t ret = to->size;
+
+	if (!function->value_count || has_value(function, NUMBERS))
+		return 0;
+	OPS(to, STRUCTURE);
+	put_uleb(to, 8 * (uint64_t)function->value_count);
+	for (unsigned i = 0; i < function->value_count; i++) {
+		put_variable(to, MEMBER, function->values[i], real);
+		put_uleb(to, 8 * (uint64_t)i);
+	}
+	OPS(to, 0);
+	return ret;
+}
+
+// What types a unit has: texts, numbers, and pointers to functions of a text that give a text.
+struct types {
+	uint64_t text, real, evaluate;
+};
+
+static void put_function(struct gorgon_lines_bytes *to,
+			 const struct gorgon_lines_function *function, const struct types *types,
+			 uint64_t code, const struct gorgon_lines_layout *layout)
+{
+	uint64_t numbers = put_numbers(to, function, types->real);
+
+	OPS(to, FUNCTION);
+	put_text(to, function->name);
+	OPS(to, 1);
+	put_uleb(to, (uint64_t)function->lines[0]);
+	put_number(to, (uintptr_t)function->text, 8);
+	put_number(to, gorgon_lines_text_size(function), 8);
+	OPS(to, 1, DW_OP_call_frame_cfa);
+	for (unsigned i = 0; i < function->value_count; i++) {
+		put_variable(to, i < function->argument_count ? PARAMETER : VARIABLE,
+			     function->values[i], types->text);
+		put_location(to, 8 * (uint64_t)i, gorgon_lines_no_texts, layout);
+	}
+	if (numbers) {
+		put_variable(to, VARIABLE, NUMBERS, numbers);
+		put_location(to, 8 * (uint64_t)function->value_count, gorgon_lines_no_numbers,
+			     layout);
+	}
+	if (!has_value(function, EVALUATE)) {
+		put_variable(to, VARIABLE, EVALUATE, types->evaluate);
+		put_evaluate_location(to, code, layout);
+	}
+	OPS(to, 0);
+}
+
+static void begin_info(struct gorgon_lines_bytes *to, uint8_t kind, const char *name)
+{
+	put_number(to, 0, 4);
+	put_number(to, 4, 2);
+	put_number(to, 0, 4);
+	OPS(to, 8, kind);
+	put_text(to, "gorgon, Python lines");
+	OPS(to, DW_LANG_C99);
+	put_text(to, name);
+}
+
+static void end_info(struct gorgon_lines_bytes *to)
+{
+	OPS(to, 0);
+	set_number(to, 0, to->size - 4, 4);
+}
+
+// The type const char *.
+static uint64_t put_text_type(struct gorgon_lines_bytes *to)
+{
+	uint64_t character = put_base(to, "char", 1, DW_ATE_signed_char), constant = to->size, ret;
+
+	OPS(to, CONSTANT);
+	put_number(to, character, 4);
+	ret = to->size;
+	OPS(to, POINTER, 8);
+	put_number(to, constant, 4);
+	return ret;
+}
+
+static uint64_t put_evaluate_type(struct gorgon_lines_bytes *to, uint64_t text)
+{
+	uint64_t function = to->size, ret;
+
+	OPS(to, FUNCTION_TYPE);
+	put_number(to, text, 4);
+	OPS(to, ARGUMENT);
+	put_number(to, text, 4);
+	OPS(to, 0);
+	ret = to->size;
+	OPS(to, POINTER, 8);
+	put_number(to, function, 4);
+	return ret;
+}
+
+// The function that is run for an exception has an argument, in r13.
+void gorgon_lines_put_info_of_code(struct gorgon_lines_bytes *to, uint64_t code)
+{
+	uint64_t text;
+
+	begin_info(to, UNIT_OF_CODE, "python");
+	put_number(to, code, 8);
+	put_number(to, GORGON_LINES_CODE_SIZE, 8);
+	text = put_text_type(to);
+	OPS(to, CODE);
+	put_text(to, "python_exception_raised");
+	put_number(to, code + GORGON_LINES_RAISED, 8);
+	put_number(to, GORGON_LINES_CODE_SIZE - GORGON_LINES_RAISED, 8);
+	OPS(to, 1, DW_OP_call_frame_cfa);
+	put_variable(to, PARAMETER, "exception", text);
+	OPS(to, 2, DW_OP_breg0 + GORGON_LINES_R13, 0);
+	OPS(to, 0);
+	OPS(to, CODE);
+	put_text(to, "python_code");
+	put_number(to, code + GORGON_LINES_GENERIC, 8);
+	put_number(to, GORGON_LINES_RAISED - GORGON_LINES_GENERIC, 8);
+	OPS(to, 1, DW_OP_call_frame_cfa);
+	OPS(to, 0);
+	end_info(to);
+}
+
+// @lines: where the unit's lines are in their section.
+void gorgon_lines_put_info(struct gorgon_lines_bytes *to, const struct gorgon_lines_file *file,
+		     uint64_t lines, uint64_t code, const struct gorgon_lines_layout *layout)
+{
+	size_t slash = (size_t)(strrchr(file->path, '/') - file->path);
+	struct types types;
+
+	begin_info(to, UNIT, file->path);
+	put_bytes(to, file->path, slash ? slash : 1);
+	OPS(to, 0);
+	put_number(to, (uintptr_t)file->text, 8);
+	put_number(to, file->text_size, 8);
+	put_number(to, lines, 4);
+	types.text = put_text_type(to);
+	types.real = put_base(to, "double", 8, DW_ATE_float);
+	types.evaluate = put_evaluate_type(to, types.text);
+	for (size_t i = 0; i < file->function_count; i++)
+		put_function(to, &file->functions[i], &types, code, layout);
+	end_info(to);
+}
+
+// Debuggers stop in a function that they step into where it has a line: not at its entry, but at
+// its first stub.
+void gorgon_lines_put_lines(struct gorgon_lines_bytes *to, const struct gorgon_lines_file *file)
+{
+	static const uint8_t header[] = {1, 1, 1, (uint8_t)-5, 14, 13, 0, 1, 1,
+					 1, 1, 0, 0,           0,  1,  0, 0, 1};
+	size_t start;
+
+	put_number(to, 0, 4);
+	put_number(to, 4, 2);
+	put_number(to, 0, 4);
+	start = to->size;
+	put_bytes(to, header, sizeof(header));
+	OPS(to, 0);
+	put_text(to, file->path);
+	OPS(to, 0, 0, 0, 0);
+	set_number(to, start - 4, to->size - start, 4);
+	for (size_t i = 0; i < file->function_count; i++) {
+		const struct gorgon_lines_function *function = &file->functions[i];
+		int line = 1;
+
+		OPS(to, 0, 9, DW_LNE_set_address);
+		put_number(to, (uintptr_t)function->text, 8);
+		for (size_t k = 0; k < function->line_count; k++) {
+			OPS(to, DW_LNS_advance_line);
+			put_sleb(to, (int64_t)function->lines[k] - line);
+			if (!k)
+				OPS(to, DW_LNS_set_prologue_end);
+			OPS(to, DW_LNS_copy, DW_LNS_advance_pc, GORGON_LINES_STUB_SIZE);
+			line = function->lines[k];
+		}
+		OPS(to, DW_LNS_advance_line);
+		put_sleb(to, -(int64_t)line);
+		OPS(to, DW_LNS_copy, DW_LNS_advance_pc, GORGON_LINES_ENTRY_SIZE);
+		OPS(to, 0, 1, DW_LNE_end_sequence);
+	}
+	set_number(to, 0, to->size - 4, 4);
+}
+
+#endif

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: MIT
+// Unwind rules of Python lines (.debug_frame, which only debuggers read).
+//
+//     _PyEval_EvalFrameDefault   CPython's own rules
+//     python_frame               calls it; its caller is, by our rule, the line that the frame has reached
+//     shop.price                 a stub, which is not run for this; its caller is the real caller of python_frame
+//     _PyEval_Vector             and so on, by CPython's own rules
+//
+// The rule of python_frame goes from the frame to its code object, from there to our struct
+// gorgon_lines_function, and takes the address of the line from its table. A frame that has none
+// is in python_code. A stub that is run, because a breakpoint is there, has the address of the
+// same record in rbx, so it is the same frame as one that is found by unwinding. Where frames are
+// found by CPython's chain, rbx has the frame itself, and a stub's caller is another stub, or, for
+// the first frame of an evaluator, the real caller of python_frame.
+//
+// Specification: DWARF 4, sections 2.5 and 6.4.
+
+#define _GNU_SOURCE
+#include "lines_symfile.h"
+#include "python/lines_arch.h"
+
+#if GORGON_LINES_SUPPORTED
+
+#include "lines_bytes.h"
+
+// No frame of C is there.
+#define BELOW_STACKS (UINT64_C(1) << 47) // if an address of a frame is taken from it
+#define ABOVE_STACKS (UINT64_C(1) << 48)
+
+// Registers that python_frame has saved, in the order in which they are below the return address.
+static const uint8_t saved[] = {GORGON_LINES_RBX, GORGON_LINES_RBP, 12, 13, 14, 15};
+
+static void def_cfa(struct gorgon_lines_bytes *to, uint64_t reg, uint64_t offset)
+{
+	OPS(to, DW_CFA_def_cfa);
+	put_uleb(to, reg);
+	put_uleb(to, offset);
+}
+
+static void advance(struct gorgon_lines_bytes *to, unsigned bytes)
+{
+	OPS(to, (uint8_t)(DW_CFA_advance_loc | bytes));
+}
+
+// Register @i of @saved is where it was saved.
+static void is_saved(struct gorgon_lines_bytes *to, size_t i)
+{
+	OPS(to, (uint8_t)(DW_CFA_offset | saved[i]), (uint8_t)(i + 2));
+}
+
+static void all_saved(struct gorgon_lines_bytes *to)
+{
+	for (size_t i = 0; i < sizeof(saved); i++)
+		is_saved(to, i);
+	OPS(to, DW_CFA_offset | GORGON_LINES_RETURN_ADDRESS, 1);
+}
+
+// Code that keeps the caller's registers, with its return address below @depth bytes of the stack,
+// in place of the CIE's rules.
+static void begin_code(struct gorgon_lines_bytes *to, uint64_t depth)
+{
+	def_cfa(to, GORGON_LINES_RSP, depth);
+	OPS(to, DW_CFA_offset | GORGON_LINES_RETURN_ADDRESS, 1);
+	OPS(to, DW_CFA_val_offset, GORGON_LINES_RSP, 0);
+	for (size_t i = 0; i < sizeof(saved); i++)
+		OPS(to, DW_CFA_same_value, saved[i]);
+}
+
+static void same_value(struct gorgon_lines_bytes *to, size_t i)
+{
+	OPS(to, DW_CFA_same_value, saved[i]);
+}
+
+static void put_rule(struct gorgon_lines_bytes *to, uint8_t reg, struct gorgon_lines_bytes *x)
+{
+	OPS(to, DW_CFA_val_expression, reg);
+	put_block(to, x);
+}
+
+// LLDB compares this number as one without a sign, gdb as -1, which DWARF wants.
+static size_t begin_if_gdb(struct gorgon_lines_bytes *x)
+{
+	put_number_op(x, UINT64_MAX);
+	OPS(x, DW_OP_lit1, DW_OP_lt);
+	return begin_jump(x, DW_OP_bra);
+}
+
+// A register has the frame, or its record. A frame is known by its own address, from which
+// debuggers that keep a frame's CFA can take it again: gdb finds other registers by going through
+// all younger frames, and lets frames of GORGON_LINES_ANYWHERE have any CFA, if it is below that of
+// the C frame that is older. LLDB wants younger frames to be below older ones, and keeps registers.
+static void frame_is(struct gorgon_lines_bytes *to, uint8_t reg,
+		     const struct gorgon_lines_layout *layout)
+{
+	struct gorgon_lines_bytes x = {0};
+	size_t is_gdb, again, done;
+
+	if (!layout->records) {
+		def_cfa(to, reg, (uint64_t)GORGON_LINES_RECORD_SIZE);
+		return;
+	}
+	is_gdb = begin_if_gdb(&x);
+	put_number_op(&x, ABOVE_STACKS);
+	OPS(&x, (uint8_t)(DW_OP_breg0 + reg), 0);
+	again = x.size;
+	// address frame
+	OPS(&x, DW_OP_swap, DW_OP_lit16, DW_OP_minus, DW_OP_swap, DW_OP_plus_uconst,
+	    layout->frame_previous, DW_OP_deref, DW_OP_dup);
+	end_jump_back(&x, begin_jump(&x, DW_OP_bra), again);
+	OPS(&x, DW_OP_drop);
+	done = begin_jump(&x, DW_OP_skip);
+	end_jump(&x, is_gdb);
+	put_number_op(&x, BELOW_STACKS);
+	OPS(&x, (uint8_t)(DW_OP_breg0 + reg), 0, DW_OP_minus);
+	end_jump(&x, done);
+	OPS(to, DW_CFA_def_cfa_expression);
+	put_block(to, &x);
+}
+
+void gorgon_lines_frame_of_cfa(struct gorgon_lines_bytes *x)
+{
+	size_t is_gdb = begin_if_gdb(x), done;
+
+	OPS(x, DW_OP_drop, DW_OP_breg0 + GORGON_LINES_RBX, 0);
+	done = begin_jump(x, DW_OP_skip);
+	end_jump(x, is_gdb);
+	put_number_op(x, BELOW_STACKS);
+	OPS(x, DW_OP_swap, DW_OP_minus);
+	end_jump(x, done);
+}
+
+static size_t begin_entry(struct gorgon_lines_bytes *to)
+{
+	put_number(to, 0, 4);
+	return to->size;
+}
+
+static void end_entry(struct gorgon_lines_bytes *to, size_t start)
+{
+	align_bytes(to, 8); // with DW_CFA_nop, which is 0
+	set_number(to, start - 4, to->size - start, 4);
+}
+
+// The CIE is at 0.
+static size_t begin_function(struct gorgon_lines_bytes *to, uint64_t address, uint64_t size)
+{
+	size_t start = begin_entry(to);
+
+	put_number(to, 0, 4);
+	put_number(to, address, 8);
+	put_number(to, size, 8);
+	return start;
+}
+
+// What is the line of the frame whose address is on the stack?
+static void line_of_frame(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout,
+			  uint64_t generic)
+{
+	size_t no_extra, no_function, done, done_too;
+
+	// frame code
+	OPS(x, DW_OP_dup, DW_OP_plus_uconst, layout->frame_code, DW_OP_deref);
+	OPS(x, DW_OP_const1s, (uint8_t)~GORGON_LINES_TAG, DW_OP_and);
+	OPS(x, DW_OP_dup, DW_OP_plus_uconst);
+	put_uleb(x, layout->code_extra);
+	// frame code extra
+	OPS(x, DW_OP_deref);
+	OPS(x, DW_OP_dup, DW_OP_lit0, DW_OP_eq);
+	no_extra = begin_jump(x, DW_OP_bra);
+	// how many words it has comes first
+	OPS(x, DW_OP_dup, DW_OP_deref, DW_OP_const1u, (uint8_t)(layout->extra / 8 - 1), DW_OP_le);
+	no_function = begin_jump(x, DW_OP_bra);
+	// frame code function
+	OPS(x, DW_OP_plus_uconst, layout->extra, DW_OP_deref);
+	OPS(x, DW_OP_dup, DW_OP_lit0, DW_OP_eq);
+	done = begin_jump(x, DW_OP_bra);
+	// function frame code
+	OPS(x, DW_OP_rot);
+	OPS(x, DW_OP_plus_uconst);
+	put_uleb(x, layout->code_units);
+	// function units instruction
+	OPS(x, DW_OP_swap, DW_OP_plus_uconst, layout->frame_instruction, DW_OP_deref);
+	// function, four times the unit
+	OPS(x, DW_OP_swap, DW_OP_minus, DW_OP_lit1, DW_OP_shl);
+	// function offset
+	OPS(x, DW_OP_over, DW_OP_plus_uconst, 8, DW_OP_deref, DW_OP_plus, DW_OP_deref_size, 4);
+	OPS(x, DW_OP_swap, DW_OP_deref, DW_OP_plus);
+	done_too = begin_jump(x, DW_OP_skip);
+	end_jump(x, no_extra);
+	end_jump(x, no_function);
+	end_jump(x, done);
+	OPS(x, DW_OP_addr);
+	put_number(x, generic, 8);
+	end_jump(x, done_too);
+}
+
+// Is the frame on the stack an evaluator's own? It stays there.
+static size_t begin_if_own(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout)
+{
+	OPS(x, DW_OP_dup, DW_OP_plus_uconst, layout->frame_owner, DW_OP_deref_size, 1,
+	    DW_OP_lit0 + GORGON_LINES_OWNER_EVALUATOR, DW_OP_eq);
+	return begin_jump(x, DW_OP_bra);
+}
+
+static void record_of_own(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout,
+			  uint64_t offset)
+{
+	OPS(x, DW_OP_plus_uconst);
+	put_uleb(x, layout->entry_record + offset);
+}
+
+// The rules for a frame that leads to its caller: that is a frame of the same evaluator, or, for
+// the evaluator's first one, C code, whose registers are in the evaluator's record.
+static void put_callers(struct gorgon_lines_bytes *to, const struct gorgon_lines_layout *layout,
+			uint64_t generic)
+{
+	static const struct {
+		uint8_t reg, offset;
+	} rules[] = {{GORGON_LINES_RETURN_ADDRESS, 88},
+		     {GORGON_LINES_RBX, 80},
+		     {GORGON_LINES_RBP, 72},
+		     {12, 64},
+		     {13, 56},
+		     {14, 48},
+		     {15, 40},
+		     {GORGON_LINES_RSP, 96}};
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
+		const uint8_t reg = rules[i].reg;
+		struct gorgon_lines_bytes x = {0};
+		size_t first, done;
+
+		gorgon_lines_frame_of_cfa(&x);
+		OPS(&x, DW_OP_plus_uconst, layout->frame_previous, DW_OP_deref);
+		first = begin_if_own(&x, layout);
+		if (reg == GORGON_LINES_RETURN_ADDRESS)
+			line_of_frame(&x, layout, generic);
+		else if (reg != GORGON_LINES_RBX && reg != GORGON_LINES_RSP)
+			OPS(&x, DW_OP_drop, (uint8_t)(DW_OP_breg0 + reg), 0);
+		done = begin_jump(&x, DW_OP_skip);
+		end_jump(&x, first);
+		record_of_own(&x, layout, rules[i].offset);
+		if (reg != GORGON_LINES_RSP)
+			OPS(&x, DW_OP_deref);
+		end_jump(&x, done);
+		put_rule(to, reg, &x);
+	}
+}
+
+// From an evaluator's record to the newest frame that it runs: the thread's newest, or that which
+// the next younger evaluator's own frame leads to. The evaluator's first frame has no other way to
+// be found while it ends.
+static void newest_of_record(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout)
+{
+	size_t outer, inner, own, found, ends, none, done;
+
+	OPS(x, DW_OP_dup, DW_OP_plus_uconst, offsetof(struct gorgon_lines_record, state),
+	    DW_OP_deref, DW_OP_plus_uconst, layout->state_frame, DW_OP_deref);
+	if (layout->minor == 12)
+		OPS(x, DW_OP_deref);
+	outer = x->size;
+	// record frame
+	OPS(x, DW_OP_dup);
+	inner = x->size;
+	// record frame other
+	OPS(x, DW_OP_dup, DW_OP_lit0, DW_OP_eq);
+	none = begin_jump(x, DW_OP_bra);
+	own = begin_if_own(x, layout);
+	OPS(x, DW_OP_plus_uconst, layout->frame_previous, DW_OP_deref);
+	end_jump_back(x, begin_jump(x, DW_OP_skip), inner);
+	end_jump(x, own);
+	OPS(x, DW_OP_dup);
+	record_of_own(x, layout, 0);
+	OPS(x, DW_OP_pick, 3, DW_OP_eq);
+	found = begin_jump(x, DW_OP_bra);
+	OPS(x, DW_OP_swap, DW_OP_drop, DW_OP_plus_uconst, layout->frame_previous, DW_OP_deref);
+	end_jump_back(x, begin_jump(x, DW_OP_skip), outer);
+	end_jump(x, found);
+	OPS(x, DW_OP_over, DW_OP_eq);
+	ends = begin_jump(x, DW_OP_bra);
+	OPS(x, DW_OP_swap, DW_OP_drop);
+	done = begin_jump(x, DW_OP_skip);
+	end_jump(x, none);
+	OPS(x, DW_OP_drop);
+	end_jump(x, ends);
+	OPS(x, DW_OP_drop, DW_OP_deref);
+	end_jump(x, done);
+}
+
+// Its rules are those of a stub: the frame of the record in rbx.
+void gorgon_lines_put_cie(struct gorgon_lines_bytes *to, const struct gorgon_lines_layout *layout,
+			  uint64_t generic)
+{
+	size_t start = begin_entry(to);
+
+	put_number(to, UINT32_MAX, 4);
+	OPS(to, 4, 0, 8, 0); // version, augmentation, sizes of addresses and segments
+	put_uleb(to, 1);
+	put_sleb(to, -8);
+	put_uleb(to, GORGON_LINES_RETURN_ADDRESS);
+	frame_is(to, GORGON_LINES_RBX, layout);
+	if (layout->records)
+		put_callers(to, layout, generic);
+	else
+		all_saved(to);
+	end_entry(to, start);
+}
+
+// The return address is the line of a frame. @frame: what makes its address out of the CFA.
+static void returns_to_line(struct gorgon_lines_bytes *to, const uint8_t *frame, size_t size,
+			    const struct gorgon_lines_layout *layout, uint64_t generic)
+{
+	struct gorgon_lines_bytes rule = {0};
+
+	put_bytes(&rule, frame, size);
+	line_of_frame(&rule, layout, generic);
+	put_rule(to, GORGON_LINES_RETURN_ADDRESS, &rule);
+}
+
+static void put_frame_rules(struct gorgon_lines_bytes *to, uint64_t code,
+			    const struct gorgon_lines_layout *layout)
+{
+	// up to the end of each push
+	static const uint8_t prologue[] = {1, 1, 2, 2, 2, 2, 11, 1, 2, 2, 1};
+	static const uint8_t epilogue[] = {39, 2, 2, 2, 2, 1, 1}; // of the add, and of each pop
+	size_t start = begin_function(to, code + GORGON_LINES_FRAME, GORGON_LINES_FRAME_END);
+	struct gorgon_lines_bytes frame = {0};
+	unsigned depth = 8, at = 0;
+
+	begin_code(to, depth);
+	for (size_t i = 0; i < sizeof(prologue); i++) {
+		advance(to, prologue[i]);
+		at += prologue[i];
+		depth += 8;
+		def_cfa(to, GORGON_LINES_RSP, depth);
+		if (i < sizeof(saved))
+			is_saved(to, i);
+	}
+	advance(to, GORGON_LINES_CALL - at);
+	begin_code(to, 8);
+	OPS(&frame, DW_OP_lit8, DW_OP_minus);
+	if (layout->records)
+		newest_of_record(&frame, layout);
+	else
+		OPS(&frame, DW_OP_deref);
+	returns_to_line(to, frame.data, frame.size, layout, code + GORGON_LINES_GENERIC + 1);
+	if (layout->records)
+		put_rule(to, GORGON_LINES_RBX, &frame);
+	else
+		free(frame.data);
+	advance(to, GORGON_LINES_CALLED - GORGON_LINES_CALL);
+	all_saved(to);
+	def_cfa(to, GORGON_LINES_RSP, depth);
+	depth -= 40;
+	for (size_t i = 0; i < sizeof(epilogue); i++) {
+		advance(to, epilogue[i]);
+		def_cfa(to, GORGON_LINES_RSP, depth);
+		if (i)
+			same_value(to, sizeof(saved) - i);
+		depth -= 8;
+	}
+	advance(to, 1); // ret
+	def_cfa(to, GORGON_LINES_RBX, (uint64_t)GORGON_LINES_RECORD_SIZE);
+	all_saved(to);
+	end_entry(to, start);
+}
+
+// Functions of ours that have no frame: the tracer's entry, and "leave".
+static void put_leaf_rules(struct gorgon_lines_bytes *to, uint64_t address, uint64_t size)
+{
+	size_t start = begin_function(to, address, size);
+
+	begin_code(to, 8);
+	end_entry(to, start);
+}
+
+// The function that is run for an exception: the frame in rbx has called it, debuggers think.
+static void put_raised_rules(struct gorgon_lines_bytes *to, uint64_t code,
+			     const struct gorgon_lines_layout *layout)
+{
+	size_t start = begin_function(to, code + GORGON_LINES_RAISED,
+				      GORGON_LINES_CODE_SIZE - GORGON_LINES_RAISED);
+
+	begin_code(to, 8);
+	returns_to_line(to,
+			(const uint8_t[]){DW_OP_drop, DW_OP_breg0 + GORGON_LINES_RBX, 0,
+					  layout->records ? DW_OP_nop : DW_OP_deref},
+			4, layout, code + GORGON_LINES_GENERIC + 1);
+	end_entry(to, start);
+}
+
+void gorgon_lines_put_code_rules(struct gorgon_lines_bytes *to, uint64_t code,
+				 const struct gorgon_lines_layout *layout)
+{
+	size_t generic;
+
+	put_frame_rules(to, code, layout);
+	put_leaf_rules(to, code + GORGON_LINES_TRACER, GORGON_LINES_LEAVE - GORGON_LINES_TRACER);
+	put_leaf_rules(to, code + GORGON_LINES_LEAVE, GORGON_LINES_GENERIC - GORGON_LINES_LEAVE);
+	generic = begin_function(to, code + GORGON_LINES_GENERIC,
+				 GORGON_LINES_RAISED - GORGON_LINES_GENERIC);
+	end_entry(to, generic);
+	put_raised_rules(to, code, layout);
+}
+
+// The stubs of a function. When the mov has put the caller's record into rbx, the frame's own is
+// still in r15. At the function's entry rbx is the caller's, until the mov.
+void gorgon_lines_put_stub_rules(struct gorgon_lines_bytes *to,
+				 const struct gorgon_lines_function *function,
+				 const struct gorgon_lines_layout *layout)
+{
+	size_t start =
+		begin_function(to, (uintptr_t)function->text, gorgon_lines_text_size(function));
+
+	for (size_t i = 0; i < function->line_count; i++) {
+		advance(to, GORGON_LINES_STUB_JUMP);
+		OPS(to, DW_CFA_remember_state);
+		frame_is(to, GORGON_LINES_R15, layout);
+		if (layout->records)
+			OPS(to, DW_CFA_register, GORGON_LINES_RBX, GORGON_LINES_R13,
+			    DW_CFA_register, GORGON_LINES_RETURN_ADDRESS, GORGON_LINES_R10);
+		advance(to, GORGON_LINES_STUB_SIZE - GORGON_LINES_STUB_JUMP);
+		OPS(to, DW_CFA_restore_state);
+	}
+	OPS(to, DW_CFA_remember_state);
+	frame_is(to, GORGON_LINES_R15, layout);
+	OPS(to, DW_CFA_same_value, GORGON_LINES_RBX);
+	OPS(to, DW_CFA_register, GORGON_LINES_RETURN_ADDRESS, GORGON_LINES_R10);
+	advance(to, GORGON_LINES_ENTRY_JUMP);
+	OPS(to, DW_CFA_restore_state);
+	end_entry(to, start);
+}
+
+#endif
