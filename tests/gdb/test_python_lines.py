@@ -532,6 +532,12 @@ class AtOnce(unittest.TestCase):
                 output = harness.gdb(["tbreak time_sleep", "run", *turns], *run(1, python=python)[:-1], path)
                 self.assertEqual(re.findall(r"^called (\d+)$", output, re.M), [str(i) for i in range(8)], output)
 
+    def test_while_a_thread_has_the_environment(self):
+        """A debug build of CPython reads a variable at each call of a function."""
+        with unittest.mock.patch.dict(os.environ, {"WANTED": "found"}):
+            output = harness.gdb(["break variables_find", "run", 'print (char *) gorgon_getenv("WANTED", (void *) 0)', "kill"], *run(1), timeout=100)
+        self.assertRegex(output, r'\$1 = 0x\w+ "found"')
+
     def test_in_a_program_that_was_attached_to(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "called.py")

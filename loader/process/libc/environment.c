@@ -51,22 +51,25 @@ struct gorgon_environment {
 	const char *hidden;    // which getenv() does not find, or NULL
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // a leaf
+// A leaf. A debug build of CPython asks for a variable at each call of a Python function: who only
+// reads waits for nobody, so that a debugger can call a function in one interpreter while it keeps
+// the others' threads stopped.
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 
 void gorgon_environment_tzset(void)
 {
-	pthread_mutex_lock(&lock);
+	pthread_rwlock_rdlock(&lock);
 	tzset();
-	pthread_mutex_unlock(&lock);
+	pthread_rwlock_unlock(&lock);
 }
 
 time_t gorgon_environment_mktime(struct tm *tm)
 {
 	time_t ret;
 
-	pthread_mutex_lock(&lock);
+	pthread_rwlock_rdlock(&lock);
 	ret = mktime(tm);
-	pthread_mutex_unlock(&lock);
+	pthread_rwlock_unlock(&lock);
 	return ret;
 }
 
@@ -222,9 +225,9 @@ struct gorgon_environment *gorgon_environment_create(const char *const *list, bo
 
 	if (!ret || share)
 		return ret;
-	pthread_mutex_lock(&lock);
+	pthread_rwlock_rdlock(&lock);
 	ret->own = variables_create(list);
-	pthread_mutex_unlock(&lock);
+	pthread_rwlock_unlock(&lock);
 	if (ret->own)
 		return ret;
 	free(ret);
@@ -251,12 +254,12 @@ void gorgon_environment_hide(struct gorgon_environment *environment, const char 
 
 // --- functions of the C library's names --------------------------------------------------------
 
-// Evaluate a call under the lock.
+// Evaluate a call that changes something under the lock.
 #define LOCKED(call)                                                                               \
 	({                                                                                         \
-		pthread_mutex_lock(&lock);                                                         \
+		pthread_rwlock_wrlock(&lock);                                                      \
 		__auto_type value_of_call = (call);                                                \
-		pthread_mutex_unlock(&lock);                                                       \
+		pthread_rwlock_unlock(&lock);                                                      \
 		value_of_call;                                                                     \
 	})
 
@@ -302,10 +305,15 @@ static void show(struct gorgon_environment *environment, const char *text, size_
 
 char *gorgon_getenv(const char *name, struct gorgon_environment *environment)
 {
+	char *ret;
+
 	if (gorgon_environment_hides(environment, name))
 		return NULL;
-	return LOCKED(environment && environment->own ? variables_get(environment->own, name)
-						      : getenv(name));
+	pthread_rwlock_rdlock(&lock);
+	ret = environment && environment->own ? variables_get(environment->own, name)
+					      : getenv(name);
+	pthread_rwlock_unlock(&lock);
+	return ret;
 }
 
 char *gorgon_secure_getenv(const char *name, struct gorgon_environment *environment)
@@ -333,9 +341,9 @@ int gorgon_unsetenv(const char *name, struct gorgon_environment *environment)
 		return environment_failure(EINVAL);
 	if (!environment->own)
 		return LOCKED(gorgon_process_variables_unset(name));
-	pthread_mutex_lock(&lock);
+	pthread_rwlock_wrlock(&lock);
 	variables_unset(environment->own, name);
-	pthread_mutex_unlock(&lock);
+	pthread_rwlock_unlock(&lock);
 	return 0;
 }
 
@@ -356,9 +364,9 @@ int gorgon_clearenv(struct gorgon_environment *environment)
 {
 	if (!environment->own)
 		return LOCKED(gorgon_process_variables_clear());
-	pthread_mutex_lock(&lock);
+	pthread_rwlock_wrlock(&lock);
 	environment->own->list = NULL;
-	pthread_mutex_unlock(&lock);
+	pthread_rwlock_unlock(&lock);
 	return 0;
 }
 
@@ -444,16 +452,26 @@ static const struct gorgon_bound own_bound[] = {
 	{"_environ", NULL, GORGON_BOUND_DATA, 0, GORGON_OWN, "as environ"},
 };
 
+static void environment_before_fork(void)
+{
+	pthread_rwlock_wrlock(&lock);
+}
+
 static void environment_after_fork(bool child)
 {
-	if (child)
+	if (child) {
 		gorgon_process_variables_in_child();
+		// Threads that wait for it in the parent have left their numbers in it.
+		lock = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
+	} else {
+		pthread_rwlock_unlock(&lock);
+	}
 }
 
 const struct gorgon_part gorgon_environment_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
-	.lock = &lock,
+	.before_fork = environment_before_fork,
 	.after_fork = environment_after_fork,
 };
 
