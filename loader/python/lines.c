@@ -603,7 +603,7 @@ void gorgon_lines_end(struct gorgon_interp *interp)
 	if (lines->code)
 		munmap(lines->code, 2 * (size_t)getpagesize());
 	free(lines->values_api);
-	free(lines->layout.records);
+	gorgon_lines_free_records(lines);
 	free(lines);
 }
 

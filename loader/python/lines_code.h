@@ -139,7 +139,7 @@ void gorgon_lines_describe_files(struct gorgon_lines_bytes *ret,
 				 const struct gorgon_lines_file *files, uint64_t code,
 				 const struct gorgon_lines_layout *layout);
 
-/* How many records of frames there are where they are not on the stack: a power of two. */
+/* How many places there are for records of frames that are not on the stack: a power of two. */
 #define GORGON_LINES_RECORDS 16384
 
 /* The frame that an evaluator begins with is its own: what such frames have as their owner. */

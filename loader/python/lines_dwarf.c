@@ -21,20 +21,26 @@
 // The values of the frame whose CFA is on the stack, or 0.
 static void values_of_frame(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout)
 {
-	size_t same, done;
+	size_t again, same, done;
 
 	gorgon_lines_frame_of_cfa(x);
 	OPS(x, DW_OP_dup, DW_OP_lit4, DW_OP_shr, DW_OP_const2u);
 	put_number(x, GORGON_LINES_RECORDS - 1, 2);
 	OPS(x, DW_OP_and, DW_OP_const1u, GORGON_LINES_RECORD_SIZE, DW_OP_mul);
 	put_number_op(x, (uintptr_t)layout->records);
-	OPS(x, DW_OP_plus, DW_OP_swap, DW_OP_over, DW_OP_deref, DW_OP_eq);
+	OPS(x, DW_OP_plus);
+	again = x->size;
+	// frame record
+	OPS(x, DW_OP_dup, DW_OP_deref, DW_OP_pick, 2, DW_OP_eq);
 	same = begin_jump(x, DW_OP_bra);
-	OPS(x, DW_OP_drop, DW_OP_lit0);
+	OPS(x, DW_OP_plus_uconst, offsetof(struct gorgon_lines_record, next), DW_OP_deref,
+	    DW_OP_dup);
+	end_jump_back(x, begin_jump(x, DW_OP_bra), again);
 	done = begin_jump(x, DW_OP_skip);
 	end_jump(x, same);
 	OPS(x, DW_OP_plus_uconst, offsetof(struct gorgon_lines_record, values), DW_OP_deref);
 	end_jump(x, done);
+	OPS(x, DW_OP_swap, DW_OP_drop);
 }
 
 enum {

@@ -152,6 +152,8 @@ static inline bool gorgon_lines_has_chain(const struct gorgon_lines *lines)
 	return lines->layout.records;
 }
 
+void gorgon_lines_free_records(const struct gorgon_lines *lines);
+
 /* The frame that a thread of CPython runs, or 0; the frame that called another. */
 uint64_t gorgon_lines_newest_frame(const struct gorgon_lines *lines);
 uint64_t gorgon_lines_previous_frame(const struct gorgon_lines *lines, uint64_t frame);

@@ -57,19 +57,70 @@ uint64_t gorgon_lines_previous_frame(const struct gorgon_lines *lines, uint64_t 
 	return skip_own(lines, gorgon_lines_word(frame + lines->layout.frame_previous));
 }
 
-// Frames of a thread are beside each other. Should two have the same place, that of the older one
-// is lost: a debugger's step may be, too.
+// The place behind the call of a stub that was left: does a debugger wait there?
+static uint64_t waiting_at(uint64_t resume)
+{
+	return resume && gorgon_lines_is_hot(
+				 (uint8_t *)(uintptr_t)(resume - GORGON_LINES_STUB_RESUME),
+				 GORGON_LINES_STUB_RESUME)
+		       ? resume
+		       : 0;
+}
+
+static struct gorgon_lines_record *next_record(const struct gorgon_lines_record *record)
+{
+	return (struct gorgon_lines_record *)(uintptr_t)record->next;
+}
+
+static bool is_needed(const struct gorgon_lines *lines, const struct gorgon_lines_record *record)
+{
+	return record->values || waiting_at(record->waiting) ||
+	       record->frame == gorgon_lines_newest_frame(lines);
+}
+
+// Of the records that frames with the same place have: that of @frame, else one that nobody needs,
+// or a new one. Should there be no memory, another frame's is lost: a debugger's step may be, too.
+static struct gorgon_lines_record *choose_record(const struct gorgon_lines *lines, uint64_t frame)
+{
+	struct gorgon_lines_record *first =
+		&lines->layout.records[frame >> 4 & (GORGON_LINES_RECORDS - 1)];
+	struct gorgon_lines_record *ret = NULL, *record = first, *last = first;
+
+	for (; record; last = record, record = next_record(record)) {
+		if (record->frame == frame)
+			return record;
+		if (!ret && !is_needed(lines, record))
+			ret = record;
+	}
+	if (ret || !(ret = calloc(1, sizeof(*ret))))
+		return ret ?: first;
+	last->next = (uintptr_t)ret;
+	return ret;
+}
+
 static struct gorgon_lines_record *record_of(const struct gorgon_lines *lines, uint64_t frame)
 {
-	struct gorgon_lines_record *record =
-		&lines->layout.records[frame >> 4 & (GORGON_LINES_RECORDS - 1)];
+	struct gorgon_lines_record *record = choose_record(lines, frame);
 	uint64_t code = gorgon_lines_code_of(lines, frame);
 
 	if (record->frame != frame || record->older != code) {
 		free((void *)(uintptr_t)record->values);
-		*record = (struct gorgon_lines_record){.frame = frame, .older = code};
+		*record = (struct gorgon_lines_record){
+			.frame = frame, .older = code, .next = record->next};
 	}
 	return record;
+}
+
+void gorgon_lines_free_records(const struct gorgon_lines *lines)
+{
+	struct gorgon_lines_record *record, *next;
+
+	for (size_t i = 0; lines->layout.records && i < GORGON_LINES_RECORDS; i++)
+		for (record = next_record(&lines->layout.records[i]); record; record = next) {
+			next = next_record(record);
+			free(record);
+		}
+	free(lines->layout.records);
 }
 
 struct gorgon_lines_record *gorgon_lines_current(const struct gorgon_lines *lines)
@@ -166,16 +217,6 @@ static void run_stub(struct gorgon_lines *lines, struct gorgon_lines_record *rec
 		record_of(lines, frame);
 	gorgon_lines_is_busy = false;
 	lines->api.restore(type, value, traceback);
-}
-
-// The place behind the call of a stub that was left: does a debugger wait there?
-static uint64_t waiting_at(uint64_t resume)
-{
-	return resume && gorgon_lines_is_hot(
-				 (uint8_t *)(uintptr_t)(resume - GORGON_LINES_STUB_RESUME),
-				 GORGON_LINES_STUB_RESUME)
-		       ? resume
-		       : 0;
 }
 
 // The stub that was left by the frame @record goes on at @resume.

@@ -576,6 +576,37 @@ class Steps(unittest.TestCase):
                 self.assertEqual([line and line[1] for line in found], ["4", "4", "9", None, None], output)
 
 
+DEEP = """import sys
+
+sys.setrecursionlimit(1000000)
+KINDS = []
+for i in range(7):  # frames of different sizes
+    exec(compile(f"def down(n{''.join(f', a{j}=0' for j in range(i))}):\\n"
+                 "    return KINDS[(n * 2654435761 >> 8) % 7](n - 1) + 1 if n else 0\\n", __file__, "exec"))
+    KINDS.append(down)
+
+def main():
+    x = list(map(down, [50000]))
+    y = x
+    return y
+
+main()
+"""
+
+
+@harness.needs_gdb
+@unittest.skipUnless(PYTHONS[1:], "CPython 3.11 has no chain of frames")
+class ManyFrames(unittest.TestCase):
+    def test_next_over_more_than_there_are_places_for(self):
+        for python in PYTHONS[1:]:
+            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "deep.py")
+                with open(path, "w") as file:
+                    file.write(DEEP)
+                output = harness.gdb(["break deep.py:11", "run", "next", "next"], *run(1, python=python)[:-1], path)
+                self.assertEqual(re.findall(r"^(\d+)\t", output, re.M), ["11", "12", "13"], output)
+
+
 STEPPED = """import asyncio
 
 def inner(n):

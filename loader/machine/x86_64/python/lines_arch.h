@@ -29,7 +29,10 @@ struct gorgon_lines_record {
 	 * gorgon_lines_function if a debugger may step into it from its caller */
 	uint64_t entry;
 	uint64_t saved[6];
-	uint64_t caller; /* return address */
+	union {
+		uint64_t caller; /* return address */
+		uint64_t next;	 /* of the frames that have the same place (lines_stops.c) */
+	};
 };
 
 #define GORGON_LINES_ENTERED 1 /* the debugger has stopped at the call of the function */
