@@ -4,7 +4,13 @@
 #define _GNU_SOURCE
 #include "calls.h"
 
+#include "process/kernel/dispositions.h"
+#include "process/kernel/signal_dispatch.h"
+#include "python/lines_alarms.h"
+#include "python/lines_arch.h"
+
 #include <jitreg.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -115,12 +121,67 @@ static void lines_are_refused_where_they_are_not_known(void **state)
 		     "gorgon_interp_opts: python_lines is 3, expected 0 to 2");
 }
 
+#if GORGON_LINES_SUPPORTED
+
+// What is done at SIGURG, the library's own dispatcher apart.
+static uintptr_t action_now(void)
+{
+	struct sigaction now;
+
+	assert_false(sigaction(SIGURG, NULL, &now));
+	return now.sa_flags & SA_SIGINFO && now.sa_sigaction == gorgon_signals_dispatch
+		       ? gorgon_dispositions.host_words[SIGURG]
+		       : action_word_of(&now);
+}
+
+static void note_signal(int number)
+{
+	(void)number;
+}
+
+// A debugger comes and goes, before and while there are interpreters.
+static void the_signal_of_stops_is_given_back(void **state)
+{
+	static const struct {
+		void (*handler)(int);
+		bool taken;
+	} before[] = {{SIG_DFL, true}, {SIG_IGN, true}, {note_signal, false}};
+	struct gorgon_interp *interp = NULL;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		for (size_t j = 0; j < sizeof(before) / sizeof(*before); j++) {
+			const struct sigaction action = {.sa_handler = before[j].handler};
+			const uintptr_t word = action_word_of(&action);
+
+			assert_false(sigaction(SIGURG, &action, NULL));
+			for (int turn = 0; turn < 2; turn++) {
+				gorgon_lines_alarms_find();
+				gorgon_lines_alarms_put_off();
+				assert_int_equal(action_now() != word, before[j].taken);
+				gorgon_lines_alarms_end();
+				assert_int_equal(action_now(), word);
+			}
+		}
+		if (!i) {
+			interp = test_interp_start(NULL, NULL);
+		}
+	}
+	destroy(interp);
+	signal(SIGURG, SIG_DFL);
+}
+
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_come_and_go_with_the_interpreter),
 		cmocka_unit_test(what_is_run_again_is_registered_once),
 		cmocka_unit_test(lines_are_refused_where_they_are_not_known),
+#if GORGON_LINES_SUPPORTED
+		cmocka_unit_test(the_signal_of_stops_is_given_back),
+#endif
 	};
 
 	return cmocka_run_group_tests_name("lines", tests, test_warm_up, NULL);
