@@ -33,15 +33,15 @@
 #include "base/clock.h"
 #include "ns/ns.h"
 #include "ns/thread.h"
+#include "process/faults/backtrace.h"
 #include "process/kernel/signals.h"
 #include "process/threads/parking.h"
 #include "process/threads/shield.h"
 
 #include <stdlib.h>
 #include <unistd.h>
-#include <unwind.h>
 
-#define FRAMES_MAX 4 // from pthread_self() to the function that looks for signals
+#define FRAMES_MAX 5 // from here to the function that looks for signals
 
 #define ABANDONED_MS 10000 // so long threads of an abandoned interpreter are waited for
 
@@ -97,33 +97,19 @@ void gorgon_interruption_describe(struct gorgon_interruption *state,
 
 // --- which thread this is --------------------------------------------------------------------
 
-struct frame_search {
-	const struct gorgon_interruption *state;
-	unsigned frames;
-	bool found;
-};
-
-static _Unwind_Reason_Code look_at_frame(struct _Unwind_Context *context, void *arg)
-{
-	struct frame_search *search = arg;
-	uintptr_t ip = _Unwind_GetIP(context) - 1; // within the call
-
-	for (size_t i = 0;
-	     i < sizeof(search->state->python.checks) / sizeof(*search->state->python.checks);
-	     i++) {
-		const struct gorgon_code_range *range = &search->state->python.checks[i];
-
-		search->found |= ip - range->start < range->size;
-	}
-	return search->found || ++search->frames > FRAMES_MAX ? _URC_END_OF_STACK : _URC_NO_REASON;
-}
-
+// A handler of a signal may ask, wherever the signal has met this thread: libgcc's unwinder, which
+// the thread may be in, has a lock.
 static bool is_look_for_signals(const struct gorgon_interruption *state)
 {
-	struct frame_search search = {.state = state};
+	const struct gorgon_code_range *checks = state->python.checks;
+	struct gorgon_frame frames[FRAMES_MAX];
+	size_t count = gorgon_backtrace_here(frames, FRAMES_MAX);
 
-	_Unwind_Backtrace(look_at_frame, &search);
-	return search.found;
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < sizeof(state->python.checks) / sizeof(*checks); k++)
+			if (frames[i].pc - 1 - checks[k].start < checks[k].size)
+				return true;
+	return false;
 }
 
 static struct gorgon_ns *request_of(const struct gorgon_thread *thread)

@@ -191,6 +191,27 @@ class Objects(Package):
                 print(pool.submit(abs, -1).result())
             """, "KeyboardInterrupt: ", "1")
 
+    def test_interrupts_meet_the_unwinder(self):
+        """Where private frames are registered with libgcc, its unwinder has a lock, which no handler of a signal may take."""
+        self.check("""
+            import ctypes, threading
+            begun = threading.Event()
+            def unwind():
+                frames, backtrace = (ctypes.c_void_p * 60)(), ctypes.CDLL("libc.so.6").backtrace
+                begun.set()
+                while True:
+                    backtrace(frames, 60)
+            with Pool(1) as pool:
+                ends = set()
+                for i in range(100):
+                    begun.clear()
+                    future = pool.submit(unwind)
+                    begun.wait()
+                    pool.interrupt()
+                    ends.add(fails(future.result, 60))
+                print(ends, pool.submit(abs, -1).result())
+            """, "{'KeyboardInterrupt: '} 1")
+
     def test_objects_live_as_long_as_the_programs(self):
         self.check("""
             import gc, threading, weakref

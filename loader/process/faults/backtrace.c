@@ -519,22 +519,42 @@ void gorgon_backtrace(const void *context, struct gorgon_frame *frames, size_t c
 	}
 }
 
+static size_t backtrace_between(uint64_t *registers, const struct bounds *bounds,
+				struct gorgon_frame *frames, size_t capacity)
+{
+	bool interrupted = true;
+	size_t count = 0;
+
+	while (count < capacity && registers[SP] < bounds->high) {
+		frames[count++] = (struct gorgon_frame){registers[PC], interrupted};
+		if (!backtrace_step(registers, interrupted, bounds, &interrupted))
+			break;
+	}
+	return count;
+}
+
 size_t gorgon_backtrace_below(const void *context, uint64_t top, struct gorgon_frame *frames,
 			      size_t capacity)
 {
 	uint64_t registers[REGISTERS];
 	struct bounds bounds;
-	bool interrupted = true;
-	size_t count = 0;
 
 	gorgon_arch_read_context(context, registers);
 	bounds = (struct bounds){registers[SP] - RED_ZONE, top};
-	while (count < capacity && registers[SP] < top) {
-		frames[count++] = (struct gorgon_frame){registers[PC], interrupted};
-		if (!backtrace_step(registers, interrupted, &bounds, &interrupted))
-			break;
-	}
-	return count;
+	return backtrace_between(registers, &bounds, frames, capacity);
+}
+
+// The thread was not interrupted: what its unwind tables name is there.
+size_t gorgon_backtrace_here(struct gorgon_frame *frames, size_t capacity)
+{
+	static const struct bounds everywhere = {0, UINT64_MAX};
+	uint64_t registers[REGISTERS];
+	ucontext_t here;
+
+	if (getcontext(&here))
+		return 0;
+	gorgon_arch_read_context(&here, registers);
+	return backtrace_between(registers, &everywhere, frames, capacity);
 }
 
 uint64_t gorgon_backtrace_function(uint64_t pc, uint64_t *end)
