@@ -401,6 +401,7 @@ coverage-run: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES) venv
 # The whole table, an hour; TESTS as tests/parity/parity.py takes them.
 parity: all $(PARITY) $(BUILD)/xstate.so
 	BUILD=$(abspath $(BUILD)) $(PYTHON3) tests/parity/parity.py --write $(TESTS)
+	BUILD=$(abspath $(BUILD)) $(PYTHON3) tests/parity/parity.py --write --no-home $(TESTS)
 
 # Benchmarks; JSON=1 for figures to work with.
 # TESTS=load REPORT=tests/bench/LOAD writes LOAD.md, LOAD-lives.svg and LOAD-growth.svg; TESTS=executor

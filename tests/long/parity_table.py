@@ -24,7 +24,7 @@ def main():
         if not TOOLS.get(debugger, True):
             report.skip(debugger, "it is not installed")
             continue
-        for variant in VARIANTS:
+        for variant in (variant for variant in VARIANTS if variant.home):
             trials = parity.run({(debugger, variant): parity.HABITS[debugger]})
             bad = parity.worse(trials)
             counts = [sum(trial.outcome == word for trial in trials) for word in parity.ORDER]

@@ -27,7 +27,8 @@ PLAIN = {
         "printf of a global variable in commands": FIRST,
         "catch load": SHARED,
         "set stop-on-solib-events, sharedlibrary": SHARED,
-        "print a global, in each thread": FIRST,
+        **dict.fromkeys(("print a global variable", "print a global, in each thread", "set var of a global", "watch of a global",
+                         "rwatch of a global", "display", "output, printf, echo", "call a function with an effect on its copy"), FIRST),
         "print a thread-local variable": THREAD,
         "print C++ statics and thread-locals": THREAD,
         "print in a frame above": THREAD,
@@ -73,7 +74,7 @@ MANY_PLAIN = {"gdb": {**dict.fromkeys((
     "break here (no argument)", "break in a lambda, by line", "pending break: a function of a library to come",
     "rbreak REGEX", "rbreak FILE:REGEX", "break ... if CONDITION", "break ... if $_streq()",
     "break ... if a static variable", "info breakpoints with hits", "save breakpoints, source", "info locals, info args",
-    "print/x, print ARRAY@N, enumerations", "set var of a local", "print an assignment", "watch of a global",
+    "print/x, print ARRAY@N, enumerations", "print a static variable", "set var of a local", "print an assignment", "watch of a global",
     "watch of a static", "watch of a local, to the end of its frame", "watch -l", "rwatch of a global",
     "awatch of a static", "display", "ptype, whatis", "convenience variables", "tab completion", "info source",
     "info scope", "info functions REGEX", "info functions of C++", "info variables REGEX", "info types REGEX",
@@ -93,6 +94,6 @@ MANY_PLAIN = {"gdb": {**dict.fromkeys((
 def why(debugger, habit, variant=""):
     """The reason, or None."""
     reason = KNOWN.get(debugger, {}).get(habit)
-    if str(variant) == "plain-20":
+    if str(variant).startswith("plain-20"):
         reason = reason or MANY_PLAIN.get(debugger, {}).get(habit)
     return reason or (PLAIN.get(debugger, {}).get(habit) if str(variant).startswith("plain") else None)

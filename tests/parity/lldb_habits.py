@@ -278,7 +278,7 @@ HABITS = [
         b helper
         continue
         bt 2
-        frame variable n""", PROCESS, attach=True, alone=True, keep=r"frame #|int\) n|no variable named"),
+        frame variable n""", PROCESS, attach=True, alone=True, keep=r"frame #(?!.* libc\.so)|int\) n|no variable named"),
     H("kill, run", """
         b helper
         continue

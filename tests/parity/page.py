@@ -22,7 +22,7 @@ HEAD = """<!-- Made by `make docs-parity`, of tests/parity/results.json. -->
 
 Each row was typed into a debugger on a host that is linked with libpython, and on one whose interpreters are Gorgon's, and the answers
 were compared whole. *different* is allowed, with the reason; *broken* is not right yet. `scripts-3` is with our scripts and three
-interpreters, `plain-3` without scripts. A column that is not here, and a `-`, was not tried.
+interpreters, `plain-3` without scripts; `no-home`: neither HOME nor XDG_CACHE_HOME is set. A column that is not here, and a `-`, was not tried.
 """
 
 

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Try the habits of gdb_habits.py, lldb_habits.py and dap_habits.py in Gorgon's host as in the ordinary one.
 
-Usage: parity.py [--variants V,V...] [--jobs N] [--findings FILE] [--write] [--show] [DEBUGGER] [WORD]...
+Usage: parity.py [--no-home] [--variants V,V...] [--jobs N] [--findings FILE] [--write] [--show] [DEBUGGER] [WORD]...
 
 DEBUGGER is gdb, lldb, lldb-dap or gdb-dap (gdb 14 and newer), a variant scripts-3 or plain-20; words select habits whose names contain them. Prints what is
-not the same; --show prints answers that are, too. --findings writes each difference with both answers. --write writes
+not the same; --show prints answers that are, too. With --no-home neither HOME nor XDG_CACHE_HOME is set. --findings writes each difference with both answers. --write writes
 results.json, where what was not tried stays as it was. The exit status is 1 where a row is worse than results.json has it."""
 
 import argparse
@@ -192,13 +192,17 @@ def finding(trial):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--variants", default=",".join(map(str, VARIANTS)))
+    parser.add_argument("--no-home", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--findings", metavar="FILE")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--show", action="store_true")
     parser.add_argument("words", nargs="*", metavar="WORD")
     args = parser.parse_intermixed_args()
-    variants = [variant for variant in VARIANTS if str(variant) in args.variants.split(",")]
+    variants = [variant for variant in VARIANTS if str(variant) in args.variants.split(",") and variant.home != args.no_home]
+    if args.no_home:
+        for name in ("HOME", "XDG_CACHE_HOME"):
+            os.environ.pop(name, None)
     debuggers = [word for word in args.words if word in DEBUGGERS] or [name for name in DEBUGGERS if is_there(name)]
     words = [word for word in args.words if word not in DEBUGGERS]
     wanted = {}

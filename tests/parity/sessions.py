@@ -33,12 +33,14 @@ class Lost(Exception):
 
 @dataclass(frozen=True)
 class Variant:
-    """A host: the ordinary one, or Gorgon's with or without our scripts; @count threads, which are interpreters there."""
+    """A host: the ordinary one, or Gorgon's with or without our scripts; @count threads, which are interpreters there.
+    Without a @home there is no folder in which Gorgon could keep names and lines of libraries."""
     kind: str  # "ordinary", "plain" or "scripts"
     count: int
+    home: bool = True
 
     def __str__(self):
-        return f"{self.kind}-{self.count}"
+        return f"{self.kind}-{self.count}" + ("" if self.home else "-no-home")
 
     @property
     def command(self):
@@ -47,11 +49,12 @@ class Variant:
 
     @property
     def peer(self):
-        return Variant("ordinary", self.count)
+        return Variant("ordinary", self.count, self.home)
 
 
 COUNTS = (1, 3, 20)
-VARIANTS = [Variant(kind, count) for kind in ("scripts", "plain") for count in COUNTS]
+VARIANTS = [Variant(kind, count, home) for home in (True, False) for kind in ("scripts", "plain") for count in COUNTS
+            if home or count > 1]
 
 
 @functools.cache
