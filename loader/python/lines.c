@@ -313,6 +313,7 @@ static bool find_api(struct gorgon_lines *lines)
 		{"PyCFunction_NewEx", NULL, &lines->api.new_function},
 		{"PyFrame_GetLineNumber", NULL, &lines->api.line_number},
 		{"PyCode_Type", NULL, &lines->api.code_type},
+		{"PyFunction_Type", NULL, &lines->api.function_type},
 		{"PyErr_Restore", NULL, &lines->api.restore},
 		{"_PyEval_EvalFrameDefault", NULL, &lines->links->evaluator},
 		{"PyInterpreterState_ThreadHead", NULL, &lines->api.first_thread},
@@ -401,6 +402,7 @@ static bool make_code(struct gorgon_lines *lines)
 	gorgon_lines_write_code(code, lines->links, gorgon_lines_newest_offset());
 	if (!find_api(lines))
 		return false;
+	lines->layout.none = (uintptr_t)lines->interp->api->_Py_NoneStruct;
 	take_evaluator(lines);
 	return !mprotect(code, page, PROT_READ | PROT_EXEC) &&
 	       (lines->values_api = gorgon_lines_values_api_create(lines->interp));

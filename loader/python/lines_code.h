@@ -98,8 +98,8 @@ size_t gorgon_lines_text_size(const struct gorgon_lines_function *function);
 /* Offsets in structures of CPython. */
 struct gorgon_lines_layout {
 	unsigned minor;
-	/* of _PyInterpreterFrame; that of its locals, if they are a mapping, is 16 behind its
-	 * globals */
+	/* of _PyInterpreterFrame; that of its function is 8 before its globals, that of its
+	 * locals, if they are a mapping, 16 behind them */
 	uint8_t frame_code, frame_globals, frame_instruction, frame_values;
 	uint8_t code_units, code_extra;                      /* of PyCodeObject */
 	uint8_t object_frame;                                /* of PyFrameObject */
@@ -114,7 +114,10 @@ struct gorgon_lines_layout {
 	/* From CPython 3.12 on; else 0: */
 	uint8_t frame_previous, frame_owner;
 	uint8_t state_frame; /* of PyThreadState; the frame, or, in CPython 3.12, where it is */
-	/* Found out in each interpreter: from the frame of the evaluator itself to our record, */
+	/* Found out in each interpreter: None, which is the function of a frame that CPython puts
+	 * between an __init__ and who makes the object; */
+	uint64_t none;
+	/* from the frame of the evaluator itself to our record, */
 	uint32_t entry_record;
 	/* and the frames' records; NULL: each frame has its record on the stack */
 	struct gorgon_lines_record *records;

@@ -613,6 +613,15 @@ static void follow(struct gorgon_lines *lines, const struct gorgon_lines_functio
 		set_flag(lines, function);
 }
 
+// Whether the frame has a function where the layout says.
+static bool has_function(const struct gorgon_lines *lines, uint64_t frame)
+{
+	uint64_t function = gorgon_lines_word(frame + lines->layout.frame_globals - 8) &
+			    ~(uint64_t)GORGON_LINES_TAG;
+
+	return Py_TYPE((PyObject *)(uintptr_t)function) == lines->api.function_type;
+}
+
 // CPython is about to call a Python function.
 static void before_frame(void *ctx, struct gorgon_lines_record *record)
 {
@@ -642,6 +651,7 @@ static void before_frame(void *ctx, struct gorgon_lines_record *record)
 			gorgon_lines_function_of(lines, record->frame) == &lines->check &&
 			gorgon_lines_word(record->frame + lines->layout.frame_globals) ==
 				(uintptr_t)lines->checked_globals &&
+			has_function(lines, record->frame) &&
 			gorgon_lines_word(record->frame + lines->layout.frame_globals + 16) ==
 				(uintptr_t)lines->checked_globals;
 }

@@ -202,6 +202,23 @@ static size_t begin_if_own(struct gorgon_lines_bytes *x, const struct gorgon_lin
 	return begin_jump(x, DW_OP_bra);
 }
 
+// In place of the frame on the stack, if CPython has put it between an __init__ and who makes the
+// object: who does.
+static void skip_shim(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout)
+{
+	size_t shim, done;
+
+	OPS(x, DW_OP_dup, DW_OP_plus_uconst, (uint8_t)(layout->frame_globals - 8), DW_OP_deref);
+	OPS(x, DW_OP_const1s, (uint8_t)~GORGON_LINES_TAG, DW_OP_and);
+	put_number_op(x, layout->none);
+	OPS(x, DW_OP_eq);
+	shim = begin_jump(x, DW_OP_bra);
+	done = begin_jump(x, DW_OP_skip);
+	end_jump(x, shim);
+	OPS(x, DW_OP_plus_uconst, layout->frame_previous, DW_OP_deref);
+	end_jump(x, done);
+}
+
 static void record_of_own(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout,
 			  uint64_t offset)
 {
@@ -233,6 +250,7 @@ static void put_callers(struct gorgon_lines_bytes *to, const struct gorgon_lines
 		gorgon_lines_frame_of_cfa(&x);
 		OPS(&x, DW_OP_plus_uconst, layout->frame_previous, DW_OP_deref);
 		first = begin_if_own(&x, layout);
+		skip_shim(&x, layout);
 		if (reg == GORGON_LINES_RETURN_ADDRESS)
 			line_of_frame(&x, layout, generic);
 		else if (reg != GORGON_LINES_RBX && reg != GORGON_LINES_RSP)
@@ -339,10 +357,12 @@ static void put_frame_rules(struct gorgon_lines_bytes *to, uint64_t code,
 	advance(to, GORGON_LINES_CALL - at);
 	begin_code(to, 8);
 	OPS(&frame, DW_OP_lit8, DW_OP_minus);
-	if (layout->records)
+	if (layout->records) {
 		newest_of_record(&frame, layout);
-	else
+		skip_shim(&frame, layout);
+	} else {
 		OPS(&frame, DW_OP_deref);
+	}
 	returns_to_line(to, frame.data, frame.size, layout, code + GORGON_LINES_GENERIC + 1);
 	if (layout->records)
 		put_rule(to, GORGON_LINES_RBX, &frame);

@@ -31,7 +31,7 @@ struct gorgon_lines_api {
 	void (*restore)(PyObject *, PyObject *, PyObject *);
 	PyObject *(*traceback_of)(PyObject *);
 	PyObject *(*new_function)(PyMethodDef *, PyObject *, PyObject *);
-	PyTypeObject *code_type;
+	PyTypeObject *code_type, *function_type;
 };
 
 struct gorgon_lines {

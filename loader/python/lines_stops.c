@@ -38,9 +38,17 @@ static bool is_own(const struct gorgon_lines *lines, uint64_t frame)
 	       GORGON_LINES_OWNER_EVALUATOR;
 }
 
+// CPython has put it between an __init__ and who makes the object.
+static bool is_shim(const struct gorgon_lines *lines, uint64_t frame)
+{
+	const uint64_t function = gorgon_lines_word(frame + lines->layout.frame_globals - 8);
+
+	return (function & ~(uint64_t)GORGON_LINES_TAG) == lines->layout.none;
+}
+
 static uint64_t skip_own(const struct gorgon_lines *lines, uint64_t frame)
 {
-	while (frame && is_own(lines, frame))
+	while (frame && (is_own(lines, frame) || is_shim(lines, frame)))
 		frame = gorgon_lines_word(frame + lines->layout.frame_previous);
 	return frame;
 }
@@ -300,6 +308,8 @@ static bool on_return_to(struct gorgon_lines *lines, uint64_t frame)
 
 	if (!caller || is_own(lines, caller))
 		return false;
+	if (is_shim(lines, caller))
+		caller = gorgon_lines_previous_frame(lines, caller);
 	record = record_of(lines, caller);
 	resume = gorgon_lines_resume_of(lines, record);
 	if (resume) {

@@ -576,6 +576,36 @@ class Steps(unittest.TestCase):
                 self.assertEqual([line and line[1] for line in found], ["4", "4", "9", None, None], output)
 
 
+INIT = """class Kind:
+    def __init__(self, v):
+        self.v = v
+
+def make(n):
+    k = Kind(n)
+    return k
+
+for i in range(200):
+    make(i)
+make(1000)
+print("end")
+"""
+
+
+@harness.needs_gdb
+@unittest.skipUnless(PYTHONS[2:], "CPython 3.13 calls __init__ without C")
+class Init(unittest.TestCase):
+    def test_stack_and_finish(self):
+        """CPython puts a frame of its own between an __init__ that was called often and its caller."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "init.py")
+            with open(path, "w") as file:
+                file.write(INIT)
+            output = harness.gdb([*CHEAP, "break init.py:3 if number.v > 999", "run", "bt 3", "finish", "next", "next"],
+                                 *run(1, python=PYTHONS[2])[:-1], path)
+        self.assertRegex(output, r"#0 +init\.Kind\.__init__ .*\n#1 .* init\.make .*\n#2 .* init\.<module> ")
+        self.assertEqual(re.findall(r"^(\d+)\t", output, re.M), ["3", "6", "7", "12"], output)
+
+
 DEEP = """import sys
 
 sys.setrecursionlimit(1000000)
