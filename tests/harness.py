@@ -179,6 +179,8 @@ WHENEVER = re.compile(r"^(?:\d+ locations? added to breakpoint \d+|(?:host: |exp
 # What lldb has read of libpython's debug information serves all sessions.
 LLDB_CACHE = ["-O", "settings set symbols.lldb-index-cache-path " + os.path.join(os.environ["XDG_CACHE_HOME"], "lldb"),
               "-O", "settings set symbols.enable-lldb-index-cache true"]
+# lldb-server may be slow to answer on a busy machine.
+LLDB_PATIENCE = ["-O", "settings set plugin.process.gdb-remote.packet-timeout 100"]
 
 
 def lldb(commands, *command, script=False, options=(), timeout=TIMEOUT):
@@ -193,7 +195,7 @@ def lldb(commands, *command, script=False, options=(), timeout=TIMEOUT):
     with tempfile.NamedTemporaryFile("w", suffix=".lldb") as file:
         file.write("\n".join(text) + "\n")
         file.flush()
-        args = [LLDB, "--no-lldbinit", "--batch", *LLDB_CACHE, *options, "-s", file.name]
+        args = [LLDB, "--no-lldbinit", "--batch", *LLDB_CACHE, *LLDB_PATIENCE, *options, "-s", file.name]
         if command:
             args += ["--", *command]
         result = run(*args, timeout=timeout)

@@ -116,9 +116,13 @@ class Lldb:
         options.SetIgnoreBreakpoints(True)
         options.SetTryAllThreads(False)
         options.SetStopOthers(True)
-        value = self.frames()[0].EvaluateExpression(f'((int (*)(const char *)){address})("{text}")', options)
-        if not value.GetError().Success():
-            raise Ended(value.GetError())
+        for _ in range(5):  # another thread may have reached a breakpoint at the same time as this one
+            error = self.frames()[0].EvaluateExpression(f'((int (*)(const char *)){address})("{text}")', options).GetError()
+            if error.Success():
+                return
+            if "interrupted" not in f"{error}":
+                break
+        raise Ended(error)
 
 
 def told(debugger):
