@@ -679,7 +679,8 @@ void gorgon_lines_events_init(struct gorgon_lines *lines)
 		.before = (uintptr_t)before_frame,
 		.tracer = has_monitoring(lines) ? (uintptr_t)monitor_event : (uintptr_t)trace_event,
 		.ctx = (uintptr_t)lines,
-		.watched = (uintptr_t)__jit_debug_register_code};
+		.watched = (uintptr_t)__jit_debug_register_code,
+		.leave = (uintptr_t)lines->code + GORGON_LINES_LEAVE};
 	lines->callback = (PyMethodDef){
 		.ml_name = "gorgon",
 		.ml_meth = (PyCFunction)(uintptr_t)(lines->code + GORGON_LINES_TRACER),

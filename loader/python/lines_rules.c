@@ -363,7 +363,7 @@ static void put_frame_rules(struct gorgon_lines_bytes *to, uint64_t code,
 	} else {
 		OPS(&frame, DW_OP_deref);
 	}
-	returns_to_line(to, frame.data, frame.size, layout, code + GORGON_LINES_GENERIC + 1);
+	returns_to_line(to, frame.data, frame.size, layout, code + GORGON_LINES_GENERIC_RESUME);
 	if (layout->records)
 		put_rule(to, GORGON_LINES_RBX, &frame);
 	else
@@ -405,8 +405,21 @@ static void put_raised_rules(struct gorgon_lines_bytes *to, uint64_t code,
 	returns_to_line(to,
 			(const uint8_t[]){DW_OP_drop, DW_OP_breg0 + GORGON_LINES_RBX, 0,
 					  layout->records ? DW_OP_nop : DW_OP_deref},
-			4, layout, code + GORGON_LINES_GENERIC + 1);
+			4, layout, code + GORGON_LINES_GENERIC_RESUME);
 	end_entry(to, start);
+}
+
+// When the mov has put the caller's record into rbx, the frame's own is still in r15.
+static void put_stub(struct gorgon_lines_bytes *to, const struct gorgon_lines_layout *layout)
+{
+	advance(to, GORGON_LINES_STUB_JUMP);
+	OPS(to, DW_CFA_remember_state);
+	frame_is(to, GORGON_LINES_R15, layout);
+	if (layout->records)
+		OPS(to, DW_CFA_register, GORGON_LINES_RBX, GORGON_LINES_R13, DW_CFA_register,
+		    GORGON_LINES_RETURN_ADDRESS, GORGON_LINES_R10);
+	advance(to, GORGON_LINES_STUB_SIZE - GORGON_LINES_STUB_JUMP);
+	OPS(to, DW_CFA_restore_state);
 }
 
 void gorgon_lines_put_code_rules(struct gorgon_lines_bytes *to, uint64_t code,
@@ -419,12 +432,12 @@ void gorgon_lines_put_code_rules(struct gorgon_lines_bytes *to, uint64_t code,
 	put_leaf_rules(to, code + GORGON_LINES_LEAVE, GORGON_LINES_GENERIC - GORGON_LINES_LEAVE);
 	generic = begin_function(to, code + GORGON_LINES_GENERIC,
 				 GORGON_LINES_RAISED - GORGON_LINES_GENERIC);
+	put_stub(to, layout);
 	end_entry(to, generic);
 	put_raised_rules(to, code, layout);
 }
 
-// The stubs of a function. When the mov has put the caller's record into rbx, the frame's own is
-// still in r15. At the function's entry rbx is the caller's, until the mov.
+// The stubs of a function. At its entry rbx is the caller's record, until the mov.
 void gorgon_lines_put_stub_rules(struct gorgon_lines_bytes *to,
 				 const struct gorgon_lines_function *function,
 				 const struct gorgon_lines_layout *layout)
@@ -432,16 +445,8 @@ void gorgon_lines_put_stub_rules(struct gorgon_lines_bytes *to,
 	size_t start =
 		begin_function(to, (uintptr_t)function->text, gorgon_lines_text_size(function));
 
-	for (size_t i = 0; i < function->line_count; i++) {
-		advance(to, GORGON_LINES_STUB_JUMP);
-		OPS(to, DW_CFA_remember_state);
-		frame_is(to, GORGON_LINES_R15, layout);
-		if (layout->records)
-			OPS(to, DW_CFA_register, GORGON_LINES_RBX, GORGON_LINES_R13,
-			    DW_CFA_register, GORGON_LINES_RETURN_ADDRESS, GORGON_LINES_R10);
-		advance(to, GORGON_LINES_STUB_SIZE - GORGON_LINES_STUB_JUMP);
-		OPS(to, DW_CFA_restore_state);
-	}
+	for (size_t i = 0; i < function->line_count; i++)
+		put_stub(to, layout);
 	OPS(to, DW_CFA_remember_state);
 	frame_is(to, GORGON_LINES_R15, layout);
 	OPS(to, DW_CFA_same_value, GORGON_LINES_RBX);

@@ -311,18 +311,14 @@ static bool on_return_to(struct gorgon_lines *lines, uint64_t frame)
 	if (is_shim(lines, caller))
 		caller = gorgon_lines_previous_frame(lines, caller);
 	record = record_of(lines, caller);
-	resume = gorgon_lines_resume_of(lines, record);
-	if (resume) {
-		run.target = waiting_at(resume);
-		run.r11 = resume - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_CALL;
-	} else if (gorgon_lines_awaits_any(lines)) {
-		run.target = (uintptr_t)lines->code + GORGON_LINES_GENERIC_RESUME;
-	}
+	resume = gorgon_lines_resume_of(lines, record)
+			 ?: (uintptr_t)lines->code + GORGON_LINES_GENERIC_RESUME;
+	run.target = waiting_at(resume);
+	run.r11 = resume - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_CALL;
 	if (!run.target)
 		return false;
 	run_stub(lines, record, &run);
-	if (resume)
-		wait_for(record, run.resume);
+	wait_for(record, run.resume);
 	return true;
 }
 

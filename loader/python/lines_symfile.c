@@ -129,7 +129,7 @@ static void begin_contents(struct contents *contents, uint64_t code,
 	put_text(&contents->names, "");
 	gorgon_lines_put_abbrevs(&contents->abbrev);
 	put_bytes(&contents->symbols, &none, sizeof(none));
-	gorgon_lines_put_cie(&contents->frame, layout, code + GORGON_LINES_GENERIC + 1);
+	gorgon_lines_put_cie(&contents->frame, layout, code + GORGON_LINES_GENERIC_RESUME);
 }
 
 static void free_contents(struct contents *contents)

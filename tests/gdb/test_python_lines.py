@@ -606,6 +606,38 @@ class Init(unittest.TestCase):
         self.assertEqual(re.findall(r"^(\d+)\t", output, re.M), ["3", "6", "7", "12"], output)
 
 
+SHOWN = """import functools
+
+@functools.singledispatch
+def show(n):
+    return n
+
+def main():
+    x = show(3)
+    y = x
+    return y
+
+main()
+print("end")
+"""
+
+
+@harness.needs_gdb
+@unittest.skipUnless(PYTHONS[1:], "CPython 3.11 calls functions through C")
+class WithoutLines(unittest.TestCase):
+    def test_steps_after_finish_in_a_function_of_the_standard_library(self):
+        for python in PYTHONS[1:]:
+            for step in ("next", "step", "finish"):
+                with self.subTest(python=python, step=step), tempfile.TemporaryDirectory() as folder:
+                    path = os.path.join(folder, "shown.py")
+                    with open(path, "w") as file:
+                        file.write(SHOWN)
+                    output = harness.gdb(["tbreak shown.py:5", "run", "finish", step, "next", "next"], *run(1, python=python)[:-1], path)
+                    self.assertRegex(output, r"(?m)^0x\w+ in python_code \(\)$")
+                    self.assertEqual(re.findall(r"^(\d+)\t", output, re.M),
+                                     ["5", "8", "9", "10"] if step == "finish" else ["5", "9", "10", "13"], output)
+
+
 DEEP = """import sys
 
 sys.setrecursionlimit(1000000)

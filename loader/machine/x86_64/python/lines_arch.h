@@ -53,6 +53,7 @@ struct gorgon_lines_links {
 	/* const char *(const char *text, uint64_t offset, void *ctx) */
 	uint64_t evaluate;
 	uint64_t rest; /* of the evaluator, behind what was copied */
+	uint64_t leave;
 };
 
 /* A stub: the code of a line, for debuggers. */
@@ -107,8 +108,8 @@ static inline void gorgon_lines_write_entry(uint8_t *entry)
 #define GORGON_LINES_FRAME_END 177
 #define GORGON_LINES_TRACER    192 /* a function with four arguments; calls @tracer */
 #define GORGON_LINES_LEAVE     208
-#define GORGON_LINES_GENERIC   224 /* stands for a frame whose line is not known */
-#define GORGON_LINES_GENERIC_RESUME (GORGON_LINES_GENERIC + 1) /* where it goes on; calls "leave" */
+#define GORGON_LINES_GENERIC   224 /* the stub of frames whose line is not known */
+#define GORGON_LINES_GENERIC_RESUME (GORGON_LINES_GENERIC + GORGON_LINES_STUB_RESUME)
 /* run when an exception is raised by the frame in rbx, r13 leads to a text; returns */
 #define GORGON_LINES_RAISED    240
 /* Debuggers call one of these functions with a text: the frame that has n older records has

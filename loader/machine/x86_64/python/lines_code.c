@@ -144,8 +144,7 @@ void gorgon_lines_write_code(uint8_t *code, const struct gorgon_lines_links *lin
 	memcpy(code + GORGON_LINES_FRAME, frame, sizeof(frame));
 	memcpy(code + GORGON_LINES_TRACER, tracer, sizeof(tracer));
 	memcpy(code + GORGON_LINES_LEAVE, leave, sizeof(leave));
-	code[GORGON_LINES_GENERIC_RESUME] = 0xe8;
-	put_link(code, GORGON_LINES_GENERIC_RESUME + 5, code + GORGON_LINES_LEAVE);
+	gorgon_lines_write_stub(code + GORGON_LINES_GENERIC, &links->leave);
 	code[GORGON_LINES_RAISED + 1] = 0xc3; // ret
 	memcpy(code + GORGON_LINES_CODE_SIZE, evaluate, sizeof(evaluate));
 	for (int32_t at = GORGON_LINES_EVALUATE; at <= LAST; at += GORGON_LINES_EVALUATE_SIZE) {
