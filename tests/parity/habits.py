@@ -46,16 +46,18 @@ def lines(text):
 class Excuse:
     """Why two answers may differ; @same makes the same text out of both when nothing else does. @both gets both instead: (expected,
     seen). @least: from how many interpreters on. @debugger: how the names of the
-    debuggers that it is about begin."""
+    debuggers that it is about begin. @homes: whether there is a folder for names and lines, in each kind that it is about."""
     reason: str
     same: object = None
     kinds: tuple = ("plain", "scripts")
     both: object = None
     least: int = 1
     debugger: str = ""
+    homes: tuple = (True, False)
 
     def applies(self, debugger, variant):
-        return debugger.startswith(self.debugger) and variant.kind in self.kinds and variant.count >= self.least
+        return (debugger.startswith(self.debugger) and variant.kind in self.kinds and variant.count >= self.least and
+                variant.home in self.homes)
 
     def of(self, expected, seen):
         return self.both(expected, seen) if self.both else (self.same(expected), self.same(seen))

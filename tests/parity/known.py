@@ -27,8 +27,9 @@ PLAIN = {
         "printf of a global variable in commands": FIRST,
         "catch load": SHARED,
         "set stop-on-solib-events, sharedlibrary": SHARED,
-        **dict.fromkeys(("print a global variable", "print a global, in each thread", "set var of a global", "watch of a global",
-                         "rwatch of a global", "display", "output, printf, echo", "call a function with an effect on its copy"), FIRST),
+        **dict.fromkeys(("print a global variable", "print a global, in each thread", "print a local that hides another",
+                         "print a static variable", "set var of a global", "watch of a global", "rwatch of a global", "display",
+                         "output, printf, echo", "call a function with an effect on its copy"), FIRST),
         "print a thread-local variable": THREAD,
         "print C++ statics and thread-locals": THREAD,
         "print in a frame above": THREAD,
@@ -91,9 +92,22 @@ MANY_PLAIN = {"gdb": {**dict.fromkeys((
                           "to plain lldb all libraries of an interpreter are one section: docs/debugging.md")}
 
 
+NO_FOLDER = "without a folder for names and lines gdb has functions of more than eight interpreters, and no lines: docs/debugging.md"
+NO_TABLE = "without a folder for names and lines gdb does not know linkage tables of more than eight interpreters: docs/debugging.md"
+NO_HOME = {
+    "plain-20-no-home": {"gdb": NO_FOLDER, "lldb": UNTYPED, "lldb-dap": UNTYPED},
+    "scripts-20-no-home": {"gdb": dict.fromkeys(("disassemble names the PLT", "x/i of a call", "stepi into the PLT", "step N, next N",
+                                                 "info functions of C++"), NO_TABLE)},
+}
+
+
 def why(debugger, habit, variant=""):
     """The reason, or None."""
     reason = KNOWN.get(debugger, {}).get(habit)
+    without = NO_HOME.get(str(variant), {}).get(debugger, {})
+    if isinstance(without, dict):
+        reason = reason or without.get(habit)
     if str(variant).startswith("plain-20"):
         reason = reason or MANY_PLAIN.get(debugger, {}).get(habit)
-    return reason or (PLAIN.get(debugger, {}).get(habit) if str(variant).startswith("plain") else None)
+    reason = reason or (PLAIN.get(debugger, {}).get(habit) if str(variant).startswith("plain") else None)
+    return reason or (without if isinstance(without, str) else None)

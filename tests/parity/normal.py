@@ -65,9 +65,9 @@ LLDB = (
     (r"\b(self|args|func|callable|timeout_obj|kwargs)=(<[\w.]+>|tuple of \d+|-?[\d.]+|ADDR)(?=[,)])", r"\1=OBJECT"),
     (r"(\(PyObject \*\) .* = ADDR) .*", r"\1"),
     (r"^All breakpoints removed.*", "All breakpoints removed."),  # that of "gorgon symbols auto" is counted, and stays
-    (r"\S+/gorgon/lldb/links/\w+/interp \d+/(?=libpython)", "/lib/x86_64-linux-gnu/"),
-    (r"\S+/gorgon/lldb/links/\w+/interp \d+/", "PARITY/modules/"),
-    (r"(?:\S+/gorgon/lldb/inflated/\w+|/usr/lib/debug/\.build-id/\w+)/(?=\w+\.debug)", "DEBUG/"),
+    (r"\S+/gorgon(?:/lldb|-lldb-\d+)/links/\w+/interp \d+/(?=libpython)", "/lib/x86_64-linux-gnu/"),
+    (r"\S+/gorgon(?:/lldb|-lldb-\d+)/links/\w+/interp \d+/", "PARITY/modules/"),
+    (r"(?:\S+/gorgon(?:/lldb|-lldb-\d+)/inflated/\w+|/usr/lib/debug/\.build-id/\w+)/(?=\w+\.debug)", "DEBUG/"),
     (r"^\[ *\d+\] ", "[N] "),
     (r"^\d+: (name|file|regex|source|names|source regex|exception) ?=", r"N: \1 ="),
     (r"^  \d+\.\d+: ", "  N.N: "),
