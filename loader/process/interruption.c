@@ -18,8 +18,8 @@
 // pay it.
 //
 // A signal that comes just before the system call begins is lost, and functions may wait again: so
-// a thread of ours, which lives while there are requests, repeats the signals, at first after a
-// millisecond, then less often.
+// a thread of ours, which lives while there are requests and a moment longer, repeats the signals,
+// at first after a millisecond, then less often.
 //
 // Not reached: libraries that call a blocking function and repeat it after EINTR without asking
 // Python; threads that block GORGON_SIGNAL_WAKE; copies that our loader has not loaded, whose
@@ -38,7 +38,9 @@
 #include "process/threads/parking.h"
 #include "process/threads/shield.h"
 
+#include <linux/futex.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define FRAMES_MAX 5 // from here to the function that looks for signals
@@ -47,16 +49,20 @@
 
 #define PAUSE_MIN_MS 1
 #define PAUSE_MAX_MS 200
+#define LINGER_MS    100
 
 struct gorgon_interruption {
 	struct gorgon_ns *ns;
 	bool wanted; // some thread has a request, or poses as the main one; atomic
+	bool stolen; // another thread may have handled what told the main thread; atomic
 	bool keeps;  // a SIGINT that the main thread is to get once a request was taken; atomic
 	struct gorgon_interruption_python python;
 };
 
 static bool waking;	    // the waker lives; under the list's lock
+static bool lingering;	    // it waits for a request; under the list's lock
 static uint64_t wanted_at;  // time of the newest request; under the list's lock
+static uint32_t requests;   // counts them; a futex; under the list's lock
 
 static __thread bool poses_as_main __attribute__((tls_model("initial-exec")));
 static __thread bool uninterrupted __attribute__((tls_model("initial-exec")));
@@ -148,11 +154,10 @@ static __attribute__((noinline)) pthread_t interruption_answer(struct gorgon_int
 	// What was kept for a shield may interrupt a blocking call.
 	if (!tripping)
 		blocks = false;
-	// Another thread that was interrupted may have taken the signal that told of it: the
-	// request is still there.
 	if (!tripping && state->python.trip && !gorgon_shield_is_whole() &&
 	    (gorgon_shield_has_kept() ||
-	     (thread && pthread_self() == state->python.main && request_of(thread) == state->ns)) &&
+	     (__atomic_load_n(&state->stolen, __ATOMIC_ACQUIRE) && thread &&
+	      pthread_self() == state->python.main && request_of(thread) == state->ns)) &&
 	    is_look_for_signals(state))
 		trip_kept(state);
 	// Making the signal known asks which thread this is, too. The main thread finds it by
@@ -163,6 +168,7 @@ static __attribute__((noinline)) pthread_t interruption_answer(struct gorgon_int
 		return poses_as_main && !tripping ? state->python.main : pthread_self();
 	// Python is about to handle all signals that wait. A SIGINT is for the call on the main
 	// thread.
+	__atomic_store_n(&state->stolen, true, __ATOMIC_RELEASE);
 	tripping = taking_sigint = true;
 	if (state->python.take_interrupt())
 		__atomic_store_n(&state->keeps, true, __ATOMIC_RELEASE);
@@ -234,27 +240,44 @@ static size_t wake_all(void)
 	return count;
 }
 
+// Whether a request has come before the time is up in which this thread waits for the next, so that
+// a series of interrupts does not begin a thread for each.
+static bool wait_for_request(uint32_t seen)
+{
+	const struct timespec linger = {0, LINGER_MS * 1000000};
+
+	syscall(SYS_futex, &requests, FUTEX_WAIT_PRIVATE, seen, &linger, NULL, 0);
+	gorgon_threads_lock();
+	waking = requests != seen;
+	lingering = false;
+	gorgon_threads_unlock();
+	return waking;
+}
+
 static void *interruption_wake(void *arg)
 {
+	uint32_t seen;
 	uint64_t age_ms;
-	bool more = true;
+	bool more;
 
 	pthread_setname_np(pthread_self(), "gorgon-waker");
-	while (more) {
+	do {
 		gorgon_threads_lock();
-		more = wake_all();
-		waking = more;
-		age_ms = (gorgon_now() - wanted_at) / 1000000;
+		age_ms = (gorgon_now() - wanted_at) / 8000000;
 		gorgon_threads_unlock();
-		age_ms /= 8;
 		usleep(1000 * (useconds_t)(age_ms < PAUSE_MIN_MS   ? PAUSE_MIN_MS
 					   : age_ms > PAUSE_MAX_MS ? PAUSE_MAX_MS
 								   : age_ms));
-	}
+		gorgon_threads_lock();
+		seen = requests;
+		more = wake_all();
+		lingering = !more;
+		gorgon_threads_unlock();
+	} while (more || wait_for_request(seen));
 	return arg;
 }
 
-// Under the list's lock. Without a thread the signals are sent once.
+// Under the list's lock. Without a thread the signal that was sent is the only one.
 static void begin_to_wake(void)
 {
 	pthread_attr_t attr;
@@ -262,8 +285,13 @@ static void begin_to_wake(void)
 	pthread_t thread;
 
 	wanted_at = gorgon_now();
-	if (waking)
+	requests++;
+	if (waking) {
+		if (lingering)
+			syscall(SYS_futex, &requests, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+		lingering = false;
 		return;
+	}
 	sigfillset(&all);
 	if (pthread_attr_init(&attr))
 		return;
@@ -272,8 +300,6 @@ static void begin_to_wake(void)
 	waking = !pthread_create(&thread, &attr, interruption_wake, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
-	if (!waking)
-		wake_all();
 }
 
 static struct gorgon_thread *find_thread(pthread_t pthread)
@@ -295,23 +321,36 @@ static bool interruption_request(struct gorgon_interruption *state, struct gorgo
 			nobody != state->ns))
 		return false;
 	__atomic_store_n(&state->wanted, true, __ATOMIC_RELEASE);
-	begin_to_wake();
 	return true;
 }
 
 bool gorgon_interruption_request(struct gorgon_interruption *state, pthread_t thread)
 {
+	struct gorgon_thread *found;
 	bool ret;
 
 	gorgon_threads_lock();
-	ret = interruption_request(state, find_thread(thread));
+	ret = interruption_request(state, found = find_thread(thread));
+	if (ret) {
+		gorgon_signals_wake((pid_t)found->tid);
+		begin_to_wake();
+	}
 	gorgon_threads_unlock();
 	return ret;
 }
 
-bool gorgon_interruption_request_main(struct gorgon_interruption *state)
+void gorgon_interruption_request_main(struct gorgon_interruption *state)
 {
-	return gorgon_interruption_request(state, state->python.main);
+	gorgon_threads_lock();
+	interruption_request(state, find_thread(state->python.main));
+	gorgon_threads_unlock();
+}
+
+void gorgon_interruption_repeat(void)
+{
+	gorgon_threads_lock();
+	begin_to_wake();
+	gorgon_threads_unlock();
 }
 
 bool gorgon_interruption_is_shielded(pthread_t thread)

@@ -51,8 +51,12 @@ void gorgon_interruption_trip(struct gorgon_interruption *state);
  */
 bool gorgon_interruption_request(struct gorgon_interruption *state, pthread_t thread);
 
-/* The same for the thread that Python takes for its main thread. */
-bool gorgon_interruption_request_main(struct gorgon_interruption *state);
+/* The same for the thread that Python takes for its main thread, which is sent no signal before
+ * gorgon_interruption_repeat(). */
+void gorgon_interruption_request_main(struct gorgon_interruption *state);
+
+/* Repeat the signals to threads with requests from now on. */
+void gorgon_interruption_repeat(void);
 
 /* Take the request of the calling thread. False: it has none of this namespace. Safe in signal
  * handlers. */

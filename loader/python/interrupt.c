@@ -277,8 +277,8 @@ static void tell_main(struct gorgon_interp *interp)
 	pthread_mutex_unlock(&interp->calls.lock);
 }
 
-// The thread is told first, which is fast. The request repeats that until Python has looked for
-// signals. What is made known to Python comes last, so that Python takes the request in any case.
+// The thread is told first, which is fast. What is made known to Python comes last, so that Python
+// takes the request in any case.
 struct gorgon_error *gorgon_interrupt_main(struct gorgon_interp *interp)
 {
 	struct gorgon_signals *signals = interp->ns->signals;
@@ -312,6 +312,8 @@ void gorgon_interrupt_call_on_main(struct gorgon_interp *interp, void *function)
 	interp->on_main = function;
 	interp->api->Py_DecRef(before);
 	tell_main(interp);
+	gorgon_signals_wake(gorgon_signals_tid(interp->ns->signals));
+	gorgon_interruption_repeat();
 }
 
 void gorgon_interrupt_thread(struct gorgon_interp *interp, pthread_t thread)
@@ -367,6 +369,7 @@ void gorgon_interrupt_take_back(struct gorgon_interp *interp)
 {
 	gorgon_interruption_take(interruption_of(interp));
 	if (gorgon_call_is_main(interp))
-		gorgon_signals_drop_interrupt(interp->ns->signals);
-	forget_exception(interp);
+		gorgon_signals_drop_interrupt(interp->ns->signals); // no other way leads here
+	else
+		forget_exception(interp);
 }

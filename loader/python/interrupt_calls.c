@@ -15,6 +15,7 @@
 #include "interp.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "process/interruption.h"
 
 // An entry on another thread than Python's main one that is interrupted and does not know
 // it yet. Under the lock.
@@ -110,7 +111,8 @@ static bool mark_call_entries(struct gorgon_interp *interp, bool late)
 	return ret;
 }
 
-// Interrupt the main thread, if an entry of it is marked.
+// Interrupt the main thread, if an entry of it is marked. The entry need not wait until the thread
+// that repeats signals is told.
 static struct gorgon_error *send_interrupt(struct gorgon_interp *interp, bool late)
 {
 	struct gorgon_error *err;
@@ -123,6 +125,10 @@ static struct gorgon_error *send_interrupt(struct gorgon_interp *interp, bool la
 	pthread_mutex_lock(&interp->calls.lock);
 	interp->calls.senders--;
 	pthread_cond_broadcast(&interp->calls.ended);
+	pthread_mutex_unlock(&interp->calls.lock);
+	if (!err)
+		gorgon_interruption_repeat();
+	pthread_mutex_lock(&interp->calls.lock);
 	return err;
 }
 
