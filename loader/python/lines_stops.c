@@ -303,7 +303,7 @@ bool gorgon_lines_on_line(struct gorgon_lines *lines, struct gorgon_lines_record
 static bool on_return_to(struct gorgon_lines *lines, uint64_t frame)
 {
 	uint64_t caller = gorgon_lines_word(frame + lines->layout.frame_previous), resume;
-	struct gorgon_lines_run run = {.rbx = caller};
+	struct gorgon_lines_run run = {0};
 	struct gorgon_lines_record *record;
 
 	if (!caller || is_own(lines, caller))
@@ -314,6 +314,7 @@ static bool on_return_to(struct gorgon_lines *lines, uint64_t frame)
 	resume = gorgon_lines_resume_of(lines, record)
 			 ?: (uintptr_t)lines->code + GORGON_LINES_GENERIC_RESUME;
 	run.target = waiting_at(resume);
+	run.rbx = caller;
 	run.r11 = resume - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_CALL;
 	if (!run.target)
 		return false;

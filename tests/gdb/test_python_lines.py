@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Plain gdb and `gorgon run --python-lines=on`: Python frames in backtraces, breakpoints at Python lines, steps between them."""
 
-import glob
 import os
 import re
 import sys
@@ -24,8 +23,7 @@ CHEAP = ["set print frame-arguments none"]
 CALLER_IN_C = r"(?m)^(?:0x\w+ in )?_Py\w+ \(.*\) at "
 
 
-# This one, and others that are there.
-PYTHONS = [harness.PYTHON, *(path for version in ("3.12", "3.13") for path in sorted(glob.glob(f"{harness.PYENV}/{version}.*/bin/python{version}"))[-1:])]
+PYTHONS = harness.PYTHONS_OF_LINES
 
 
 def run(count, *options, python=harness.PYTHON):
@@ -600,9 +598,10 @@ class Init(unittest.TestCase):
             path = os.path.join(folder, "init.py")
             with open(path, "w") as file:
                 file.write(INIT)
-            output = harness.gdb([*CHEAP, "break init.py:3 if number.v > 999", "run", "bt 3", "finish", "next", "next"],
+            output = harness.gdb([*CHEAP, "break init.py:3 if number.v > 999", "run", "bt 3", "finish", "bt 2", "next", "next"],
                                  *run(1, python=PYTHONS[2])[:-1], path)
         self.assertRegex(output, r"#0 +init\.Kind\.__init__ .*\n#1 .* init\.make .*\n#2 .* init\.<module> ")
+        self.assertRegex(output, r"#0 .* init\.make .*\n#1 .* init\.<module> ")
         self.assertEqual(re.findall(r"^(\d+)\t", output, re.M), ["3", "6", "7", "12"], output)
 
 

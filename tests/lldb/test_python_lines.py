@@ -106,5 +106,66 @@ class StepsInto(session.Case):
         self.assertRegex(output, "exited with status = 0")
 
 
+CALLED = """import time
+
+def work(n):
+    return n + 1
+
+for i in range(1000):
+    time.sleep(1)
+    work(i)
+"""
+SELECT = ("script thread = lldb.debugger.GetSelectedTarget().process.GetSelectedThread(); "
+          "thread.SetSelectedFrame(next(f.idx for f in thread if (f.GetFunctionName() or '').startswith('called.')))")
+
+
+@harness.needs_python_lines
+@harness.needs_lldb
+class InC(session.Case):
+    """At a stop in C code."""
+
+    def test(self):
+        for python in harness.PYTHONS_OF_LINES:
+            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "called.py")
+                with open(path, "w") as file:
+                    file.write(CALLED)
+                output = harness.lldb(["breakpoint set -n time_sleep", "run", "continue", SELECT, 'expression py("i, work(i)")',
+                                       "breakpoint delete -f", "breakpoint set -n called.work", "continue", "frame variable n", "kill"],
+                                      harness.GORGON, "run", "--python-lines=on", f"--python={python}", path)
+                self.assertRegex(output, r'\(const char \*\) \$0 = 0x\w+ "\(1, 2\)"\n')
+                self.assertRegex(output, r'\(const char \*\) n = 0x\w+ "1"\n')
+
+
+INIT = """class Kind:
+    def __init__(self, v):
+        self.v = v
+
+def make(n):
+    k = Kind(n)
+    return k
+
+for i in range(200):
+    make(i)
+make(1000)
+"""
+
+
+@harness.needs_lldb
+@unittest.skipUnless(harness.PYTHONS_OF_LINES[2:], "CPython 3.13 calls __init__ without C")
+class Init(session.Case):
+    def test_finish(self):
+        """CPython puts a frame of its own between an __init__ that was called often and its caller."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "init.py")
+            with open(path, "w") as file:
+                file.write(INIT)
+            output = harness.lldb(["breakpoint set -f init.py -l 3 -c 'number.v > 999'", "run", "finish", "bt 2", "next"],
+                                  harness.GORGON, "run", "--python-lines=on", f"--python={harness.PYTHONS_OF_LINES[2]}", path)
+        places = re.findall(r"frame #(\d): .*`init\.([\w.<>]+)(?:\(.*\))? at init\.py:(\d+)", output)
+        self.assertEqual([":".join(place) for place in places], ["0:Kind.__init__:3", "0:make:6", "0:make:6", "1:<module>:11", "0:make:7"],
+                         output)
+
+
 if __name__ == "__main__":
     unittest.main()
