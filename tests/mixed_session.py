@@ -49,8 +49,8 @@ class Program:
         build_extension(WORK, folder.name, "gcc", "-g", "-O0")
         with open(self.path, "w") as file:
             file.write(SHOP.format(folder=folder.name))
-        self.called, self.extra, self.begin = (harness.source_line(self.path, text)
-                                               for text in ("# calls Python", "extra = ", "def price"))
+        self.called, self.extra, self.begin, self.returned = (harness.source_line(self.path, text)
+                                                              for text in ("# calls Python", "extra = ", "def price", "return total"))
         self.end = harness.source_line(WORK, "count: end")
         self.breakpoints = {self.path: [self.called, self.extra], WORK: [self.end]}
         command, *words = dap_client.launch_json(f"{self.adapter}: Python lines")["args"]
@@ -91,6 +91,8 @@ class Adapter(Program):
         self.assertIn("_PyEval_EvalFrameDefault", [function(frame) for frame in frames])
         if extensions:
             self.assertEqual(client.variables(frames[0], "Locals")["n"], str(n + 1))
+        price = next(frame for frame in frames if function(frame) == "shop.price")
+        self.assertRegex(client.evaluate(f'py("extra - {n}, name")', price), r"\(1, .item.\)")
         return stop
 
     @staticmethod
@@ -118,5 +120,9 @@ class Adapter(Program):
                 client.resume(stop)
                 stop = client.stopped()
             client.resume(stop)
-            self.check(client)
+            stop = self.check(client)
+            client.set_lines(WORK, [])
+            client.set_lines(self.path, [self.returned])  # at a stop in C
+            client.resume(stop)
+            self.assertEqual(self.place(client, client.stopped()), ("shop.main", self.returned))
             client.disconnect()
