@@ -1,5 +1,5 @@
-"""A program for random sessions: calls of all kinds. For each thread that runs it, it tells where
-PyRun_SimpleString() of its interpreter is."""
+"""A program for random sessions: calls of all kinds. For each thread that runs it, it tells where PyRun_SimpleString()
+and PyErr_Occurred() of its interpreter are."""
 import asyncio
 import ctypes
 import functools
@@ -8,8 +8,9 @@ import sys
 import threading
 import traceback  # debuggers' questions use it
 
+places = [ctypes.cast(each, ctypes.c_void_p).value for each in (ctypes.pythonapi.PyRun_SimpleString, ctypes.pythonapi.PyErr_Occurred)]
 with open(f"{sys.argv[1]}.{threading.get_native_id()}", "w") as told:
-    print("ask", ctypes.cast(ctypes.pythonapi.PyRun_SimpleString, ctypes.c_void_p).value, file=told)
+    print(*places, file=told)
 print("ready", flush=True)
 
 
