@@ -56,7 +56,7 @@
 #include <unistd.h>
 
 #define LOOK_MS	 20 // how often a thread that waits looks whether its namespace is abandoned
-#define START_MS 200 // for a thread to come to the GIL
+#define START_MS 5000 // for a thread to come to the GIL, on the busiest machine
 #define RETRY_MS 5   // after so long a thread in a deadline asks for the GIL anew
 
 // What a mutex of CPython is locked with: the C library's function, or ours. Its thunk jumps to it.
