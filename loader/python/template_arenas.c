@@ -5,13 +5,9 @@
 #define _GNU_SOURCE
 #include "template_arenas.h"
 #include "api.h"
-#include "image/image.h"
 #include "image/zones.h"
 #include "ns/ns.h"
-#include "ns/object.h"
 #include "process/memory/zone_heap.h"
-
-#include <sys/mman.h>
 
 struct pool {
 	uint64_t count; // blocks in use; the upper half is padding
@@ -76,17 +72,11 @@ static bool is_tree(const struct gorgon_interp *interp, const struct gorgon_layo
 bool gorgon_arenas_find(const struct gorgon_interp *interp, const struct gorgon_layout *layout,
 			struct gorgon_arena_tree *ret)
 {
-	const struct gorgon_object *libpython = interp->libpython;
+	struct gorgon_words words = {0};
 	unsigned found = 0;
 
-	for (size_t i = 0; i < libpython->image->segment_count; i++) {
-		const struct gorgon_segment *segment = &libpython->image->segments[i];
-		uint64_t start = (libpython->bias + segment->vaddr + 7) & ~UINT64_C(7),
-			 end = libpython->bias + segment->vaddr + segment->mem_size;
-
-		for (; (segment->prot & PROT_WRITE) && start + 8 <= end; start += 8)
-			found += is_tree(interp, layout, *gorgon_words_at(start), ret);
-	}
+	for (const uint64_t *word; (word = gorgon_words_next(interp, &words));)
+		found += is_tree(interp, layout, *word, ret);
 	return found == 1;
 }
 

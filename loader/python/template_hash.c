@@ -12,11 +12,8 @@
 // there before Python starts.
 
 #include "template_hash.h"
-#include "image/image.h"
+#include "template_layout.h"
 #include "image/zones.h"
-#include "ns/object.h"
-
-#include <sys/mman.h>
 
 // Objects lie at multiples of 16, as CPython's own function takes them to.
 static intptr_t hash_of_offset(const void *object)
@@ -28,31 +25,16 @@ static intptr_t hash_of_offset(const void *object)
 
 bool gorgon_hash_begin(const struct gorgon_interp *interp)
 {
-	const struct gorgon_object *libpython = interp->libpython;
 	// 3.13 has a public function for it, versions before it a private one.
 	const void *before = gorgon_interp_find_api(interp, "PyObject_GenericHash")
 				     ?: gorgon_interp_find_api(interp, "_Py_HashPointer");
-	const uint64_t relro_end = libpython->bias + libpython->image->relro_vaddr +
-				   libpython->image->relro_size;
+	struct gorgon_words words = {0};
 	size_t found = 0;
 
-	for (size_t i = 0; before && i < libpython->image->segment_count; i++) {
-		const struct gorgon_segment *segment = &libpython->image->segments[i];
-		uint64_t start = (libpython->bias + segment->vaddr + 7) & ~UINT64_C(7),
-			 end = libpython->bias + segment->vaddr + segment->file_size;
-
-		// What may not be written after relocation has no types of objects.
-		if (start < relro_end && relro_end < end)
-			start = (relro_end + 7) & ~UINT64_C(7);
-		for (; (segment->prot & PROT_WRITE) && start + sizeof(void *) <= end;
-		     start += sizeof(void *)) {
-			const void **word = (const void **)(uintptr_t)start;
-
-			if (*word != before)
-				continue;
-			*word = (const void *)hash_of_offset;
+	for (uint64_t *word; before && (word = gorgon_words_next(interp, &words));)
+		if (*word == (uintptr_t)before) {
+			*word = (uintptr_t)hash_of_offset;
 			found++;
 		}
-	}
 	return found;
 }

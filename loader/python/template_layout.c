@@ -4,6 +4,10 @@
 // are looked at (template_hashed.c), and the blocks of each pool are counted (template_arenas.c).
 
 #include "template_layout.h"
+#include "image/image.h"
+#include "ns/object.h"
+
+#include <sys/mman.h>
 
 static const unsigned known[] = {11, 13};
 
@@ -51,4 +55,29 @@ bool gorgon_layout_is_known(unsigned minor)
 const struct gorgon_layout *gorgon_layout_of(const struct gorgon_interp *interp)
 {
 	return gorgon_layout_is_known(interp->python.minor) ? &layout : NULL;
+}
+
+uint64_t *gorgon_words_next(const struct gorgon_interp *interp, struct gorgon_words *words)
+{
+	const struct gorgon_object *libpython = interp->libpython;
+	const struct gorgon_image *image = libpython->image;
+	const uint64_t relro_end = image->relro_vaddr + image->relro_size;
+
+	while (words->next == words->end) {
+		const struct gorgon_segment *segment = &image->segments[words->segment];
+		uint64_t start, end;
+
+		if (words->segment++ == image->segment_count)
+			return NULL;
+		if (!(segment->prot & PROT_WRITE))
+			continue;
+		start = segment->vaddr;
+		end = start + segment->mem_size;
+		if (start < relro_end && image->relro_vaddr < end)
+			start = relro_end;
+		start = (start + 7) & ~UINT64_C(7);
+		words->next = (uint64_t *)(uintptr_t)(libpython->bias + start);
+		words->end = words->next + (end > start ? (end - start) / 8 : 0);
+	}
+	return words->next++;
 }

@@ -39,6 +39,16 @@ static inline void gorgon_set_member(void *object, unsigned offset, uint64_t val
 	memcpy((char *)object + offset, &value, sizeof(value));
 }
 
+/* The words of libpython that can be written when it runs: its variables, and types that are no
+ * constants. A walk begins with zeros. */
+struct gorgon_words {
+	size_t segment; /* the next one */
+	uint64_t *next, *end;
+};
+
+/* The next word; NULL: there is none left. Words behind it lie below @words->end. */
+uint64_t *gorgon_words_next(const struct gorgon_interp *interp, struct gorgon_words *words);
+
 static inline const uint64_t *gorgon_words_at(uint64_t addr)
 {
 	return (const uint64_t *)(uintptr_t)addr;

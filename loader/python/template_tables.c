@@ -10,14 +10,11 @@
 #include "template_numpy.h"
 #include "api.h"
 #include "base/error.h"
-#include "image/image.h"
 #include "ns/ns.h"
-#include "ns/object.h"
 #include "file/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 static struct gorgon_error *unknown_layout(const struct gorgon_interp *interp, const char *what)
 {
@@ -213,20 +210,16 @@ static bool is_table_in_all(const struct gorgon_runs *runs, uint64_t at, uint64_
 static bool explain_unused(const struct gorgon_interp *interp, struct gorgon_map *map)
 {
 	static const char text[] = "expand 32-byte k";
-	const struct gorgon_object *libpython = interp->libpython;
-	const uint64_t before = 3 * sizeof(uint64_t), state = 2 * 16 * sizeof(uint32_t);
+	const size_t before = 3, state = 2 * 16 * sizeof(uint32_t) / sizeof(uint64_t);
+	struct gorgon_words words = {0};
+	const uint64_t *word;
 	bool done = true;
 
-	for (size_t i = 0; i < libpython->image->segment_count; i++) {
-		const struct gorgon_segment *segment = &libpython->image->segments[i];
-		uint64_t start = (libpython->bias + segment->vaddr + before + 7) & ~UINT64_C(7),
-			 end = libpython->bias + segment->vaddr + segment->mem_size;
-
-		for (; done && (segment->prot & PROT_WRITE) && start + state <= end; start += 8)
-			if (!memcmp((void *)(uintptr_t)start, text, sizeof(text) - 1))
-				done = gorgon_map_explain(map, start - before - interp->ns->zone,
-							  before + state, NULL, 0, NULL);
-	}
+	while (done && (word = gorgon_words_next(interp, &words)))
+		if ((size_t)(words.end - word) >= before + state &&
+		    !memcmp(word + before, text, sizeof(text) - 1))
+			done = gorgon_map_explain(map, (uintptr_t)word - interp->ns->zone,
+						  (before + state) * sizeof(*word), NULL, 0, NULL);
 	return done;
 }
 

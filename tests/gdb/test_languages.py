@@ -108,7 +108,7 @@ class Cpp(Case):
 
 
 class CppOfMany(Cpp):
-    count = 10
+    count = 9
 
     test_place_where_the_names_mean_nothing_does_not_stop = None
 
@@ -146,7 +146,7 @@ class Fortran(Case):
 
 @harness.thorough
 class FortranOfMany(Fortran):
-    count = 10
+    count = 9
 
     test_expressions = None
 
@@ -177,7 +177,7 @@ class Rust(Case):
 
 @harness.thorough
 class RustOfMany(Rust):
-    count = 10
+    count = 9
 
     test_expressions = None
 

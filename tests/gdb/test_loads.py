@@ -43,7 +43,7 @@ class LoadsFew(Loads, unittest.TestCase):
 
 @harness.needs_gdb
 class LoadsMany(Loads, unittest.TestCase):
-    count = 12
+    count = 9
 
 
 del Case, Loads

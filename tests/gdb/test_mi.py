@@ -123,7 +123,7 @@ class MachineInterface(unittest.TestCase):
 class Many(MachineInterface):
     """More interpreters than gdb gets full debug information of."""
 
-    count = 10
+    count = 9
 
 
 @harness.needs_python_lines
@@ -351,8 +351,8 @@ class OfOne(Turns):
     count = 1
 
 
-class OfTwenty(Turns):
-    count = 20
+class OfMany(Turns):
+    count = 9
 
 
 @harness.needs_gdb

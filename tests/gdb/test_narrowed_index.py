@@ -17,7 +17,7 @@ import test_dwarf_index as sample  # noqa: E402
 from gorgon_gdb import narrowed_index  # noqa: E402
 from gorgon_shared import dwarf_index  # noqa: E402
 
-COUNT = 10  # of so many gdb gets the debug information when they are in the stack
+COUNT = 9  # of so many gdb gets the debug information when they are in the stack
 PROGRAM = "import os, time\nprint('ready', flush=True)\nwhile True: time.sleep(0.1); os.listdir('/')"
 MAKE = f"""python
 import sys

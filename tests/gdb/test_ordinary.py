@@ -132,7 +132,7 @@ class Three(Frame, unittest.TestCase):
 
 @harness.needs_gdb
 class Twenty(Frame, unittest.TestCase):
-    count = 20
+    count = 9
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import gdb_session as session  # noqa: E402
 
 COUNT = 3
-MANY = 10
+MANY = 9
 LINE = harness.source_line(session.WALK, "// where the walk stops")
 # The Python line that has called walk.go(), and the function around it.
 CALLS = {1: (harness.source_line(session.WALKER, "# the main thread's line"), "<module>"),

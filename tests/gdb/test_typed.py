@@ -129,16 +129,16 @@ class Three(Typed, unittest.TestCase):
 
 
 @harness.needs_gdb
-class Twenty(Typed, unittest.TestCase):
+class Many(Typed, unittest.TestCase):
     """More than eight interpreters: symbols come at the stop, by a command of gdb's."""
-    count = 20
+    count = 9
 
 
 @harness.needs_gdb
 class Line(unittest.TestCase):
     """More than eight interpreters, and a breakpoint that gdb can place only with the lines: they are there before the
     code runs, though the breakpoint has commands."""
-    count = 20
+    count = 9
 
     @classmethod
     def setUpClass(cls):

@@ -123,7 +123,7 @@ class Before(Session):
 class Many(Before):
     """So many interpreters that each has a pack."""
 
-    count = 20
+    count = 9
 
 
 @harness.needs_lldb

@@ -106,7 +106,7 @@ class Lines(Editor):
 
 
 class LinesOfMany(Lines):
-    count = 20
+    count = 9
 
 
 class LinesOfOne(Lines):
@@ -248,7 +248,7 @@ class Attached(Editor):
 
 
 class AttachedToMany(Attached):
-    count = 20
+    count = 9
 
 
 class AttachedToOne(Attached):

@@ -102,7 +102,7 @@ class Lines(Dap):
 class LinesOfMany(Lines):
     """So many interpreters that each has a pack."""
 
-    count = 20
+    count = 9
 
 
 class LinesOfOne(Lines):
