@@ -95,38 +95,14 @@ static int find_lines_of(struct companion *c, const struct jitreg_member *member
 	return r;
 }
 
-/* Local symbols come first. Without the library's file there are none. */
-static int add_plt_names(struct companion *c)
-{
-	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;
-	const struct jitreg_model *t = c->plt_member ? c->plt_member->model : NULL;
-	struct jitreg_names names = {0};
-	int r = 0;
-
-	if (!t || jitreg_object_open(t->path, -1, &object) ||
-	    !jitreg_stat_is_same(&t->st, &object->st) || jitreg_object_read_layout(object) ||
-	    jitreg_names_add_plt(object, &names))
-		names.count = 0;
-	for (size_t i = 0; !r && i < names.count; i++) {
-		const struct jitreg_name *name = &names.items[i];
-		Elf64_Sym sym = {
-			.st_info = name->info,
-			.st_shndx = (Elf64_Section)(c->member_count + 1),
-			.st_value = name->vaddr + c->plt_member->delta,
-			.st_size = name->size,
-		};
-
-		if (sym.st_value >= c->plt.start && sym.st_value < c->plt.end)
-			r = jitreg_symtab_append(&c->symtab, name->text, name->text_size, &sym);
-	}
-	jitreg_names_deinit(&names);
-	return r;
-}
-
 /* Add the names of all members, and find their lines. */
 static int add_names(struct companion *c)
 {
-	int r = add_plt_names(c);
+	// Local symbols come first.
+	int r = c->plt_member ? jitreg_members_add_plt_names(
+					&c->symtab, c->plt_member, c->plt,
+					(Elf64_Section)(c->member_count + 1), 0)
+			      : 0;
 
 	for (size_t i = 0; !r && i < c->member_count; i++) {
 		c->current = &c->members[i];

@@ -84,6 +84,72 @@ const struct jitreg_member *jitreg_members_find_plt(const struct jitreg_member *
 	return NULL;
 }
 
+struct jitreg_range jitreg_members_find_plts(const struct jitreg_member *member)
+{
+	const uint8_t *bytes = member->model->bytes;
+	const Elf64_Ehdr *ehdr = (const Elf64_Ehdr *)bytes;
+	const Elf64_Shdr *shdrs = (const Elf64_Shdr *)(bytes + ehdr->e_shoff);
+	const char *names = (const char *)bytes + shdrs[ehdr->e_shstrndx].sh_offset;
+	struct jitreg_range ret = {0};
+
+	for (size_t i = 1; i < ehdr->e_shnum; i++) {
+		uint64_t start = shdrs[i].sh_addr + member->delta;
+
+		if (!(shdrs[i].sh_flags & SHF_EXECINSTR) ||
+		    strncmp(names + shdrs[i].sh_name, ".plt", 4) != 0)
+			continue;
+		if (!ret.end || start < ret.start)
+			ret.start = start;
+		if (start + shdrs[i].sh_size > ret.end)
+			ret.end = start + shdrs[i].sh_size;
+	}
+	return ret;
+}
+
+size_t jitreg_members_cut(struct jitreg_range *ranges, size_t count, struct jitreg_range plt,
+			  size_t margin)
+{
+	size_t i = 0;
+
+	while (i < count && !(ranges[i].start < plt.start && plt.end < ranges[i].end))
+		i++;
+	if (i == count)
+		return count;
+	memmove(&ranges[i + 1], &ranges[i], (count - i) * sizeof(*ranges));
+	ranges[i].end = plt.start;
+	ranges[i + 1].start = plt.end - margin;
+	return count + 1;
+}
+
+int jitreg_members_add_plt_names(struct jitreg_symtab *table, const struct jitreg_member *member,
+				 struct jitreg_range plt, Elf64_Section shndx, uint64_t start)
+{
+	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;
+	const struct jitreg_model *t = member->model;
+	struct jitreg_names names = {0};
+	int r = 0;
+
+	if (jitreg_object_open(t->path, -1, &object) ||
+	    !jitreg_stat_is_same(&t->st, &object->st) || jitreg_object_read_layout(object) ||
+	    jitreg_names_add_plt(object, &names))
+		names.count = 0;
+	for (size_t i = 0; !r && i < names.count; i++) {
+		const struct jitreg_name *name = &names.items[i];
+		uint64_t address = name->vaddr + member->delta;
+		Elf64_Sym sym = {
+			.st_info = name->info,
+			.st_shndx = shndx,
+			.st_value = address - start,
+			.st_size = name->size,
+		};
+
+		if (address >= plt.start && address < plt.end)
+			r = jitreg_symtab_append(table, name->text, name->text_size, &sym);
+	}
+	jitreg_names_deinit(&names);
+	return r;
+}
+
 int jitreg_members_add_ranges(struct jitreg_writer *w, const char *kind,
 			      const struct jitreg_range *ranges, size_t count, uint64_t flags)
 {

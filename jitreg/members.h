@@ -46,6 +46,24 @@ void jitreg_members_find_texts(const struct jitreg_member *members, size_t count
 const struct jitreg_member *jitreg_members_find_plt(const struct jitreg_member *members,
 						    size_t count, struct jitreg_range *ret);
 
+/** The procedure linkage tables of a member side by side; empty: it has none. */
+struct jitreg_range jitreg_members_find_plts(const struct jitreg_member *member);
+
+/** Take @p plt out of the sorted @p ranges; returns their number, at most one more than @p count.
+ * The stretch behind it begins @p margin bytes before its end. */
+size_t jitreg_members_cut(struct jitreg_range *ranges, size_t count, struct jitreg_range plt,
+			  size_t margin);
+
+/**
+ * Append local names for the entries of @p plt, which is @p member's. Without the library's file
+ * there are none.
+ *
+ * @param shndx   The table's section.
+ * @param start   What values count from.
+ */
+int jitreg_members_add_plt_names(struct jitreg_symtab *table, const struct jitreg_member *member,
+				 struct jitreg_range plt, Elf64_Section shndx, uint64_t start);
+
 /**
  * Append a symbol, unless its address is in none of the sorted @p ranges.
  *

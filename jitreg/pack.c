@@ -41,8 +41,10 @@
  *                  SHT_NULL.
  *
  * Without a companion (no folder to write it to) all names that the companion would have are in the
- * pack, with the usual bindings, and .eh_frame has its usual type. So GDB misses no function, and
- * has no lines; it reads the names for each group, which takes longer with hundreds of groups.
+ * pack, with the usual bindings, .eh_frame has its usual type, and each library's procedure linkage
+ * table is a .plt: GDB steps through what is called so, and over other code without lines. So GDB
+ * misses no function, and has no lines; it reads the names for each group, which takes longer with
+ * hundreds of groups.
  *
  * There is no reference to the libraries' own DWARF: a debugger's script adds that to the copies
  * that matter.
@@ -329,13 +331,32 @@ static int add_segments(struct pack *p)
 	return r;
 }
 
+/* For GDB, without a companion. */
+static int add_plts(struct pack *p)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < p->member_count; i++) {
+		struct jitreg_range plt = jitreg_members_find_plts(&p->members[i]);
+
+		if (!plt.end)
+			continue;
+		p->plt_count++;
+		r = jitreg_members_add_ranges(&p->file, ".plt", &plt, 1, 0)
+			    ?: jitreg_members_add_plt_names(
+				       &p->symtab, &p->members[i], plt,
+				       (Elf64_Section)(p->range_count + p->plt_count), plt.start);
+	}
+	return r;
+}
+
 static int add_sections(struct pack *p)
 {
 	int r = jitreg_members_add_ranges(&p->file, ".text", p->ranges, p->range_count, 0);
 	struct jitreg_range plt;
 
 	if (r || !has_companion(p))
-		return r;
+		return r ? r : add_plts(p);
 	jitreg_members_find_texts(p->members, p->member_count, p->texts);
 	p->plt_count = jitreg_members_find_plt(p->members, p->member_count, &plt) ? 1 : 0;
 	if ((r = jitreg_members_add_ranges(&p->file, ".text", p->texts, p->member_count,
@@ -429,7 +450,7 @@ int jitreg_pack_create(const struct jitreg_member *members, size_t count, bool w
 	int r = 0;
 
 	p.model = calloc(1, sizeof(*p.model));
-	p.ranges = calloc(count, sizeof(*p.ranges));
+	p.ranges = calloc(2 * count, sizeof(*p.ranges));
 	p.texts = calloc(count, sizeof(*p.texts));
 	p.labels = calloc(count, sizeof(*p.labels));
 	if (!p.model || !p.ranges || !p.texts || !p.labels)
@@ -442,6 +463,10 @@ int jitreg_pack_create(const struct jitreg_member *members, size_t count, bool w
 		jitreg_companion_find(members, count, &p.model->companion, &p.crc,
 				      &p.model->bare, p.id);
 		p.late_frames = has_companion(&p) && !has_primary(members, count);
+		for (size_t i = 0; !has_companion(&p) && i < count; i++)
+			p.range_count = jitreg_members_cut(p.ranges, p.range_count,
+							   jitreg_members_find_plts(&members[i]),
+							   count > 1);
 		r = write_file(&p);
 	}
 	jitreg_writer_deinit(&p.file);

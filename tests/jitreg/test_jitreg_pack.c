@@ -180,6 +180,41 @@ static void pack_code_is_from_text_on_and_in_plt(void **state)
 	assert_nothing_left();
 }
 
+/* Also of a library that is not its group's first. */
+static void pack_without_companion_has_the_plt_of_each_library(void **state)
+{
+	char *before = strdup(getenv("XDG_CACHE_HOME") ?: "");
+	const Elf64_Shdr *plt, *text;
+	struct jitreg_group *group;
+	struct image first, second;
+	uint8_t *file;
+	size_t size;
+
+	(void)state;
+	setenv("XDG_CACHE_HOME", "/proc/nowhere", 1);
+	file = util_read(util_path("plt.so"), &size); // of the test before
+	assert_int_equal(jitreg_group_create(BASE(1), &group), 0);
+	enter_at(group, BASE(1), 0x10000, "self.so", JITREG_NAMES_ONLY, &first);
+	enter_at(group, BASE(1), 0x40000, "plt.so", JITREG_NAMES_ONLY, &second);
+	assert_int_equal(jitreg_group_pack(group), 0);
+	assert_null(companion_of(&second.info));
+	plt = jitreg_file_section(second.info.symfile, ".plt");
+	assert_int_equal(plt->sh_flags, SHF_ALLOC | SHF_EXECINSTR);
+	assert_int_equal(plt->sh_addr, BASE(1) + 0x40000 + jitreg_file_section(file, ".plt")->sh_addr);
+	assert_int_equal(plt->sh_size, jitreg_file_section(file, ".plt")->sh_size);
+	for (text = plt - 1; text->sh_flags & SHF_EXECINSTR; text--)
+		assert_true(text->sh_addr + text->sh_size <= plt->sh_addr ||
+			    text->sh_addr + 1 >= plt->sh_addr + plt->sh_size);
+	assert_non_null(memmem(second.info.symfile, second.info.symfile_size, "elsewhere@plt",
+			       sizeof("elsewhere@plt")));
+	jitreg_unregister(first.entry);
+	jitreg_unregister(second.entry);
+	jitreg_group_destroy(group);
+	free(file);
+	setenv("XDG_CACHE_HOME", before, 1);
+	free(before);
+}
+
 /* Builds a library with functions f1, f2 ... that are exported, and one function that is not. */
 static void build_many_names(const char *name, unsigned count)
 {
@@ -491,6 +526,7 @@ int main(void)
 		cmocka_unit_test(pack_companion_has_each_name_once),
 		cmocka_unit_test(pack_takes_no_section_of_a_library_for_another),
 		cmocka_unit_test(pack_code_is_from_text_on_and_in_plt),
+		cmocka_unit_test(pack_without_companion_has_the_plt_of_each_library),
 		cmocka_unit_test(pack_unwind_data_is_compressed_for_lldb),
 		cmocka_unit_test(pack_unwind_data_of_later_images_is_for_later),
 		cmocka_unit_test(pack_names_of_large_libraries_are_for_gdb_only),
