@@ -42,9 +42,9 @@
  *
  * Without a companion (no folder to write it to) all names that the companion would have are in the
  * pack, with the usual bindings, .eh_frame has its usual type, and each library's procedure linkage
- * table is a .plt: GDB steps through what is called so, and over other code without lines. So GDB
- * misses no function, and has no lines; it reads the names for each group, which takes longer with
- * hundreds of groups.
+ * table is a section called .plt: GDB steps through the code of such a section, and over other code
+ * that has no lines. So GDB misses no function, but shows no lines; it reads the names for each
+ * group, which takes longer with hundreds of groups.
  *
  * There is no reference to the libraries' own DWARF: a debugger's script adds that to the copies
  * that matter.

@@ -10,7 +10,8 @@ void gorgon_interrupt_set_main(struct gorgon_interp *interp);
 
 /* Interrupt the main thread, which is in the interpreter and stays there meanwhile: its handler of
  * SIGINT is called, or it gets KeyboardInterrupt if there is none. Any thread, without the GIL.
- * The caller calls gorgon_interruption_repeat() afterwards, when the thread need not stay any more.
+ * Afterwards, when the thread may leave the interpreter, the caller calls
+ * gorgon_interruption_repeat(), which repeats the signal until the thread has taken it.
  * GORGON_ERROR_BUSY: Python is starting or ending. */
 struct gorgon_error *gorgon_interrupt_main(struct gorgon_interp *interp);
 

@@ -114,10 +114,10 @@ struct gorgon_lines_layout {
 	/* From CPython 3.12 on; else 0: */
 	uint8_t frame_previous, frame_owner;
 	uint8_t state_frame; /* of PyThreadState; the frame, or, in CPython 3.12, where it is */
-	/* Found out in each interpreter: None, which is the function of a frame that CPython puts
-	 * between an __init__ and who makes the object; */
+	/* The members from here on are found out in each interpreter. This is None's address: a
+	 * frame that CPython puts between an __init__ and its caller has None as its function. */
 	uint64_t none;
-	/* from the frame of the evaluator itself to our record, */
+	/* Offsets follow: from the frame of the evaluator itself to our record, */
 	uint32_t entry_record;
 	/* and the frames' records; NULL: each frame has its record on the stack */
 	struct gorgon_lines_record *records;

@@ -220,7 +220,8 @@ static bool has_value(const struct gorgon_lines_function *function, const char *
 	return false;
 }
 
-// The type of a function's variable `number`; 0: it has no values, or one of that name.
+// Puts the type of a function's variable `number` and returns it. It is 0 if the function has no
+// values, or has a variable of its own that is called `number`.
 static uint64_t put_numbers(struct gorgon_lines_bytes *to,
 			    const struct gorgon_lines_function *function, uint64_t real)
 {
@@ -238,7 +239,8 @@ static uint64_t put_numbers(struct gorgon_lines_bytes *to,
 	return ret;
 }
 
-// What types a unit has: texts, numbers, and pointers to functions of a text that give a text.
+// Each unit has types for texts, for numbers, and for pointers to functions that take a text and
+// return a text.
 struct types {
 	uint64_t text, real, evaluate;
 };

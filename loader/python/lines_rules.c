@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Unwind rules of Python lines (.debug_frame, which only debuggers read).
+// This file writes the unwind rules of Python lines into .debug_frame, which only debuggers read.
 //
 //     _PyEval_EvalFrameDefault   CPython's own rules
 //     python_frame               calls it; its caller is, by our rule, the line that the frame has reached
@@ -85,10 +85,11 @@ static size_t begin_if_gdb(struct gorgon_lines_bytes *x)
 	return begin_jump(x, DW_OP_bra);
 }
 
-// A register has the frame, or its record. A frame is known by its own address, from which
-// debuggers that keep a frame's CFA can take it again: gdb finds other registers by going through
-// all younger frames, and lets frames of GORGON_LINES_ANYWHERE have any CFA, if it is below that of
-// the C frame that is older. LLDB wants younger frames to be below older ones, and keeps registers.
+// A register has the frame, or its record. A frame's CFA is made of the frame's own address, so
+// that a debugger that keeps the CFA finds the frame again: gdb finds other registers only by going
+// through all younger frames. gdb accepts any CFA for frames of GORGON_LINES_ANYWHERE, if the CFA
+// is below that of the older C frame. LLDB keeps registers, and wants each younger frame's CFA to
+// be below those of older frames.
 static void frame_is(struct gorgon_lines_bytes *to, uint8_t reg,
 		     const struct gorgon_lines_layout *layout)
 {
@@ -437,7 +438,8 @@ void gorgon_lines_put_code_rules(struct gorgon_lines_bytes *to, uint64_t code,
 	put_raised_rules(to, code, layout);
 }
 
-// The stubs of a function. At its entry rbx is the caller's record, until the mov.
+// These rules are for the stubs of a function. At a stub's entry rbx holds the caller's record,
+// until the stub's mov gives it another value.
 void gorgon_lines_put_stub_rules(struct gorgon_lines_bytes *to,
 				 const struct gorgon_lines_function *function,
 				 const struct gorgon_lines_layout *layout)

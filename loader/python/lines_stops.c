@@ -38,7 +38,8 @@ static bool is_own(const struct gorgon_lines *lines, uint64_t frame)
 	       GORGON_LINES_OWNER_EVALUATOR;
 }
 
-// CPython has put it between an __init__ and who makes the object.
+// Whether CPython itself has put this frame between the frame of an __init__ and the frame of the
+// code that makes the object.
 static bool is_shim(const struct gorgon_lines *lines, uint64_t frame)
 {
 	const uint64_t function = gorgon_lines_word(frame + lines->layout.frame_globals - 8);

@@ -180,7 +180,8 @@ static void pack_code_is_from_text_on_and_in_plt(void **state)
 	assert_nothing_left();
 }
 
-/* Also of a library that is not its group's first. */
+/* A companion has the table of its group's first library only; a pack that has no companion has the
+ * table of each library. */
 static void pack_without_companion_has_the_plt_of_each_library(void **state)
 {
 	char *before = strdup(getenv("XDG_CACHE_HOME") ?: "");

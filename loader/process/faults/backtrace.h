@@ -28,8 +28,8 @@ void gorgon_backtrace(const void *context, struct gorgon_frame *frames, size_t c
 size_t gorgon_backtrace_below(const void *context, uint64_t top, struct gorgon_frame *frames,
 			      size_t capacity);
 
-/* Frames of the calling thread, the innermost that of the caller, read without faults, locks or
- * memory: also in handlers of signals. */
+/* Write the frames of the calling thread, the caller's first. The walk takes no lock, allocates
+ * nothing and meets no fault, so handlers of signals may call it. */
 size_t gorgon_backtrace_here(struct gorgon_frame *frames, size_t capacity);
 
 /* The first address of the function at @pc, and in @end that behind it, by its unwind table. 0:
