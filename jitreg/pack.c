@@ -70,6 +70,9 @@
 #define FIRST_NAMES_MAX 4096
 #define OTHER_NAMES_MAX 512
 
+/* Of a procedure linkage table, on all machines. */
+#define PLT_ENTRY_SIZE 16
+
 /* Above all addresses that processes have. */
 #define NOWHERE (UINT64_C(1) << 63)
 
@@ -190,38 +193,11 @@ static int add_names_for_lldb(struct pack *p)
 	return r;
 }
 
-static int add_names(struct pack *p)
-{
-	int r = 0;
-
-	if (has_companion(p))
-		return add_names_for_lldb(p);
-	for (size_t i = 0; !r && i < p->member_count; i++) {
-		p->current = &p->members[i];
-		r = jitreg_members_for_each_known_name(p->current, add_name, p);
-	}
-	return r;
-}
-
 static int by_value(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
 
 	return *x < *y ? -1 : *x > *y;
-}
-
-static int find_names(const struct pack *p, struct jitreg_addresses *ret)
-{
-	const Elf64_Sym *syms = (const Elf64_Sym *)p->symtab.syms.data;
-	size_t count = jitreg_members_count_symbols(&p->symtab);
-
-	*ret = (struct jitreg_addresses){.items = calloc(count + 1, sizeof(*ret->items))};
-	if (!ret->items)
-		return -ENOMEM;
-	for (size_t i = 1; i < count; i++) // symbol 0 is no symbol
-		ret->items[ret->count++] = p->ranges[syms[i].st_shndx - 1].start + syms[i].st_value;
-	qsort(ret->items, ret->count, sizeof(*ret->items), by_value);
-	return 0;
 }
 
 static int by_member(const void *key, const void *item)
@@ -279,6 +255,49 @@ static int add_label_at(void *ctx, uint64_t start, uint64_t size)
 		return add_first_label(p, member->model, &sym);
 	sym.st_name = label->name;
 	return jitreg_bytes_append(&p->symtab.syms, &sym, sizeof(sym)) == UINT32_MAX ? -ENOMEM : 0;
+}
+
+/*
+ * LLDB would make up a symbol for a whole table, and unwind by the pushes of all entries before the
+ * one where a thread is. Where there is no symbol it goes by the rules.
+ */
+static int add_plt_labels(struct pack *p)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < p->member_count; i++) {
+		struct jitreg_range plt = jitreg_members_find_plts(&p->members[i]);
+
+		r = plt.end ? add_label_at(p, plt.start, PLT_ENTRY_SIZE) : 0;
+	}
+	return r;
+}
+
+static int add_names(struct pack *p)
+{
+	int r = 0;
+
+	if (has_companion(p))
+		return add_names_for_lldb(p) ?: add_plt_labels(p);
+	for (size_t i = 0; !r && i < p->member_count; i++) {
+		p->current = &p->members[i];
+		r = jitreg_members_for_each_known_name(p->current, add_name, p);
+	}
+	return r;
+}
+
+static int find_names(const struct pack *p, struct jitreg_addresses *ret)
+{
+	const Elf64_Sym *syms = (const Elf64_Sym *)p->symtab.syms.data;
+	size_t count = jitreg_members_count_symbols(&p->symtab);
+
+	*ret = (struct jitreg_addresses){.items = calloc(count + 1, sizeof(*ret->items))};
+	if (!ret->items)
+		return -ENOMEM;
+	for (size_t i = 1; i < count; i++) // symbol 0 is no symbol
+		ret->items[ret->count++] = p->ranges[syms[i].st_shndx - 1].start + syms[i].st_value;
+	qsort(ret->items, ret->count, sizeof(*ret->items), by_value);
+	return 0;
 }
 
 /*
