@@ -409,7 +409,7 @@ parity: all $(PARITY) $(BUILD)/xstate.so
 # REPORT=tests/bench/TEMPLATES, of TESTS=templates, TEMPLATES.md; REPORT=tests/bench/CLUSTER, of TESTS=cluster, CLUSTER.md.
 BENCH_LOADER := $(BUILD)/bench/listing $(BUILD)/bench/registering $(BUILD)/bench/loading $(BUILD)/bench/lives $(BUILD)/bench/interrupts
 BENCH_PYTHON := $(BUILD)/bench/ordinary $(BUILD)/bench/peers $(BUILD)/bench/linked
-bench: $(BUILD)/bench/throws $(BENCH_LOADER) $(BUILD)/bench/peers $(BUILD)/bench/linked $(BUILD)/bench/libthrow.so $(PRODUCTS)
+bench: $(BUILD)/bench/throws $(BENCH_LOADER) $(BUILD)/bench/peers $(BUILD)/bench/linked $(BUILD)/bench/libthrow.so $(BUILD)/bench/libcalls.so $(PRODUCTS)
 	@BUILD=$(abspath $(BUILD)) XDG_CACHE_HOME=$(abspath $(BUILD))/cache $(PYTHON3) tests/bench/run.py $(if $(JSON),--json) \
 		$(REPORT:%=--report %) $(TESTS)
 
@@ -447,6 +447,11 @@ $(BENCH_LOADER): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/libgorg
 # As few mappings as can be: a thousand copies stay below vm.max_map_count.
 $(BUILD)/bench/libthrow.so: $(MOD_SRC)/throw.cc $(MOD_SRC)/throw.h
 	$(MOD_CXX) $< -Wl,-z,noseparate-code -Wl,-z,norelro
+
+# The compiler shall not know what malloc() does.
+$(BUILD)/bench/libcalls.so: tests/bench/calls.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -O2 -fno-builtin -shared -fPIC -o $@ $< -pthread
 
 # Hours instead of minutes; writes tests/long/RESULTS.md, which is committed.
 check-long:

@@ -27,7 +27,7 @@ void gorgon_usage_set_limit(struct gorgon_usage *usage, uint64_t limit, uint64_t
 	__atomic_store_n(&usage->hard_limit, hard_limit, __ATOMIC_RELAXED);
 	__atomic_store_n(&usage->alarm, limit, __ATOMIC_RELAXED);
 	__atomic_store_n(&usage->limit, limit, __ATOMIC_RELEASE);
-	__atomic_store_n(&usage->quick_below, limit ? 0 : usage->small, __ATOMIC_RELEASE);
+	__atomic_store_n(&usage->quick_below, limit ? 0 : usage->quick, __ATOMIC_RELEASE);
 }
 
 bool gorgon_usage_is_exceeded(struct gorgon_usage *usage)

@@ -13,13 +13,13 @@ struct gorgon_zone_heap;
 struct gorgon_usage {
 	/* of private code, which jumps to it; see malloc_family.c */
 	void (*free)(void *p, struct gorgon_usage *usage);
-	/* allocations below this size are looked at by nobody: @small, or with a limit 0 */
+	/* allocations below this size are looked at by nobody: @quick, or with a limit 0 */
 	size_t quick_below;
-	size_t small; /* see blocks.c. Does not change */
+	size_t quick; /* see blocks.h. Does not change */
 	/* struct gorgon_debug_usage (../ns/debug_root.h): */
 	uint64_t heap_bytes;   /* see heap.c */
 	uint64_t mapped_bytes; /* see memory.c */
-	uint64_t extension_bytes; /* see blocks.c */
+	uint64_t extension_bytes; /* see blocks.c; threads have more to tell */
 	uint64_t block_bytes;  /* of the host, that numpy has; see data_handler.c */
 	uint64_t limit;	       /* 0: none */
 	/* its end */

@@ -154,6 +154,7 @@ struct gorgon_debug_place {
 struct gorgon_debug_usage {
 	uint64_t heap_bytes;    /* these four together count for the limit */
 	uint64_t mapped_bytes;
+	/* Each thread has up to 64 KiB more, or less, to tell; so this may be below 0. */
 	uint64_t extension_bytes;
 	uint64_t block_bytes;
 	uint64_t limit;         /* or 0 */

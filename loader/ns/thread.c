@@ -84,6 +84,19 @@ uint64_t gorgon_threads_cpu_ns(const struct gorgon_ns *ns)
 	return ret;
 }
 
+uint64_t gorgon_threads_extension_bytes(const struct gorgon_usage *usage)
+{
+	uint64_t ret;
+
+	gorgon_threads_lock();
+	ret = __atomic_load_n(&usage->extension_bytes, __ATOMIC_RELAXED);
+	for (const struct gorgon_thread *thread = threads; thread; thread = thread->next)
+		if (gorgon_thread_counts_for(thread) == usage)
+			ret += __atomic_load_n(&thread->untold, __ATOMIC_RELAXED);
+	gorgon_threads_unlock();
+	return (int64_t)ret < 0 ? 0 : ret; // a thread has just told it
+}
+
 static void link_thread(struct gorgon_thread *thread)
 {
 	gorgon_threads_lock();
@@ -104,6 +117,10 @@ void gorgon_thread_unlink(struct gorgon_thread *thread)
 	// and not a thread of a forked child's parent, which has no clock here
 	if (thread->ns && thread == gorgon_thread_current)
 		thread->ns->ended_threads_ns += gorgon_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	if (thread->counts_for)
+		__atomic_add_fetch(&thread->counts_for->extension_bytes, thread->untold,
+				   __ATOMIC_RELAXED);
+	thread->counts_for = NULL;
 	gorgon_debug_begin();
 	if (thread->prev)
 		thread->prev->next = thread->next;

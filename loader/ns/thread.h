@@ -48,6 +48,12 @@ struct gorgon_thread {
 	/* whose Python is to raise an exception on this thread, or NULL; atomic. Set under the
 	 * list's lock; see ../process/interruption.c */
 	struct gorgon_ns *interrupt;
+	/* The namespace for which the thread counts blocks of extensions, or NULL, and bytes that
+	 * the namespace has not been told yet. Both are atomic, and only the thread changes them,
+	 * until it is taken out of the list or the namespace ends; see
+	 * ../process/memory/blocks.c. */
+	struct gorgon_usage *counts_for;
+	uint64_t untold;
 	unsigned exit_round;
 	void *altstack; /* its alternate signal stack, if we have made it; see altstack.c */
 	size_t altstack_size;
@@ -79,12 +85,17 @@ _Static_assert(offsetof(struct gorgon_tls_slot, block) == offsetof(struct gorgon
 	       "struct gorgon_debug_slot");
 
 /* The calling thread's record if it exists; use gorgon_thread_peek(). */
-extern __thread struct gorgon_thread *gorgon_thread_current;
+extern __thread struct gorgon_thread *gorgon_thread_current
+	__attribute__((tls_model("initial-exec")));
 
 /* The calling thread's record, made on first use. NULL: no memory. */
 struct gorgon_thread *gorgon_thread_get(void);
 /* The calling thread's record if it exists. */
 struct gorgon_thread *gorgon_thread_peek(void);
+static inline struct gorgon_usage *gorgon_thread_counts_for(const struct gorgon_thread *thread)
+{
+	return __atomic_load_n(&thread->counts_for, __ATOMIC_RELAXED);
+}
 /* A number for the calling thread. Unlike a pthread_t or a kernel id, no later thread gets it
  * again. 0: no memory. */
 uint64_t gorgon_thread_serial(void);
@@ -100,6 +111,9 @@ struct gorgon_thread *gorgon_thread_next(const struct gorgon_thread *thread);
 /* Processor time of the threads that private code of @ns has started, those that have ended too.
  * Takes the list's lock. */
 uint64_t gorgon_threads_cpu_ns(const struct gorgon_ns *ns);
+/* Bytes in blocks of extensions, with what threads have counted and not told yet. Takes the list's
+ * lock. */
+uint64_t gorgon_threads_extension_bytes(const struct gorgon_usage *usage);
 /* Take a record out of the list. The loader's lock is held. */
 void gorgon_thread_unlink(struct gorgon_thread *thread);
 

@@ -49,6 +49,7 @@ PACKED = 20  # libraries of each of as many namespaces
 ISOLATED = 6  # interpreters; dlmopen has room for 11
 ISOLATE_ROUNDS = 5
 INTERRUPTS = 200  # of each way of blocking
+CALL_ROUNDS = 5
 STRATEGIES = ("loader", "copy", "dlmopen")
 
 
@@ -373,12 +374,37 @@ def print_interrupts(rows):
               f"{other[kind]['p99_us'] / 1000:7.2f}")
 
 
+CALL_NAMES = {"allocate": "malloc(), free()", "hold": "64 of each", "clear": "calloc(), free()", "resize": "realloc()",
+              "lock": "mutex", "post": "semaphore"}
+
+
+def calls():
+    command = [os.path.join(HERE, "calls.py"), os.path.join(BUILD, "bench", "libcalls.so")]
+    best = {}
+    for i in range(CALL_ROUNDS):
+        for mode, program in (("process", [sys.executable]), ("interpreter", [GORGON, "run", "-n", "1"])):
+            progress(f"calls {i + 1}/{CALL_ROUNDS}")
+            result = subprocess.run([*program, *command], check=True, stdout=subprocess.PIPE, text=True)
+            for name, ns in json.loads(result.stdout).items():
+                best[mode, name] = min(ns, best.get((mode, name), ns))
+    progress("")
+    return [{"benchmark": "calls", "call": CALL_NAMES[name.split()[0]], "bytes": int(name.split()[1]), "ns": ns,
+             "ratio": ns / best["process", name]} for (mode, name), ns in best.items() if mode == "interpreter"]
+
+
+def print_calls(rows):
+    print("Calls of the C library from a library in an interpreter: processor time as a multiple of that in python3")
+    for row in rows:
+        print(f"{row['call']:18} {row['bytes'] or '':>8} {row['ratio']:6.2f}")
+
+
 BENCHMARKS = {"throws": (throws, print_throws), "listing": (listing, print_listing),
               "registering": (registering, print_registering), "load": (measure_load, lambda rows: print(load.tables(rows))),
               "isolate": (isolate, print_isolate),
               "symdump": (symdump, print_symdump), "executor": (measure_executor, lambda rows: print(executor.tables(rows))),
               "templates": (measure_templates, lambda rows: print(templates.tables(rows))),
               "arrays": (arrays, print_arrays), "interrupts": (interrupts, print_interrupts),
+              "calls": (calls, print_calls),
               "record": (measure_record, lambda rows: print(record.tables(rows))),
               "memory": (measure_memory, lambda rows: print(memory.tables(rows))),
               "cluster": (measure_cluster, lambda rows: print(cluster.tables(rows)))}

@@ -4,7 +4,6 @@
 #define _GNU_SOURCE
 #include "process/memory/heap.h"
 #include "helpers.h"
-#include "process/memory/blocks.h"
 #include "process/memory/malloc_family.h"
 #include "ns/ns.h"
 
@@ -128,62 +127,6 @@ static void heap_free_takes_blocks_of_the_c_library(void **state)
 	test_ns_destroy(ns);
 }
 
-static void check_counted_blocks(struct gorgon_ns *ns)
-{
-	const uint64_t *counted = &ns->usage.extension_bytes;
-	void *blocks[COUNT], *p;
-	uint64_t sum = 0, addr = 0;
-
-	for (size_t i = 0; i < COUNT; i++) {
-		blocks[i] = gorgon_malloc(size_of(i) * 10, &ns->usage);
-		memset(blocks[i], 0xff, size_of(i) * 10);
-		sum += malloc_usable_size(blocks[i]);
-	}
-	assert_int_equal(*counted, sum);
-	for (size_t i = 0; i < COUNT; i++) {
-		sum -= malloc_usable_size(blocks[i]);
-		free_of_private_code(blocks[i], &ns->usage);
-		assert_int_equal(*counted, sum);
-	}
-	// Neither the C library's blocks nor libpython's are an extension's.
-	free_of_private_code(strdup("a block of the C library's"), &ns->usage);
-	p = gorgon_heap_malloc(100, heap_of(ns));
-	assert_true(ns->usage.heap_bytes >= 100);
-	free_of_private_code(p, &ns->usage);
-	assert_int_equal(ns->usage.heap_bytes, 0);
-	assert_int_equal(*counted, 0);
-	(void)addr;
-#if !TEST_SANITIZED // whose malloc() does not give the same address at once
-	// Others free a block, and an extension gets it again: it is counted once.
-	p = gorgon_malloc(100, &ns->usage);
-	addr = (uintptr_t)p;
-	free(p);
-	p = gorgon_malloc(100, &ns->usage);
-	assert_int_equal((uintptr_t)p, addr);
-	assert_int_equal(*counted, malloc_usable_size(p));
-	free_of_private_code(p, &ns->usage);
-	assert_int_equal(*counted, 0);
-#endif
-}
-
-// As it is where malloc() is glibc's, and where it is another, which is asked for each size.
-static void blocks_of_extensions_are_counted_to_the_byte(void **state)
-{
-	bool known = gorgon_blocks_sizes_known;
-
-	(void)state;
-	assert_int_equal(known, !TEST_SANITIZED);
-	for (int i = 0; i < 2; i++) {
-		struct gorgon_ns *ns;
-
-		gorgon_blocks_sizes_known = known && !i;
-		ns = test_ns();
-		check_counted_blocks(ns);
-		test_ns_destroy(ns);
-	}
-	gorgon_blocks_sizes_known = known;
-}
-
 static void heap_impossible_sizes_are_refused(void **state)
 {
 	// The compiler would refuse these calls with constants.
@@ -287,7 +230,6 @@ int main(void)
 		cmocka_unit_test(heap_block_costs_a_header),
 #endif
 		cmocka_unit_test(heap_free_takes_blocks_of_the_c_library),
-		cmocka_unit_test(blocks_of_extensions_are_counted_to_the_byte),
 		cmocka_unit_test(heap_impossible_sizes_are_refused),
 		cmocka_unit_test(heap_release_frees_what_is_left),
 		cmocka_unit_test(heap_threads_and_forks),

@@ -125,6 +125,8 @@ static void read_rows(const struct target *target, struct look *look, const stru
 		row->ns = ns;
 		row->has_usage = ns->usage &&
 				 target_read(target, ns->usage, &row->usage, sizeof(row->usage));
+		if ((int64_t)row->usage.extension_bytes < 0) // the threads have more to tell
+			row->usage.extension_bytes = 0;
 		row->has_activity =
 			ns->activity &&
 			target_read(target, ns->activity, &row->activity, sizeof(row->activity));

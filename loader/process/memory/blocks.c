@@ -2,30 +2,31 @@
 // Blocks that extensions have from malloc(), counted.
 //
 // An extension's block stays the C library's, see heap.c: any code that gets the block may free it.
-// So a block has no header. A small block has eight bytes more at its end, where a mark says that
-// it is counted; the mark depends on the address and on a secret of the namespace, so that no other
-// bytes are taken for one. Blocks that the C library has made (getline(), asprintf()) have no mark,
-// and are not counted. Large blocks are in a table until private code frees them: the page at the
-// end of a large block may be one that nobody has written, and of large blocks there are few.
-// Arrays of numpy are such blocks.
+// So a block has no header, but eight bytes more at its end, where a mark says for which namespace
+// the block counts. The mark depends on the address, on a secret of the process, so that no other
+// bytes are taken for a mark, and on a number of the namespace. Blocks that the C library has made
+// (getline(), asprintf()) have no mark, and are not counted.
 //
-// A block that other code has freed is counted until malloc() gives its address again: the mark is
-// still there then, or the address in the table. It may be counted for good when the C library has
-// made something else of its memory.
+// Private code of any namespace may free the block. If other code frees it, it is counted until
+// malloc() gives its address again: the mark is still there then. It may be counted for good when
+// the C library has made something else of its memory, or has given it back.
 //
 // Programs allocate so often that asking the C library for each block's size would be half of what
-// counting costs. glibc has the size in front of the block, in a form that has not changed since
-// 1996. Whether the process has glibc's malloc() is found out by trying: replacements of malloc(),
-// sanitizers and checkers give blocks other sizes.
+// counting costs, and two atomic additions more than malloc() and free() together. glibc has the
+// size in front of the block, in a form that has not changed since 1996. Whether the process has
+// glibc's malloc() is found out by trying: replacements of malloc(), sanitizers and checkers give
+// blocks other sizes. And each thread has a sum of its own, which it tells a namespace when it has
+// become large, or when the thread begins to count for another namespace.
 //
-// Under a memory checker (base/checker.c) all blocks are in the table: with a mark behind it, a
-// block would be larger for the checker than it is for its user.
+// Under a memory checker (base/checker.c) all blocks are in a table until private code frees them:
+// with a mark behind it, a block would be larger for the checker than it is for its user.
 //
 // `lock` is a leaf.
 
 #define _GNU_SOURCE
 #include "blocks.h"
 #include "base/usage.h"
+#include "ns/ns.h"
 #include "process/part.h"
 
 #include <pthread.h>
@@ -35,6 +36,7 @@
 #include <sys/random.h>
 
 #define BUCKETS	  4096
+#define USERS	  65536
 
 struct block {
 	struct block *next;
@@ -45,6 +47,9 @@ struct block {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct block *buckets[BUCKETS];
+static struct gorgon_usage *users[USERS]; // by the 16 highest bits of their secrets
+static uint16_t newest_user;
+static uint64_t secret; // the lower 48 bits of all secrets
 
 const struct gorgon_part gorgon_blocks_part = {.lock = &lock};
 
@@ -63,7 +68,7 @@ static __attribute__((constructor)) void look_at_sizes(void)
 		size_t size = malloc_usable_size(p);
 
 		known = p && (size == sizes[i][1] || size == sizes[i][1] + 16) &&
-			gorgon_blocks_is_small(p) && gorgon_blocks_small_size(p) == size;
+			gorgon_blocks_is_plain(p) && gorgon_blocks_plain_size(p) == size;
 		free(p);
 	}
 	gorgon_blocks_sizes_known = known;
@@ -71,13 +76,58 @@ static __attribute__((constructor)) void look_at_sizes(void)
 
 void gorgon_blocks_begin(struct gorgon_usage *usage)
 {
+	pthread_mutex_lock(&lock);
 	// Without random numbers marks are still none that a program writes by chance.
-	if (getrandom(&usage->secret, sizeof(usage->secret), GRND_NONBLOCK) !=
-	    sizeof(usage->secret))
-		usage->secret = (uintptr_t)usage * UINT64_C(0x9e3779b97f4a7c15);
+	if (!secret && getrandom(&secret, sizeof(secret), GRND_NONBLOCK) != sizeof(secret))
+		secret = (uintptr_t)usage * UINT64_C(0x9e3779b97f4a7c15);
+	do {
+		newest_user++;
+	} while (users[newest_user]);
+	users[newest_user] = usage;
+	usage->secret = secret >> 16 | (uint64_t)newest_user << 48;
+	pthread_mutex_unlock(&lock);
 }
 
-// --- large blocks ------------------------------------------------------------------------------
+// --- counting ----------------------------------------------------------------------------------
+
+// Under the lock, or on the thread while it counts for the namespace, which lives as long.
+static void tell(struct gorgon_thread *thread)
+{
+	struct gorgon_usage *usage = gorgon_thread_counts_for(thread);
+
+	if (usage)
+		__atomic_add_fetch(&usage->extension_bytes, thread->untold, __ATOMIC_RELAXED);
+	__atomic_store_n(&thread->untold, 0, __ATOMIC_RELAXED);
+}
+
+// A thread without a record tells each block.
+void gorgon_blocks_add_slowly(struct gorgon_usage *usage, uint64_t size)
+{
+	struct gorgon_thread *thread = gorgon_thread_current;
+
+	__atomic_add_fetch(&usage->extension_bytes, size, __ATOMIC_RELAXED);
+	if (thread && gorgon_thread_counts_for(thread) == usage) {
+		tell(thread);
+	} else if (thread) {
+		pthread_mutex_lock(&lock);
+		tell(thread);
+		__atomic_store_n(&thread->counts_for, usage, __ATOMIC_RELAXED);
+		pthread_mutex_unlock(&lock);
+	}
+}
+
+void gorgon_blocks_take_marked(uint64_t mark, size_t size)
+{
+	struct gorgon_usage *usage;
+
+	pthread_mutex_lock(&lock);
+	usage = users[mark >> 48];
+	if (usage)
+		__atomic_sub_fetch(&usage->extension_bytes, size, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&lock);
+}
+
+// --- under a checker ---------------------------------------------------------------------------
 
 static struct block **bucket_of(const void *addr)
 {
@@ -85,7 +135,7 @@ static struct block **bucket_of(const void *addr)
 }
 
 // Take a block out of the table; NULL: it is not there.
-static struct block *take_large(const void *addr)
+static struct block *take_checked(const void *addr)
 {
 	struct block **p = bucket_of(addr), *block;
 
@@ -94,41 +144,46 @@ static struct block *take_large(const void *addr)
 	block = *p;
 	if (block) {
 		*p = block->next;
-		gorgon_blocks_take(block->usage, block->size);
+		__atomic_sub_fetch(&block->usage->extension_bytes, block->size, __ATOMIC_RELAXED);
 	}
 	return block;
 }
 
 // Without memory for its entry a block is not counted.
-void gorgon_blocks_note_large(void *p, size_t size, struct gorgon_usage *usage)
+void gorgon_blocks_note_checked(void *p, size_t size, struct gorgon_usage *usage)
 {
 	struct block *block;
 
 	pthread_mutex_lock(&lock);
-	block = take_large(p) ?: malloc(sizeof(*block));
+	block = take_checked(p) ?: malloc(sizeof(*block));
 	if (block) {
 		struct block **bucket = bucket_of(p);
 
 		*block = (struct block){*bucket, p, size, usage};
 		*bucket = block;
-		gorgon_blocks_add(usage, size);
+		__atomic_add_fetch(&usage->extension_bytes, size, __ATOMIC_RELAXED);
 	}
 	pthread_mutex_unlock(&lock);
 }
 
-void gorgon_blocks_forget_large(void *p)
+void gorgon_blocks_forget_checked(void *p)
 {
 	struct block *block;
 
 	pthread_mutex_lock(&lock);
-	block = take_large(p);
+	block = take_checked(p);
 	pthread_mutex_unlock(&lock);
 	free(block);
 }
 
 void gorgon_blocks_release(const struct gorgon_usage *usage)
 {
+	gorgon_threads_lock();
 	pthread_mutex_lock(&lock);
+	users[usage->secret >> 48] = NULL;
+	for (struct gorgon_thread *thread = NULL; (thread = gorgon_thread_next(thread));)
+		if (gorgon_thread_counts_for(thread) == usage)
+			__atomic_store_n(&thread->counts_for, NULL, __ATOMIC_RELAXED);
 	for (size_t i = 0; i < BUCKETS; i++)
 		for (struct block **p = &buckets[i], *block; (block = *p);) {
 			if (block->usage != usage) {
@@ -139,4 +194,5 @@ void gorgon_blocks_release(const struct gorgon_usage *usage)
 			free(block);
 		}
 	pthread_mutex_unlock(&lock);
+	gorgon_threads_unlock();
 }

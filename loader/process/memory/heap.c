@@ -71,7 +71,8 @@ void gorgon_heap_init(void)
 	if (getrandom(&gorgon_heap_secret, sizeof(gorgon_heap_secret), GRND_NONBLOCK) !=
 	    sizeof(gorgon_heap_secret))
 		gorgon_heap_secret = gorgon_now() * UINT64_C(0x9e3779b97f4a7c15);
-	gorgon_heap_secret &= ~UINT64_C(15);
+	// A mark is no size of a chunk.
+	gorgon_heap_secret = (gorgon_heap_secret & ~UINT64_C(15)) | UINT64_C(1) << 63;
 }
 
 static uint64_t mark_of(const struct gorgon_heap_block *block)
@@ -186,10 +187,10 @@ void *gorgon_heap_malloc(size_t size, struct gorgon_heap *heap)
 			     false))
 		return heap_malloc_slowly(size, heap);
 	block = gorgon_blocks_malloc(size + HEADER);
-	if (__builtin_expect(!block || needs_gap(block) || !gorgon_blocks_is_small(block), false))
+	if (__builtin_expect(!block || needs_gap(block) || !gorgon_blocks_is_plain(block), false))
 		return finish_malloc(block, size, heap);
 	block->mark = mark_of(block);
-	return heap_insert(heap, block, gorgon_blocks_small_size(block));
+	return heap_insert(heap, block, gorgon_blocks_plain_size(block));
 }
 
 void *gorgon_heap_calloc(size_t count, size_t size, struct gorgon_heap *heap)

@@ -29,8 +29,8 @@ static __attribute__((noinline)) void *note_slowly(void *p, struct gorgon_usage 
 	return gorgon_blocks_note(p, usage);
 }
 
-// Extensions call this function and free_quickly() for each small block, so the usual way through
-// them is short.
+// Extensions call this function and free_quickly() for each block, so the usual way through them is
+// short.
 void *gorgon_malloc(size_t size, struct gorgon_usage *usage)
 {
 	void *p;
@@ -38,9 +38,9 @@ void *gorgon_malloc(size_t size, struct gorgon_usage *usage)
 	if (__builtin_expect(size >= __atomic_load_n(&usage->quick_below, __ATOMIC_ACQUIRE), false))
 		return malloc_slowly(size, usage);
 	p = gorgon_blocks_malloc(size + sizeof(uint64_t));
-	if (__builtin_expect(!p || !gorgon_blocks_is_small(p), false))
-		return note_slowly(p, usage);
-	return gorgon_blocks_note_small(p, gorgon_blocks_small_size(p), usage);
+	if (__builtin_expect(p && gorgon_blocks_note_quickly(p, usage), true))
+		return p;
+	return note_slowly(p, usage);
 }
 
 void *gorgon_malloc_calloc(size_t count, size_t size, struct gorgon_usage *usage)
@@ -107,7 +107,7 @@ void *gorgon_malloc_realloc(void *p, size_t size, struct gorgon_usage *usage)
 						       size ? gorgon_malloc(size, usage) : NULL);
 	if (gorgon_heap_is_listed(p))
 		return gorgon_heap_resize(p, size);
-	before = malloc_usable_size(p);
+	before = gorgon_blocks_usable(p);
 	if (size > before && !gorgon_blocks_allow(size - before, usage))
 		return NULL;
 	// A block that cannot grow stays, uncounted for the moment in between.
@@ -153,12 +153,13 @@ static __attribute__((noinline)) void free_any(void *p, struct gorgon_usage *usa
 // Where blocks show their sizes.
 static void free_quickly(void *p, struct gorgon_usage *usage)
 {
-	if (__builtin_expect(!p || !gorgon_blocks_is_small(p), false)) {
+	if (__builtin_expect(!p || !gorgon_blocks_is_plain(p) ||
+				     !gorgon_blocks_forget_quickly(p, usage),
+			     false)) {
 		free_any(p, usage);
 		return;
 	}
-	gorgon_blocks_forget_small(p, gorgon_blocks_small_size(p), usage);
-	free(p);
+	gorgon_blocks_free(p);
 }
 
 // In namespaces with blocks in their zones.
@@ -221,8 +222,8 @@ static bool malloc_begin(void *state, struct gorgon_ns *ns)
 {
 	gorgon_blocks_begin(&ns->usage);
 	ns->usage.free = gorgon_blocks_sizes_known ? free_quickly : free_any;
-	ns->usage.small = ns->usage.quick_below =
-		gorgon_blocks_sizes_known ? GORGON_BLOCKS_LARGE_MIN : 0;
+	ns->usage.quick = ns->usage.quick_below =
+		gorgon_blocks_sizes_known ? GORGON_BLOCKS_QUICK : 0;
 	((struct malloc_state *)state)->usage = &ns->usage;
 	return true;
 }

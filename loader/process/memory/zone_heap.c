@@ -254,7 +254,7 @@ void gorgon_zone_heap_close(struct gorgon_ns *ns)
 	__atomic_store_n(&ns->usage.zone_heap->open, false, __ATOMIC_RELEASE);
 	gorgon_memory_map_within(memory_of(ns->usage.zone_heap), 0, 0);
 	if (!__atomic_load_n(&ns->usage.limit, __ATOMIC_ACQUIRE))
-		__atomic_store_n(&ns->usage.quick_below, ns->usage.small, __ATOMIC_RELEASE);
+		__atomic_store_n(&ns->usage.quick_below, ns->usage.quick, __ATOMIC_RELEASE);
 }
 
 bool gorgon_zone_heap_reset(struct gorgon_ns *ns, uint64_t size)
