@@ -147,8 +147,8 @@ static void expect_interrupted(struct gorgon_error *err)
 
 // A KeyboardInterrupt in Event.wait() can become "release unlocked lock" in CPython (63 of 65,632), so a lock it is.
 static const char *const endless[] = {
-	REACHED TEST_LOOP,
 	REACHED "import time; time.sleep(1000)\n",
+	REACHED TEST_LOOP,
 	REACHED "import os; os.read(os.pipe()[0], 1)\n",
 	REACHED "import threading; lock = threading.Lock(); lock.acquire(); lock.acquire()\n",
 };
@@ -276,7 +276,7 @@ static const struct deed {
 } deeds[] = {
 	{"a call", do_call, 1, true},
 	{"an interrupt", do_interrupt, 4, true},
-	{"a stop", do_stop, 2, true},
+	{"a stop", do_stop, 1, true}, // a loop would keep a processor busy until the stop interrupts it
 	{"a limit of processor time", do_limit, 1, true},
 	{"a program's limit", do_program, 1, false},
 	{"a pool's job", do_job, 4, true},

@@ -9,7 +9,7 @@ import unittest
 from unittest import mock
 
 import pythons
-from harness import GORGON, LIBPYTHON, PYTHON, PYTHON3, SONAME, VENV_PYTHON, VERSION, run
+from harness import GORGON, LIBPYTHON, PYTHON, PYTHON3, SONAME, VENV_PYTHON, VERSION, Versions, run
 
 RELEASE, DEBUG = PYTHON, PYTHON + "d"
 
@@ -134,6 +134,15 @@ class Path(unittest.TestCase):
     def test_no_python_in_path(self):
         result = run(GORGON, "info", env={"PATH": "/nonexistent"})
         self.assertIn("why this one the newest libpython of the system: PATH has no python3\n", result.stdout)
+
+
+class Threads(Versions, unittest.TestCase):
+    def test_who_starts_a_thread_does_not_wait_for_what_waits_for_it(self):
+        """From CPython 3.13 on a new thread does. The limit is the one after which the wait would end otherwise, many times."""
+        code = "import threading\nfor _ in range(40):\n thread = threading.Thread(target=int); thread.start(); thread.join()\nprint('done')"
+        for python, version, _ in self.pythons():
+            with self.subTest(version):
+                self.assertEqual(run(GORGON, "run", "--python", python, "-c", code, timeout=100).stdout, "done\n")
 
 
 @unittest.skipUnless(pythons.can_hide(), "unshare is not installed, or not allowed")

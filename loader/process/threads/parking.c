@@ -33,7 +33,8 @@
 // Threads that start. CPython frees the states of all threads when it is finalised. A thread that
 // has just been started writes to its state before it asks for the GIL, and after that it
 // compares the address only. So who starts a thread, and has the GIL, waits until the new thread
-// locks a mutex of CPython's, which is the GIL's: whoever finalises has the GIL later.
+// locks a mutex of CPython's, which is the GIL's: whoever finalises has the GIL later. Or until the
+// new thread waits for anything else (semaphores.c): that may be the thread which starts it.
 //
 // `lock` is a leaf, and guards the lists of mutexes and the counts of threads that start.
 
@@ -267,7 +268,6 @@ static void count_starting(struct parking *parking, bool begins)
 	pthread_mutex_unlock(&lock);
 }
 
-// A thread that waits for a time first (faulthandler's does) has no state.
 static int create_thread_of_python(void *thread, const void *attr, void *(*fn)(void *), void *arg,
 				   struct parking *parking)
 {

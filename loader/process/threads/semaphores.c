@@ -102,8 +102,8 @@ static int wait_for(sem_t *sem, clockid_t clock, const struct timespec *until,
 		end_waiting_thread(semaphores);
 	if (gorgon_parking_is_due(semaphores->ns))
 		gorgon_park(semaphores->ns);
-	if (until)
-		gorgon_parking_leave_start();
+	// From 3.13 on a new thread waits for who starts it, which would wait for the thread.
+	gorgon_parking_leave_start();
 	begin_wait(semaphores, &wait);
 	ret = until ? sem_clockwait(sem, clock, until) : sem_wait(sem);
 	err = errno;
