@@ -12,7 +12,7 @@ from . import execute, hooks, ordinary, process
 COMMAND = "maintenance gorgon-line"
 HOOK = "info hook-line"
 TYPED = re.compile(r"i(?:nf?|nfo)?\s+line?\s+\S.*")
-ADDRESS = re.compile(r"^Line \d+ .*? at address (0x[0-9a-f]+)")
+ADDRESS = re.compile(r"^(?:Line \d+ .*? at|No line number information available for) address (0x[0-9a-f]+)")
 
 
 class Line(gdb.Command):
@@ -34,7 +34,8 @@ class Line(gdb.Command):
             return  # gdb says what is wrong
         places = [ADDRESS.match(row) for row in rows]
         addresses = [int(place[1], 16) if place else None for place in places]
-        kept = chosen(addresses, snapshot, process.namespace_of_selected_frame())
+        described = {i for i, row in enumerate(rows) if row.startswith("Line ")}
+        kept = chosen(addresses, described, snapshot, process.namespace_of_selected_frame())
         if len(kept) == len(rows):
             return
         last = next((addresses[i] for i in reversed(kept) if addresses[i]), None)
@@ -43,15 +44,17 @@ class Line(gdb.Command):
         raise gdb.GdbError("\n".join(rows[i] for i in kept))
 
 
-def chosen(addresses, snapshot, namespace):
-    """Positions of the addresses to show: all that are not in private code, and of each place in private code one copy."""
+def chosen(addresses, described, snapshot, namespace):
+    """Positions of the addresses to show: all that are not in private code, and of each place in private code one copy, which is one of
+    those that gdb has lines of, if there are any."""
     best = {}
     for i, address in enumerate(addresses):
         obj = snapshot.find_object(address) if address else None
         key = (obj.path, address - obj.bias) if obj else i
-        if key not in best or obj and obj.namespace is namespace:
-            best[key] = i
-    return sorted(best.values())
+        rank = (i in described, obj is not None and obj.namespace is namespace)
+        if key not in best or rank > best[key][0]:
+            best[key] = rank, i
+    return sorted(i for _, i in best.values())
 
 
 def register():

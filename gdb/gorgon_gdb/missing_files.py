@@ -47,12 +47,17 @@ def is_bare(symfile):
         return False
 
 
+def only_named(snapshot):
+    """The objects of which gdb has names only, because the process could keep no files."""
+    found = [obj for obj in snapshot.objects if obj.symfile_kind == root.PACK and obj.lacks_dwarf]
+    bare = set(filter(is_bare, {obj.symfile for obj in found}))
+    return [obj for obj in found if obj.symfile in bare]
+
+
 def without_lines(snapshot):
     """The namespaces with objects of which gdb lacks lines because the process could keep no files."""
-    packs = {obj.symfile for obj in snapshot.objects if obj.symfile_kind == root.PACK and obj.lacks_dwarf}
-    bare = set(filter(is_bare, packs))
-    return [ns for ns in snapshot.namespaces
-            if any(obj.symfile in bare and obj.lacks_dwarf or files.registers_itself(obj) for obj in ns.objects)]
+    named = {obj.namespace.id for obj in only_named(snapshot)}
+    return [ns for ns in snapshot.namespaces if ns.id in named or any(map(files.registers_itself, ns.objects))]
 
 
 def by_build_id(objfile):

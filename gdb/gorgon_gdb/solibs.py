@@ -11,12 +11,13 @@ import re
 import gdb
 
 from gorgon_shared import root
-from . import execute, hooks, info_line, info_symbol, objfiles, ordinary, process
+from . import execute, hooks, info_line, info_symbol, objfiles, ordinary, process, symbols
 
 NOTE = "maintenance gorgon-note"
 LIST = "maintenance gorgon-shared"
 HOOKS = {"info hookpost-sharedlibrary": NOTE, "info hook-sharedlibrary": f"{LIST} info", "hook-sharedlibrary": LIST,
-         info_symbol.HOOK: info_symbol.COMMAND, info_line.HOOK: info_line.COMMAND}
+         info_symbol.HOOK: info_symbol.COMMAND, info_line.HOOK: f"{symbols.DESCRIBE}\n{info_line.COMMAND}",
+         **dict.fromkeys(("hook-list", "info hook-functions", "info hook-scope", "info hook-types"), symbols.DESCRIBE)}
 TYPED = {"info": re.compile(r"i(?:nf?|nfo)?\s+(?:sh[a-z]*|dll)\b\s*(.*)"), "": re.compile(r"sha[a-z]*\b\s*(.*)")}
 ROW = "{:<18}  {:<18}  {:<10}  {}\n"
 

@@ -21,9 +21,10 @@ import os
 import gdb
 
 from gorgon_shared import root, tables
-from . import commands, displays, execute, files, hits, index_cache, lines, objfiles, process, python_helper
+from . import commands, displays, execute, files, hits, index_cache, lines, missing_files, objfiles, process, python_helper
 
 AUTO_MAX = 8
+DESCRIBE = "maintenance gorgon-describe"
 FRAMES_MAX = 64
 PLACES_MAX = 200
 
@@ -242,6 +243,22 @@ def describe(objects):
         known = {path for path, _ in _added}
         known.update(o.path for o in process.snapshot().objects if is_known(o))
         attach([obj for path, obj in libraries.items() if path not in known])
+
+
+class Describe(gdb.Command):
+    """Part of hooks that Gorgon's scripts define: have gdb know lines of each library where the process could keep no files.
+
+    Usage: maintenance gorgon-describe
+
+    One copy of each library gets its file, and not earlier, because a libpython can take gdb seconds."""
+
+    def __init__(self):
+        super().__init__(DESCRIBE, gdb.COMMAND_MAINTENANCE)
+
+    def invoke(self, arg, from_tty):
+        snapshot = None if execute.is_passing() else process.try_snapshot()
+        if snapshot:
+            describe(missing_files.only_named(snapshot))
 
 
 def introduce(objects):
@@ -504,6 +521,7 @@ class SetPrefix(gdb.Command):
 
 def register():
     Symbols()
+    Describe()
     SetPrefix("set gorgon")
     SetPrefix("show gorgon")
     AutoSymbols()

@@ -3,10 +3,14 @@
 
 import os
 import re
+import sys
 import tempfile
 import unittest
 
 import harness
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import gdb_session as session  # noqa: E402
 
 COUNT = 9
 CODE = "import time; print('ready', flush=True); time.sleep(600)"
@@ -51,12 +55,16 @@ class Gone(unittest.TestCase):
 
 @harness.needs_gdb
 class NoFolder(unittest.TestCase):
-    """Where the process can keep no files, `gorgon list` says of which interpreters lines are missing, and they are."""
+    """Where the process can keep no files, `gorgon list` says of which interpreters lines are missing, and they are, until somebody asks
+    for them; steps stop where they do elsewhere."""
+
+    LINE = "python print(gdb.find_pc_line(int(gdb.parse_and_eval('(long)&time_sleep'))).symtab)"
+    ASKED = ("info functions ^time_sleep$", "info line time_sleep", "info scope time_sleep", "list time_sleep")
 
     def session(self, count, cache):
         with harness.environment({"XDG_CACHE_HOME": cache}), \
              harness.Background(harness.HOST, "-n", count, CODE, until=rf"(?s)(ready.*){{{count}}}") as host:
-            return harness.gdb([f"source {harness.GDB_SCRIPT}", f"attach {host.pid}", "gorgon list", "info line time_sleep"])
+            return harness.gdb([f"source {harness.GDB_SCRIPT}", f"attach {host.pid}", "gorgon list", self.LINE])
 
     def test_list(self):
         with tempfile.TemporaryDirectory() as cache:
@@ -66,6 +74,24 @@ class NoFolder(unittest.TestCase):
                     said = f"Lines may be missing in interpreters 0 to {count - 1}: the process keeps no files for debuggers"
                     self.assertEqual(said in output, missing, output)
                     self.assertEqual("timemodule.c" not in output, missing, output)
+
+    def test_lines_come_when_they_are_asked_for(self):
+        with harness.environment({"XDG_CACHE_HOME": "/proc"}), \
+             harness.Background(harness.HOST, "-n", COUNT, CODE, until=rf"(?s)(ready.*){{{COUNT}}}") as host:
+            for asked in self.ASKED:
+                with self.subTest(asked):
+                    output = harness.gdb([f"source {harness.GDB_SCRIPT}", f"attach {host.pid}", "echo asked\\n", asked])
+                    self.assertRegex(output.partition("\nasked\n")[2], r"(?m)timemodule\.c|^\d+:\tstatic PyObject \*time_sleep|timeout_obj", output)
+
+    def test_a_step_stops_in_another_librarys_function(self):
+        call = harness.source_line(session.WALK, "// the line of the call")
+        with tempfile.TemporaryDirectory() as folder, harness.environment({"XDG_CACHE_HOME": "/proc"}):
+            turns = session.walk(os.path.join(session.HERE, "turns.py"), folder=folder, count=COUNT)
+            output = harness.gdb([f"break walk.cc:{call} if number == {COUNT}", "run", *session.commands(["step", "gorgon bt 1", "next", "gorgon whose $pc"]),
+                                  "kill"], harness.HOST, "-n", COUNT, turns, script=True)
+        found = session.answers(output)
+        self.assertRegex(found["step"], r"^walk_dep_twice \(", output)
+        self.assertRegex(found["gorgon whose $pc"], rf": interpreter {COUNT - 1}, libwalk_dep\.so, walk_dep_twice\+\d+, walk_dep\.c:", output)
 
 
 if __name__ == "__main__":

@@ -109,8 +109,10 @@ EXCUSES = {
                              instead(r"\bstatic made = \d+", "static made = N"), ("plain",), debugger="gdb"),
     "displayed anew": Excuse("gdb forgets what it displays when debug information is removed: our scripts display it again, under new numbers",
                              instead(r"^\d+: (?=x/i |\w+ = )", "N: "), ("scripts",), debugger="gdb"),
-    "the name before": Excuse("without a folder for names and lines gdb has the names of functions for what lies behind them, too: docs/debugging.md",
-                              instead(r" ?<_fini\+\d+>", ""), least=9, debugger="gdb", homes=(False,)),
+    "the name before": Excuse("without a folder for names and lines gdb names data by the symbol that lies before it: docs/debugging.md",
+                              instead(r" ?<(?:_fini|_GLOBAL_OFFSET_TABLE_)\+\d+>", ""), least=9, debugger="gdb", homes=(False,)),
+    "names of other copies": Excuse("without a folder for names and lines our scripts add the lines of one copy of each library, and gdb lists the names "
+                                    "that the others have", without(r"\nNon-debugging symbols:(?:\nADDR  .*)+"), ("scripts",), None, 9, "gdb", (False,)),
     "shown again": Excuse("gdb shows where a signal has come before our scripts can add the variables of an extension, which they do with more "
                           "than eight interpreters: they show the frame again, with its arguments", instead(
                               r"^(ADDR in \w+ )\(\)(?: at \S+:\d+)?\n(?:\d+\t.*\n)?#0 +\1(\(.*\) at \S+:\d+)$", r"\1\2"), ("scripts",), None, 9, debugger="gdb"),
@@ -129,4 +131,5 @@ EXCUSES = {
                                                    r"\([^()\n]*\)|ADDR)(?=[,)\n]|$)|\b((?:timeout_obj|obj) ?= ?)(?:0|ADDR)(?=[,)\n]|$)",
                                                    r"\1\2OBJECT"), ("plain",), debugger="gdb"),
 }
-GENERAL = ("names and lines", "values of objects", "no helper", "lines only", "no number", "whose condition", "displayed anew", "shown again", "the name before")
+GENERAL = ("names and lines", "values of objects", "no helper", "lines only", "no number", "whose condition", "displayed anew", "shown again", "the name before",
+           "names of other copies")

@@ -95,7 +95,6 @@ MANY_PLAIN = {"gdb": {**dict.fromkeys((
 NO_FOLDER = "without a folder for names and lines gdb has functions of more than eight interpreters, and no lines: docs/debugging.md"
 NO_HOME = {
     "plain-20-no-home": {"gdb": NO_FOLDER, "lldb": UNTYPED, "lldb-dap": UNTYPED},
-    "scripts-20-no-home": {"gdb": dict.fromkeys(("stepi into the PLT", "info functions of C++"), NO_FOLDER)},
 }
 
 

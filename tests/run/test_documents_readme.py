@@ -57,6 +57,8 @@ SENTENCES = [
     ("docs/debugging.md", "Plain gdb and lldb set breakpoints by name and show lines", "lldb", PLAIN, LLDB_ALL, True),
     ("docs/debugging.md", "Without scripts, names, breakpoints, lines and backtraces work", "gdb", PLAIN, GDB_ALL, True),
     ("docs/debugging.md", "Then plain gdb has no lines of these interpreters", "gdb", ["plain-20-no-home"], ["break FILE:LINE"], False),
+    ("docs/debugging.md", "With the scripts, `list`, `info line`, `info scope`", "gdb", ["scripts-20-no-home"],
+     ["info functions of C++", "info line FUNCTION", "list FUNCTION", "info scope", "info types REGEX"], True),
     ("docs/debugging.md", "So do names in `call`, `x` and `display`", "gdb", ["plain-3"], ["print a global, in each thread"], False),
     ("docs/debugging.md", "So do names in `call`, `x` and `display`", "gdb", SCRIPTS, ["call a function of the extension", "x of memory", "display"], True),
     ("docs/debugging.md", "- plain gdb has functions (static functions, too), lines", "gdb", ["plain-20"], GDB_ALL, True),
