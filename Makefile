@@ -362,8 +362,9 @@ $(BUILD)/xstate.so: tests/xstate.c
 MODULES += $(BUILD)/xstate.so
 
 # PYTEST_ADDOPTS takes pytest's own options: --lf, -k WORDS, --junitxml=FILE, -x.
-# WORKERS run at once when all cases of a kind run; WORKERS=0 runs one case after the other.
-WORKERS ?= $(shell nproc)
+# WORKERS run at once when all cases of a kind run; WORKERS=0 runs one case after the other. There are more of them than processors:
+# a third of the time a case waits, and a debugger and its program take turns.
+WORKERS ?= $(shell expr $$(nproc) \* 3 / 2)
 PYTEST = BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) -B -m pytest -o cache_dir=$(abspath $(BUILD))/pytest \
 	$(if $(TESTS),,-n $(WORKERS) --dist loadscope)
 

@@ -649,9 +649,9 @@ struct gorgon_error *gorgon_lines_check(struct gorgon_interp *interp)
 			GORGON_ERROR_ARGUMENT,
 			"gorgon_interp_opts: python_lines is %d, expected 0 to %d",
 			(int)interp->python_lines, (int)GORGON_PYTHON_LINES_AUTO);
-	if (!interp->python_lines || !(err = check_support(interp)) ||
-	    interp->python_lines == GORGON_PYTHON_LINES_ON)
-		return interp->python_lines ? err : NULL;
+	err = interp->python_lines ? check_support(interp) : NULL;
+	if (!err || interp->python_lines == GORGON_PYTHON_LINES_ON)
+		return err;
 	gorgon_error_destroy(err);
 	interp->python_lines = GORGON_PYTHON_LINES_OFF;
 	interp->lacks_lines = true;

@@ -222,7 +222,7 @@ class Commands(Case):
 class Twice(Case):
     """Set while the process runs; they are there in the next run, and in the next session."""
 
-    SETTING = ["break PyList_Append", "break timemodule.c:{line} if timeout_obj != 0", "gorgon break time_sleep if self != 0",
+    SETTING = ["break list_append", "break timemodule.c:{line} if timeout_obj != 0", "gorgon break time_sleep if self != 0",
                "gorgon tbreak -i 1 PyList_Insert", "break list_extend", "disable 6"]
 
     @classmethod

@@ -27,8 +27,8 @@ class Checkers(unittest.TestCase):
                    "--error-exitcode=99", GORGON, "run", *arguments, env={"PYTHONMALLOC": "malloc"})
 
     def test_load_run_and_unload_have_no_memory_errors(self):
-        result = self.valgrind("-n", "2", "--repeat", "2", "-c", "import decimal, zoneinfo; print(1)")
-        self.assertEqual((result.stdout, result.returncode), ("1\n" * 4, 0), result.stderr)
+        result = self.valgrind("--repeat", "2", "-c", "import decimal, zoneinfo; print(1)")
+        self.assertEqual((result.stdout, result.returncode), ("1\n" * 2, 0), result.stderr)
 
     def test_valgrind_finds_an_overrun_in_each_interpreter(self):
         result = self.valgrind("-n", "2", "-c", OVERRUN)

@@ -86,7 +86,7 @@ WAYS = {
 
 def start():
     wanted, seen = {name for name in os.environ if not name.startswith("SOME_")}, collections.Counter()
-    for i in range(400):
+    for i in range(100):
         for way, function in WAYS.items():
             try:
                 names = {line.partition("=")[0] for line in function().decode().split("\\0")}
@@ -223,7 +223,7 @@ class Children(unittest.TestCase):
                 self.check(["-n", "2"], POOL, method, expected=POOL_SAYS * 2)
 
     def test_a_program_gets_the_whole_environment_while_another_interpreter_changes_it(self):
-        ways = str([((way, "whole"), 400) for way in ("fork", "popen", "system", "vfork")])
+        ways = str([((way, "whole"), 100) for way in ("fork", "popen", "system", "vfork")])
         self.check(["-n", "2"], WHOLE_ENVIRONMENT, os.path.join(self.folder, "switch"), expected=f"{ways}\n")
 
     def test_pool_of_each_strategy_of_isolation(self):

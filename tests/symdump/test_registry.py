@@ -65,31 +65,13 @@ class Registry(unittest.TestCase):
     def setUpClass(cls):
         cls.scene = session.Scene()
         cls.addClassCleanup(cls.scene.close)
-        cls.samples = cls.choose()
-        words = ["--addr", *(hex(a) for _, _, a in cls.samples)]
-        cls.named = {"live": session.output(cls.scene.host.pid, *words)}
         cls.checks = {"live": session.symdump(cls.scene.host.pid, "--check")}
         cls.gdb_sections = gdb_sections(cls.scene.host.pid)
         cls.cores = {"gcore": cls.scene.gcore()}
         if session.kernel_writes_cores_into_files():
             cls.cores["kernel"] = cls.scene.kernel_core()
         for name, core in cls.cores.items():
-            cls.named[name] = session.output(core, *words)
             cls.checks[name] = session.symdump(core, "--check")
-
-    @classmethod
-    def choose(cls):
-        """[(interpreter, object, address)]: addresses in text, the same in every copy."""
-        chosen, rng = [], random.Random(5)
-        by_path = {}
-        for interp, o in session.objects(cls.scene.live):
-            by_path.setdefault(o["path"], []).append((interp, o))
-        vaddrs = [(path, rng.randrange(*text_range(path))) for path in rng.choices(
-            sorted(by_path), weights=[text_range(path)[1] - text_range(path)[0] for path in sorted(by_path)],
-            k=SAMPLES)]
-        for path, vaddr in vaddrs:
-            chosen += [(interp, o, int(o["bias"], 16) + vaddr) for interp, o in by_path[path]]
-        return chosen
 
     def test_objects_are_where_the_kernel_has_them(self):
         found = session.objects(self.scene.live)
@@ -147,43 +129,6 @@ class Registry(unittest.TestCase):
                 self.assertIn(f": consistent: 3 namespaces, {len(session.objects(self.scene.live))} objects\n",
                               result.stdout)
 
-    @harness.thorough
-    def test_addresses_are_named_as_gdb_names_them_in_the_file(self):
-        expected = {}
-        by_path = {}
-        for _, o, address in self.samples:
-            by_path.setdefault(o["path"], set()).add(address - int(o["bias"], 16))
-        for path, vaddrs in by_path.items():
-            vaddrs = sorted(vaddrs)
-            for vaddr, names in zip(vaddrs, gdb_names(path, vaddrs)):
-                expected[path, vaddr] = names
-        tables = {path: aliases(path) for path in by_path}
-        for source, text in self.named.items():
-            lines = text.splitlines()
-            self.assertEqual(len(lines), len(self.samples))
-            functions = sources = 0
-            for line, (interp, o, address) in zip(lines, self.samples):
-                path, vaddr = o["path"], address - int(o["bias"], 16)
-                function, place = expected[path, vaddr]
-                found = re.fullmatch(rf"{address:#x}  interp {interp}  {re.escape(os.path.basename(path))}"
-                                     r"(?:!([^ ]+))?\+(0x\w+)(?:  (\S+:\d+))?", line)
-                self.assertTrue(found, line)
-                context = (source, line, function, place)
-                if function:
-                    functions += 1
-                    # One address can have several names; at the same offset they start at the same place.
-                    self.assertIn(vaddr - int(found[2], 16), tables[path][found[1]], context)
-                    self.assertEqual(int(found[2], 16), function[1], context)
-                else:
-                    self.assertIsNone(found[1], context)
-                if place:
-                    sources += 1
-                    self.assertEqual(found[3], place, context)
-            # Debian's numpy and BLAS are stripped: most of their text has no name anywhere.
-            self.assertGreater(functions, len(self.samples) // 4)
-            of_python = sum(os.path.basename(o["path"]) == harness.SONAME for _, o, _ in self.samples)
-            self.assertGreater(sources, of_python // 2)
-
     def test_find_names_every_copy(self):
         for source, where in [*self.cores.items()]:
             lines = session.output(where, "--find", "PyList_Append").splitlines()
@@ -230,6 +175,68 @@ class Registry(unittest.TestCase):
             self.assertRegex(result.stderr, rf"^gorgon-symdump: {harness.LIBPYTHON}: the file has build-id \w+, "
                              r"the target's object \w{40}\n$")
             self.assertRegex(result.stdout, r"!PyList_Append\+0x0\n$")  # of the symfile
+
+
+@harness.thorough
+@harness.needs_gdb
+class Names(unittest.TestCase):
+    @staticmethod
+    def choose(scene):
+        """[(interpreter, object, address)]: addresses in text, the same in every copy."""
+        chosen, rng = [], random.Random(5)
+        by_path = {}
+        for interp, o in session.objects(scene.live):
+            by_path.setdefault(o["path"], []).append((interp, o))
+        vaddrs = [(path, rng.randrange(*text_range(path))) for path in rng.choices(
+            sorted(by_path), weights=[text_range(path)[1] - text_range(path)[0] for path in sorted(by_path)],
+            k=SAMPLES)]
+        for path, vaddr in vaddrs:
+            chosen += [(interp, o, int(o["bias"], 16) + vaddr) for interp, o in by_path[path]]
+        return chosen
+
+    def test_addresses_are_named_as_gdb_names_them_in_the_file(self):
+        scene = session.Scene()
+        self.addCleanup(scene.close)
+        samples = self.choose(scene)
+        words = ["--addr", *(hex(a) for _, _, a in samples)]
+        named = {"live": session.output(scene.host.pid, *words)}
+        named["gcore"] = session.output(scene.gcore(), *words)
+        if session.kernel_writes_cores_into_files():
+            named["kernel"] = session.output(scene.kernel_core(), *words)
+        expected = {}
+        by_path = {}
+        for _, o, address in samples:
+            by_path.setdefault(o["path"], set()).add(address - int(o["bias"], 16))
+        for path, vaddrs in by_path.items():
+            vaddrs = sorted(vaddrs)
+            for vaddr, names in zip(vaddrs, gdb_names(path, vaddrs)):
+                expected[path, vaddr] = names
+        tables = {path: aliases(path) for path in by_path}
+        for source, text in named.items():
+            lines = text.splitlines()
+            self.assertEqual(len(lines), len(samples))
+            functions = sources = 0
+            for line, (interp, o, address) in zip(lines, samples):
+                path, vaddr = o["path"], address - int(o["bias"], 16)
+                function, place = expected[path, vaddr]
+                found = re.fullmatch(rf"{address:#x}  interp {interp}  {re.escape(os.path.basename(path))}"
+                                     r"(?:!([^ ]+))?\+(0x\w+)(?:  (\S+:\d+))?", line)
+                self.assertTrue(found, line)
+                context = (source, line, function, place)
+                if function:
+                    functions += 1
+                    # One address can have several names; at the same offset they start at the same place.
+                    self.assertIn(vaddr - int(found[2], 16), tables[path][found[1]], context)
+                    self.assertEqual(int(found[2], 16), function[1], context)
+                else:
+                    self.assertIsNone(found[1], context)
+                if place:
+                    sources += 1
+                    self.assertEqual(found[3], place, context)
+            # Debian's numpy and BLAS are stripped: most of their text has no name anywhere.
+            self.assertGreater(functions, len(samples) // 4)
+            of_python = sum(os.path.basename(o["path"]) == harness.SONAME for _, o, _ in samples)
+            self.assertGreater(sources, of_python // 2)
 
 
 if __name__ == "__main__":
