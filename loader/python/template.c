@@ -3,7 +3,8 @@
 //
 // The program runs four times, one after the other. The first time it finds out what the process
 // remembers of files, and is thrown away. The others stop at a point where fork() could copy them,
-// and stay there until they have been compared (template_map.c). Then the memory of the first of
+// and stay there until they have been compared (template_map.c). If what they did differs, the
+// program runs again. Then the memory of the first of
 // them is kept, and all of them end as every interpreter.
 //
 // Each has a thread of its own with descriptors of its own, so that it is seen which ones it leaves
@@ -37,7 +38,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WAIT_MS 1000 // for threads that were told to end
+#define WAIT_MS	  1000 // for threads that were told to end
+#define RUNS	  3    // that are compared
+#define RUNS_MORE 4    // when they differ
 
 struct making {
 	struct gorgon_interp_opts interp;
@@ -245,22 +248,44 @@ static void end_run(struct run *run)
 	gorgon_tables_free(&run->result.tables);
 }
 
+// Compare the newest three of all runs, of which the first in @runs is @oldest.
+static struct gorgon_error *keep_runs(struct run *runs, int oldest, struct gorgon_template **ret,
+				      bool *differs)
+{
+	struct gorgon_template_run results[RUNS];
+	struct gorgon_error *err;
+
+	for (int i = 0; i < RUNS; i++)
+		results[i] = runs[(oldest + i) % RUNS].result;
+	err = gorgon_template_keep(results, ret, differs);
+	if (!err)
+		runs[oldest].result.tables = (struct gorgon_tables){0}; // it has them
+	return err;
+}
+
+// What the program looks at may change between its runs: importlib lists the folders of sys.path
+// anew, for example. Then a further run takes the place of the oldest one.
 static struct gorgon_error *make_template(const struct making *making, struct gorgon_template **ret)
 {
-	struct gorgon_template_run results[3];
-	struct run first = {0}, runs[3] = {0};
+	struct run first = {0}, runs[RUNS] = {0};
 	struct gorgon_error *err = begin_run(&first, making);
+	bool differs = true;
+	int oldest = 0;
 
 	end_run(&first);
-	for (int i = 0; i < 3 && !err; i++) {
+	for (int i = 0; i < RUNS && !err; i++)
 		err = begin_run(&runs[i], making);
-		results[i] = runs[i].result;
+	for (int more = RUNS_MORE; !err && differs; more--) {
+		err = keep_runs(runs, oldest, ret, &differs);
+		if (!differs || !more)
+			break;
+		gorgon_error_destroy(err);
+		end_run(&runs[oldest]);
+		runs[oldest] = (struct run){0};
+		err = begin_run(&runs[oldest], making);
+		oldest = (oldest + 1) % RUNS;
 	}
-	if (!err)
-		err = gorgon_template_keep(results, ret);
-	if (!err)
-		runs[0].result.tables = (struct gorgon_tables){0}; // it has them
-	for (int i = 3; i-- > 0;)
+	for (int i = RUNS; i-- > 0;)
 		end_run(&runs[i]);
 	return err;
 }

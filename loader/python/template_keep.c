@@ -31,6 +31,8 @@
 #include <sys/mman.h>
 
 #define HANDFUL	      16 // of words that differ without an explanation
+// More than these are no mistake of ours: the program has done something else.
+#define WORDS_OF_ANOTHER 1000
 #define INT_DIGITS_AT 24 // of CPython's int
 
 struct keeping {
@@ -38,6 +40,7 @@ struct keeping {
 	const struct gorgon_thread *threads[3];
 	struct gorgon_template *template;
 	struct gorgon_ns *fresh; // in which no code has run
+	bool differs;		 // what the program did in them
 };
 
 // --- libraries --------------------------------------------------------------------------------
@@ -404,11 +407,20 @@ static bool keep_memory(struct gorgon_template *template, const struct gorgon_ns
 	return true;
 }
 
+static struct gorgon_error *refuse_differing(struct keeping *keeping)
+{
+	keeping->differs = true;
+	return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+				   "template: its runs did not do the same, expected that nothing "
+				   "changes meanwhile that it looks at, files beside it for example");
+}
+
 static struct gorgon_error *keep(struct keeping *keeping)
 {
 	struct gorgon_template *template = keeping->template;
 	const struct gorgon_ns *ns = keeping->runs.of[0]->ns;
 	struct gorgon_error *err;
+	bool same;
 
 	if (keeping->threads[0]->dtors)
 		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
@@ -417,11 +429,15 @@ static struct gorgon_error *keep(struct keeping *keeping)
 	if ((err = gorgon_template_check_parts(ns, keeping->fresh)) ||
 	    (err = keep_objects(keeping)) || (err = list_places(keeping)) ||
 	    (err = keep_keys(keeping)) || (err = keep_tls(keeping)) ||
-	    (err = gorgon_map_create(&keeping->runs, &template->map)))
+	    (err = gorgon_map_create(&keeping->runs, &template->map, &same)))
 		return err;
+	if (!same)
+		return refuse_differing(keeping);
 	if (!gorgon_tables_choose(&template->tables, &keeping->runs, &template->map) ||
 	    !explain_thread_numbers(keeping))
 		return &gorgon_error_nomem;
+	if (template->map.unknown_count > WORDS_OF_ANOTHER)
+		return refuse_differing(keeping);
 	if ((err = check_unknown(keeping)))
 		return err;
 	return keep_memory(template, ns) && keep_registered(template, keeping->runs.of[0])
@@ -430,11 +446,12 @@ static struct gorgon_error *keep(struct keeping *keeping)
 }
 
 struct gorgon_error *gorgon_template_keep(const struct gorgon_template_run runs[3],
-					  struct gorgon_template **ret)
+					  struct gorgon_template **ret, bool *differs)
 {
 	struct keeping keeping = {.template = calloc(1, sizeof(*keeping.template))};
 	struct gorgon_error *err, *ended;
 
+	*differs = false;
 	if (!keeping.template)
 		return &gorgon_error_nomem;
 	if ((err = gorgon_ns_create(NULL, &keeping.fresh))) {
@@ -450,6 +467,7 @@ struct gorgon_error *gorgon_template_keep(const struct gorgon_template_run runs[
 	gorgon_lock();
 	err = keep(&keeping);
 	gorgon_unlock();
+	*differs = keeping.differs;
 	ended = gorgon_ns_destroy(keeping.fresh); // nothing was loaded there
 	gorgon_error_destroy(ended);
 	keeping.template->places = keeping.runs.places[0];

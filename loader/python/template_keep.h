@@ -15,8 +15,9 @@ struct gorgon_template_run {
 	struct gorgon_tables tables;
 };
 
-/* Compare three of them, and keep the first one, with its tables. */
+/* Compare three of them, and keep the first one, with its tables. @differs: it is refused because
+ * the program has not done the same in all of them. */
 struct gorgon_error *gorgon_template_keep(const struct gorgon_template_run runs[3],
-					  struct gorgon_template **ret);
+					  struct gorgon_template **ret, bool *differs);
 
 #endif

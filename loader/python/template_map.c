@@ -186,24 +186,22 @@ static bool find_spans(struct gorgon_map *map, const struct gorgon_ns *ns)
 	return done;
 }
 
-static struct gorgon_error *compare_layouts(const struct gorgon_runs *runs,
-					    const struct gorgon_map *map)
+// False: no memory.
+static bool compare_layouts(const struct gorgon_runs *runs, const struct gorgon_map *map,
+			    bool *same)
 {
+	*same = true;
 	for (int i = 1; i < 3; i++) {
 		struct gorgon_map other = {0};
-		bool done = find_spans(&other, runs->of[i]->ns), equal;
+		bool done = find_spans(&other, runs->of[i]->ns);
 
-		equal = done && other.span_count == map->span_count &&
+		*same &= done && other.span_count == map->span_count &&
 			!memcmp(other.spans, map->spans, map->span_count * sizeof(*map->spans));
 		gorgon_map_free(&other);
 		if (!done)
-			return &gorgon_error_nomem;
-		if (!equal)
-			return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-						   "template: two runs of it have allocated "
-						   "different memory, expected the same");
+			return false;
 	}
-	return NULL;
+	return true;
 }
 
 // --- words ------------------------------------------------------------------------------------
@@ -366,25 +364,25 @@ static bool compare_span(const struct gorgon_runs *runs, struct gorgon_map *map,
 	return true;
 }
 
-struct gorgon_error *gorgon_map_create(const struct gorgon_runs *runs, struct gorgon_map *ret)
+struct gorgon_error *gorgon_map_create(const struct gorgon_runs *runs, struct gorgon_map *ret,
+				       bool *same)
 {
-	struct gorgon_error *err = NULL;
 	bool done;
 	int pagemap;
 
 	*ret = (struct gorgon_map){0};
-	done = find_spans(ret, runs->of[0]->ns);
-	if (done)
-		err = compare_layouts(runs, ret);
+	done = find_spans(ret, runs->of[0]->ns) && compare_layouts(runs, ret, same);
+	if (done && !*same)
+		return NULL;
 	pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-	for (size_t i = 0; done && !err && i < ret->span_count; i++)
+	for (size_t i = 0; done && i < ret->span_count; i++)
 		done = compare_span(runs, ret, pagemap, &ret->spans[i]);
 	if (pagemap >= 0)
 		close(pagemap);
-	if (done && !err)
+	if (done)
 		return NULL;
 	gorgon_map_free(ret);
-	return err ?: &gorgon_error_nomem;
+	return &gorgon_error_nomem;
 }
 
 void gorgon_map_free(struct gorgon_map *map)

@@ -325,6 +325,46 @@ static void template_programs_that_cannot_be_copied_are_refused(void **state)
 	assert_int_equal(gorgon_interp_count(), 0); // nothing of them is left
 }
 
+// The number of a run is how many files there are.
+static char *numbered(const char *folder, const char *then)
+{
+	char *ret = NULL;
+
+	assert_true(asprintf(&ret,
+			     "import os\n"
+			     "n = len(os.listdir('%s'))\n"
+			     "open(f'%s/{n}', 'w').close()\n"
+			     "%s\n"
+			     "del n\n",
+			     folder, folder, then) > 0);
+	return ret;
+}
+
+// What a program looks at may be changing while the template is made.
+static void template_programs_that_differ_once_run_again(void **state)
+{
+	char folder[] = "/tmp/gorgon-test-XXXXXX", command[64], *program;
+	struct gorgon_template_opts opts = {.size = sizeof(opts)};
+	struct gorgon_template *template;
+	struct gorgon_interp *interp;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	program = numbered(folder, "kept = [object() for i in range(100000 if n == 2 else 10)]");
+	template = make(program);
+	interp = copy(template);
+	run(interp, "assert len(kept) == 10 and len(os.listdir(os.getcwd())) > 0");
+	destroy(interp);
+	gorgon_template_free(template);
+	free(program);
+	opts.program = program = numbered(folder, "kept = [object() for i in range(n % 2 * 100000)]");
+	assert_refused(gorgon_template_create(&opts, &template), GORGON_ERROR_UNSUPPORTED,
+		       "did not do the same");
+	free(program);
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	assert_int_equal(system(command), 0);
+}
+
 static void template_options_that_copies_cannot_have_are_refused(void **state)
 {
 	static const char *const options[] = {"-X", "utf8", NULL};
@@ -490,6 +530,7 @@ int main(void)
 		cmocka_unit_test(template_copies_have_what_it_has_registered),
 		cmocka_unit_test(template_copies_are_interrupted_limited_and_fork),
 		cmocka_unit_test(template_copies_are_made_on_many_threads),
+		cmocka_unit_test(template_programs_that_differ_once_run_again),
 		cmocka_unit_test(template_options_that_copies_cannot_have_are_refused),
 		cmocka_unit_test(template_copies_have_what_cxx_has_allocated),
 		cmocka_unit_test(template_of_numpy_is_numpy),
