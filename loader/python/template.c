@@ -65,10 +65,15 @@ struct run {
 // --- before the program and after it ----------------------------------------------------------
 
 // What fork()'s child would draw anew; no generator's state must differ. Caches that the collector
-// empties hold old values.
+// empties hold old values, and importlib's have the names of files that come and go.
 static const char settling[] = "def settle(sys=__import__('sys'), gc=__import__('gc')):\n"
 			       "    for name in 'random', 'numpy.random':\n"
 			       "        if name in sys.modules: sys.modules[name].seed(0)\n"
+			       "    for finder in sys.path_importer_cache.values():\n"
+			       "        if hasattr(finder, '_path_cache'):\n"
+			       "            finder._path_mtime = -1\n"
+			       "            finder._path_cache = set()\n"
+			       "            finder._relaxed_path_cache = set()\n"
 			       "    gc.collect()\n"
 			       "    gc.collect()\n"
 			       "settle()\n"

@@ -412,7 +412,8 @@ static struct gorgon_error *refuse_differing(struct keeping *keeping)
 	keeping->differs = true;
 	return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
 				   "template: its runs did not do the same, expected that nothing "
-				   "changes meanwhile that it looks at, files beside it for example");
+				   "changes meanwhile that it looks at, files beside it for "
+				   "example");
 }
 
 static struct gorgon_error *keep(struct keeping *keeping)

@@ -42,8 +42,8 @@ struct gorgon_runs {
 	struct gorgon_spots places[3];
 };
 
-/* Compare the first one with the two others, word by word. Without @same they have not allocated the
- * same memory, and the map is no map. The lock is held, and none of their code runs. */
+/* Compare the first one with the two others, word by word. Without @same they have not allocated
+ * the same memory, and the map is no map. The lock is held, and none of their code runs. */
 struct gorgon_error *gorgon_map_create(const struct gorgon_runs *runs, struct gorgon_map *ret,
 				       bool *same);
 void gorgon_map_free(struct gorgon_map *map);
