@@ -189,7 +189,7 @@ static bool is_abandoned(const struct job *job)
 static void wait_for(struct job *job)
 {
 	struct timespec until;
-	int looks = 0;
+	int found = 0;
 
 	if (!job->program->cpu_limit_ms) {
 		pthread_join(job->thread, NULL);
@@ -202,7 +202,7 @@ static void wait_for(struct job *job)
 		until.tv_nsec %= 1000000000;
 		if (!pthread_clockjoin_np(job->thread, NULL, CLOCK_MONOTONIC, &until))
 			return;
-	} while (!is_abandoned(job) || ++looks < 3);
+	} while (!is_abandoned(job) || ++found < 3);
 	job->started = false;
 	pthread_detach(job->thread);
 	// The call says why it was abandoned.

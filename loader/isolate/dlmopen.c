@@ -56,17 +56,17 @@ static struct gorgon_error *dlmopen_explain(const char *text)
 // For debuggers the linker keeps a list of link namespaces, whose entries outlive the namespaces.
 // The list tells whether a namespace is still there. dlmopen() cannot be asked: for a namespace
 // that is gone it fails and keeps the linker's lock (glibc 2.36).
-static struct gorgon_error *note_world(struct gorgon_linked *linked, void **handle)
+static struct gorgon_error *note_link_map(struct gorgon_linked *linked, void **handle)
 {
-	const struct r_debug_extended *world = (const struct r_debug_extended *)&_r_debug;
+	const struct r_debug_extended *r_debug = (const struct r_debug_extended *)&_r_debug;
 	struct link_map *map;
 
 	dlinfo(*handle, RTLD_DI_LMID, &linked->lmid);
 	dlinfo(*handle, RTLD_DI_LINKMAP, &map);
-	for (; world && world->base.r_version >= 2; world = world->r_next) {
-		if (world->base.r_map != map)
+	for (; r_debug && r_debug->base.r_version >= 2; r_debug = r_debug->r_next) {
+		if (r_debug->base.r_map != map)
 			continue;
-		linked->world = &world->base;
+		linked->r_debug = &r_debug->base;
 		return NULL;
 	}
 	dlclose(*handle);
@@ -102,12 +102,12 @@ static struct gorgon_error *open_file(struct gorgon_ns *ns, const char *path, in
 	*handle = dlmopen(linked->handle_count ? linked->lmid : LM_ID_NEWLM, path, flags);
 	if (!*handle)
 		return (text = dlerror()) ? dlmopen_explain(text) : NULL;
-	return linked->handle_count ? NULL : note_world(linked, handle);
+	return linked->handle_count ? NULL : note_link_map(linked, handle);
 }
 
 static struct link_map *first_map(const struct gorgon_ns *ns)
 {
-	return ns->linked->world ? ns->linked->world->r_map : NULL;
+	return ns->linked->r_debug ? ns->linked->r_debug->r_map : NULL;
 }
 
 // The list of each namespace has the system's linker, which is not private: the process has only

@@ -52,7 +52,7 @@ struct gorgon_linked {
 	struct gorgon_thunks *thunks;
 	void *own; /* what the strategy keeps here; NULL for dlmopen */
 	Lmid_t lmid; /* link namespace that private code is in */
-	const struct r_debug *world; /* what debuggers read of that link namespace */
+	const struct r_debug *r_debug; /* what debuggers read of that link namespace */
 
 	/* Handles of dlopen(), the first is libpython's. Under the lock of linked.c. */
 	void **handles;

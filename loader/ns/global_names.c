@@ -40,7 +40,7 @@ struct tables {
 
 // The system's linker has written addresses there; the kernel's vDSO, which it leaves alone, has
 // offsets.
-static const void *world_pointer(const struct dl_phdr_info *info, uint64_t value)
+static const void *dynamic_pointer(const struct dl_phdr_info *info, uint64_t value)
 {
 	return (const void *)(uintptr_t)(value < info->dlpi_addr ? info->dlpi_addr + value : value);
 }
@@ -56,17 +56,17 @@ static struct tables read_tables(const struct dl_phdr_info *info)
 							     info->dlpi_phdr[i].p_vaddr);
 	for (; dyn && dyn->d_tag != DT_NULL; dyn++) {
 		if (dyn->d_tag == DT_GNU_HASH)
-			ret.gnu_hash = world_pointer(info, dyn->d_un.d_ptr);
+			ret.gnu_hash = dynamic_pointer(info, dyn->d_un.d_ptr);
 		else if (dyn->d_tag == DT_SYMTAB)
-			ret.symbols = world_pointer(info, dyn->d_un.d_ptr);
+			ret.symbols = dynamic_pointer(info, dyn->d_un.d_ptr);
 		else if (dyn->d_tag == DT_STRTAB)
-			ret.strings = world_pointer(info, dyn->d_un.d_ptr);
+			ret.strings = dynamic_pointer(info, dyn->d_un.d_ptr);
 	}
 	return ret;
 }
 
 // In any version.
-static bool world_defines(const struct tables *tables, const struct gorgon_symbol_query *query)
+static bool object_defines(const struct tables *tables, const struct gorgon_symbol_query *query)
 {
 	const uint32_t *header = tables->gnu_hash, h = query->gnu_hash;
 	uint32_t bucket_count = header[0], offset = header[1], bloom_count = header[2],
@@ -90,7 +90,7 @@ static bool world_defines(const struct tables *tables, const struct gorgon_symbo
 	return false;
 }
 
-static bool world_contains(const struct dl_phdr_info *info, const void *addr)
+static bool object_contains(const struct dl_phdr_info *info, const void *addr)
 {
 	uint64_t vaddr = (uintptr_t)addr - info->dlpi_addr;
 
@@ -121,11 +121,11 @@ static int survey_library(struct dl_phdr_info *info, size_t size, void *ctx)
 	for (size_t i = 0; i < survey->count; i++) {
 		struct gorgon_global_name *name = &survey->names[i];
 
-		if (name->addr && world_contains(info, name->addr))
+		if (name->addr && object_contains(info, name->addr))
 			name->has_owner = true;
 		else if (!name->has_rival && tables.symbols) // a program may have none
 			name->has_rival = !tables.gnu_hash || !tables.strings ||
-					  world_defines(&tables, &name->query);
+					  object_defines(&tables, &name->query);
 	}
 	return 0;
 }

@@ -130,8 +130,8 @@ static void describe_line(struct gorgon_sample *ret)
 		snprintf(ret->python, sizeof(ret->python), "%.*s", (int)strcspn(line, "\n"), line);
 }
 
-// Whether it is this thread's turn to ask @tid.
-static bool take_turn(pid_t tid, uint64_t until)
+// False: another thread asked until then.
+static bool begin_asking(pid_t tid, uint64_t until)
 {
 	pid_t nobody = 0;
 
@@ -160,7 +160,7 @@ void gorgon_sample_thread(pid_t tid, int timeout_ms, struct gorgon_sample *ret)
 	// call.
 	gorgon_unwind_find_object((void *)(uintptr_t)gorgon_sample_thread, &found);
 	gorgon_signals_on_wake(sample_answer);
-	if (!take_turn(tid, until))
+	if (!begin_asking(tid, until))
 		return;
 	if (gorgon_signals_wake(tid))
 		while (__atomic_load_n(&sampled, __ATOMIC_ACQUIRE) != ANSWERED &&

@@ -650,14 +650,14 @@ static struct gorgon_error *with_gil(struct gorgon_interp *interp, void *ctx)
 	struct gorgon_call *call = newest;
 	// PyGILState_Ensure() ends the process if there is no memory for the thread's state.
 	bool exempt = gorgon_usage_exempt(true);
-	uint64_t asked_ns = gorgon_now();
+	uint64_t before_ns = gorgon_now();
 	PyGILState_STATE gil = api->PyGILState_Ensure();
 	struct gorgon_error *err;
 
 	gorgon_parking_set_deadline(NULL);
 	__atomic_store_n(&interp->calls.unsure, false, __ATOMIC_RELAXED);
 	gorgon_usage_exempt(exempt);
-	__atomic_add_fetch(&interp->calls.gil_wait_ns, gorgon_now() - asked_ns, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&interp->calls.gil_wait_ns, gorgon_now() - before_ns, __ATOMIC_RELAXED);
 	// An interrupt that a destructor has swallowed is still meant for the call.
 	gorgon_held_drain(interp);
 	if (is_call_interrupted(interp, call)) {

@@ -106,7 +106,7 @@ bool gorgon_pyobject_is(const struct gorgon_pyobject *a, const struct gorgon_pyo
 }
 
 // Called by Python between two bytecodes of its main thread.
-static int drain_when_asked(void *ctx)
+static int drain_pending(void *ctx)
 {
 	struct gorgon_interp *interp = ctx;
 
@@ -134,7 +134,7 @@ static bool must_ask(struct gorgon_interp *interp)
 // is no loss: the next call gives up the object. CPython 3.11 tells only threads that take the GIL.
 static void ask_to_drain(struct gorgon_interp *interp)
 {
-	if (interp->api->Py_AddPendingCall(drain_when_asked, interp)) {
+	if (interp->api->Py_AddPendingCall(drain_pending, interp)) {
 		gorgon_held_lock();
 		interp->held.call_pending = false;
 		gorgon_held_unlock();

@@ -71,9 +71,10 @@ static void make_plain(struct gorgon_value *value)
 }
 
 // Call the callable that an interpreter's creator has given. NULL: an exception.
-static PyObject *call_host_report(PyObject *callable, const struct gorgon_value *value, bool asked)
+static PyObject *call_host_report(PyObject *callable, const struct gorgon_value *value,
+				  bool wants_answer)
 {
-	PyObject *flag = API(&own_interp, PyBool_FromLong)(asked), *object, *ret;
+	PyObject *flag = API(&own_interp, PyBool_FromLong)(wants_answer), *object, *ret;
 	struct gorgon_error *err = gorgon_value_to_python(&own_interp, value, "value", &object);
 
 	if (err) {

@@ -240,11 +240,11 @@ static void *watch(void *arg)
 	bool chain = false; // some frames are found by it
 
 	(void)arg;
-	for (unsigned looks = 0;; looks++) {
+	for (unsigned rounds = 0;; rounds++) {
 		bool stopped = wait_for_debugger(debugger ? LOOK_MS : ASK_MS);
 
 		gorgon_lines_alarms_note();
-		if (!stopped ? !debugger || looks % (ASK_MS / LOOK_MS) == 0 : !debugger && !chain)
+		if (!stopped ? !debugger || rounds % (ASK_MS / LOOK_MS) == 0 : !debugger && !chain)
 			debugger = find_debugger();
 		pthread_mutex_lock(&list);
 		for (struct gorgon_lines *lines = all; lines; lines = lines->next) {
@@ -266,7 +266,7 @@ static void *watch(void *arg)
 			debugger = find_debugger();
 		if (debugger != GDB || !chain)
 			gorgon_lines_alarms_end();
-		else if (stopped || looks % (ASK_MS / LOOK_MS) == 0)
+		else if (stopped || rounds % (ASK_MS / LOOK_MS) == 0)
 			gorgon_lines_alarms_find();
 		gorgon_lines_alarms_put_off();
 	}

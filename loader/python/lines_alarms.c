@@ -39,26 +39,26 @@ static struct {
 } alarms[ALARMS_MAX];
 static size_t alarm_count;
 static bool was_ignored; // SIGURG, in place of left to its default action
-static unsigned looks;	 // odd while somebody looks; atomic
+static unsigned rounds;	 // of looks; odd while somebody looks; atomic
 
 // For a look that begins from now on.
 static void wait_for_look(int number)
 {
 	const struct timespec pause = {.tv_nsec = WAIT_US * 1000L};
-	const unsigned since = __atomic_load_n(&looks, __ATOMIC_ACQUIRE);
+	const unsigned since = __atomic_load_n(&rounds, __ATOMIC_ACQUIRE);
 	const unsigned needed = since % 2 ? 3 : 2;
 	int saved = errno;
 
 	(void)number;
 	for (unsigned i = 0;
-	     i < WAITS_MAX && __atomic_load_n(&looks, __ATOMIC_ACQUIRE) - since < needed; i++)
+	     i < WAITS_MAX && __atomic_load_n(&rounds, __ATOMIC_ACQUIRE) - since < needed; i++)
 		syscall(SYS_nanosleep, &pause, NULL);
 	errno = saved;
 }
 
 void gorgon_lines_alarms_note(void)
 {
-	__atomic_add_fetch(&looks, 1, __ATOMIC_ACQ_REL);
+	__atomic_add_fetch(&rounds, 1, __ATOMIC_ACQ_REL);
 }
 
 static bool is_dispatcher(const struct sigaction *action)

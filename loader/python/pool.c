@@ -339,7 +339,7 @@ static bool change_run(struct run *run, int state)
 					   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-static void end_turn(struct worker *worker)
+static void end_run(struct worker *worker)
 {
 	while (worker->watched)
 		pthread_cond_wait(&worker->pool->changed, &worker->pool->lock);
@@ -375,7 +375,7 @@ static enum outcome run_job(struct worker *worker, struct gorgon_job *job)
 	worker->err = NULL;
 	pthread_mutex_lock(&pool->lock);
 	if (run)
-		end_turn(worker);
+		end_run(worker);
 	sound = is_job_sound(job, err) &&
 		!(worker->interp && gorgon_cpu_limit_is_reached(worker->interp));
 	job->result = result;

@@ -37,7 +37,7 @@ static void *run_on_thread(void *arg)
 
 // The size of the calling thread's stack. The stack of the process's first thread grows up to a
 // limit. For that thread the C library would read the process's list of mappings.
-static size_t home_stack_size(void)
+static size_t main_stack_size(void)
 {
 	struct rlimit limit;
 	pthread_attr_t attr;
@@ -62,7 +62,7 @@ struct gorgon_error *gorgon_program_thread_run(void (*fn)(void *ctx), void *ctx)
 
 	err = pthread_attr_init(&attr);
 	if (!err) {
-		pthread_attr_setstacksize(&attr, home_stack_size());
+		pthread_attr_setstacksize(&attr, main_stack_size());
 		err = pthread_create(&thread, &attr, run_on_thread, &thread_call);
 		pthread_attr_destroy(&attr);
 	}

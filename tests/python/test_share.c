@@ -119,7 +119,7 @@ static void share_destroyed_owner_leaves_its_array_to_the_others(void **state)
 
 enum { THREADS = 8, LIVES = 3, NAMES = 6 };
 
-// Shares that are tried by all of them; tests/long/shares.py wants more.
+// Shares that are tried by all of them; tests/long/arrays.py wants more.
 #define SHARES "7200"
 
 // Owners come and go. Each shares under names that all use, holds what it receives from others too often to let go

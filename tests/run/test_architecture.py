@@ -78,6 +78,17 @@ class Architecture(unittest.TestCase):
         self.assertEqual({name for name in files | structures if WORN & set(name.split("_"))} - ALLOWED, set())
         self.assertEqual(structures & VAGUE - ALLOWED, set())
 
+    def test_functions_and_variables_have_no_such_name_either(self):
+        """Nor members. A home is $HOME; a row, a place and what is kept may be a variable's."""
+        words = WORN - {"kept", "place", "places", "row", "rows", "own", "home"}
+        found = set()
+        for path in sources(".c", ".h", tops=("jitreg", "loader", "tools")):
+            with open(path) as file:
+                code = re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', "", file.read(), flags=re.S)
+            found |= {(os.path.relpath(path, ROOT), name) for name in re.findall(r"\b[A-Za-z_]\w*\b", code)
+                      if words & set(name.lower().split("_"))}
+        self.assertEqual(found, set())
+
     def test_the_list_of_terms_is_short(self):
         with open(DOCUMENT) as file:
             terms = re.findall(r"^\| (.+?) \| (.+) \|$", file.read().split("\n## Words\n")[1].split("\n## ")[0], re.M)[1:]
@@ -91,9 +102,12 @@ class Architecture(unittest.TestCase):
         for path in sources(".c", ".h", ".S", ".py"):
             with open(path) as file:
                 for number, line in enumerate(file, 1):
-                    for name in re.findall(r"(?<![\w/<.-])((?:\.\./)*(?:[\w-]+/)+[\w-]+\.[chS])\b", "" if "#include" in line else line):
-                        name = name.replace("../", "")
-                        if name.split("/")[0] in folders and not any(f"/{other}".endswith(f"/{name}") for other in there):
+                    for name in re.findall(r"(?<![\w/<.$*%{}-])((?:\.\./)*(?:[\w-]+/)*[\w-]+\.(?:[chS]|py))\b", "" if "#include" in line else line):
+                        if name.startswith("../"):
+                            is_there = os.path.exists(os.path.join(os.path.dirname(path), name))
+                        else:
+                            is_there = name.split("/")[0] not in folders or any(f"/{other}".endswith(f"/{name}") for other in there)
+                        if not is_there:
                             gone.append(f"{os.path.relpath(path, ROOT)}:{number}: {name}")
         self.assertEqual(gone, [])
 

@@ -51,8 +51,8 @@ size_t profile_frame(struct profile *profile, enum frame_kind kind, const char *
 		       (uint64_t)line << 8 ^ kind;
 
 	// Names that differ may have one key.
-	for (uint64_t turn = 0;; turn++) {
-		size_t *found = map_find(&profile->frame_map, key, turn);
+	for (uint64_t probe = 0;; probe++) {
+		size_t *found = map_find(&profile->frame_map, key, probe);
 		const struct profile_frame *frame =
 			*found == MAP_NEW ? NULL : &profile->frames[*found];
 

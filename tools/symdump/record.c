@@ -218,12 +218,12 @@ static bool record_refresh(struct refresher *refresher)
 static bool read_whole(struct recording *recording, const struct copy *copy,
 		       const struct python_thread *found, struct python_stack *ret)
 {
-	for (int turn = 0; turn < TRIES; turn++) {
+	for (int try = 0; try < TRIES; try++) {
 		pages_forget(&recording->pages);
 		if (python_read(&recording->pages.target, copy->layout, copy->bias,
 				recording->codes, found, DEPTH_MAX, ret))
 			return true;
-		if (turn + 1 < TRIES)
+		if (try + 1 < TRIES)
 			python_stack_deinit(ret);
 	}
 	return false;

@@ -421,7 +421,7 @@ void gorgon_faults_allow(sigset_t *saved)
 	pthread_sigmask(SIG_UNBLOCK, &faults, saved);
 }
 
-static bool take_turn(void)
+static bool become_reporter(void)
 {
 	const struct timespec moment = {.tv_nsec = 10000000};
 
@@ -459,7 +459,7 @@ void gorgon_fault_report(int number, const siginfo_t *info, const void *context,
 	struct gorgon_ns *survivor;
 	sigset_t saved;
 
-	if (!take_turn())
+	if (!become_reporter())
 		return;
 	report.number = number;
 	report.info = info;

@@ -9,7 +9,7 @@
 
 #include <unistd.h>
 
-#define ASKED 64 // the number of a namespace's children that are looked at for one signal
+#define LOOKED_AT_MAX 64 // the number of a namespace's children that are looked at for one signal
 
 static bool has_news(pid_t pid)
 {
@@ -25,17 +25,17 @@ static bool has_news(pid_t pid)
 // concern anybody.
 static bool children_concerns(void *ctx, pid_t pid)
 {
-	struct gorgon_child child, list[ASKED];
+	struct gorgon_child child, list[LOOKED_AT_MAX];
 	const struct gorgon_children *owner = gorgon_children_owner(pid, &child);
 	size_t count;
 
 	if (owner == ctx || !child.serial)
 		return true;
-	count = gorgon_children_list(ctx, 0, list, ASKED);
+	count = gorgon_children_list(ctx, 0, list, LOOKED_AT_MAX);
 	for (size_t i = 0; i < count; i++)
 		if (has_news(list[i].pid))
 			return true;
-	return count == ASKED;
+	return count == LOOKED_AT_MAX;
 }
 
 // --- the part ------------------------------------------------------------------------------------

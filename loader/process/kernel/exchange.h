@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Descriptors handed on between tables. The functions are in ../gorgon.h; see exchange.c. */
+/* Descriptors handed on between tables: functions of gorgon/descriptors.h; see exchange.c. */
 #ifndef GORGON_PROCESS_EXCHANGE_H
 #define GORGON_PROCESS_EXCHANGE_H
 

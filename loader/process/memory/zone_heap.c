@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Memory of private code inside its namespace's zone, for interpreters of which copies are made
-// (../python/template.c).
+// (../../python/template.c).
 //
 // Two namespaces whose code has asked for the same memory in the same order have the same blocks at
 // the same offsets of their zones. So blocks have a size of a class, a freed block is the next one
