@@ -13,6 +13,7 @@ import harness
 
 MANY = 9  # more than have symfiles of their own
 FEW = 3
+NOBODY = 65534
 SOUND = 0x2144DF1C  # the checksum of each whole file
 
 # Each interpreter passes the breakpoint several times. An attached session lets them end by making a file.
@@ -69,6 +70,19 @@ def full(folder):
 
 
 @contextlib.contextmanager
+def foreign(folder):
+    """What lies in a folder of somebody else may be made up, so nothing is read or written there."""
+    if os.geteuid():
+        raise unittest.SkipTest("only root may give a folder away")
+    theirs = os.path.join(folder, "gorgon")
+    os.mkdir(theirs)
+    os.chmod(theirs, 0o777)
+    os.chown(theirs, NOBODY, NOBODY)
+    yield {"XDG_CACHE_HOME": folder}
+    assert not files(folder), files(folder)
+
+
+@contextlib.contextmanager
 def damaged(folder):
     harness.run(harness.HOST, "-n", MANY, SLEEP, env={"XDG_CACHE_HOME": folder})
     before = files(folder)
@@ -116,6 +130,9 @@ class Names:
 
     def test_full(self):
         self.sessions(full)
+
+    def test_foreign(self):
+        self.sessions(foreign)
 
     def test_damaged(self):
         self.sessions(damaged)
