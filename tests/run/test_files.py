@@ -57,6 +57,22 @@ class Files(unittest.TestCase):
                 for name in os.listdir(self.folder):
                     os.remove(os.path.join(self.folder, name))
 
+    def test_streams_of_the_shared_runtime_find_the_programs_own_descriptors(self):
+        library = os.path.join(self.folder, "streams.so")
+        subprocess.run(["g++", "-xc++", "-shared", "-fPIC", "-o", library, "-"], input="#include <fstream>\n"
+                       'extern "C" int first(const char *name) { return std::ifstream(name).get(); }', text=True, check=True)
+        lines = self.run_program(f"""
+            import ctypes
+            first = ctypes.CDLL({library!r}).first
+            for number in range(3):  # so that the first thread does not have the last of them
+                with open(f"{{folder}}/mine.{{gorgon.interpreter}}", "w") as file:
+                    file.write(str(gorgon.interpreter))
+                file = os.open(file.name, os.O_RDONLY)
+            meet("opened")
+            print(*(chr(first(f"{{place}}/{{file}}".encode())) for place in ("/proc/self/fd", "/dev/fd", "/proc/thread-self/fd")))
+            """)
+        self.assertEqual(lines, ["0 0 0", "1 1 1"])
+
     @unittest.skipUnless(harness.may_unshare(), "unshare(2) is refused: there is one directory and one umask")
     def test_current_directory_and_umask_are_a_programs_own(self):
         lines = self.run_program("""

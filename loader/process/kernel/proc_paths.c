@@ -10,8 +10,8 @@
 // What it says of children is the work of proc_children.c.
 //
 // Not handled: other ways to such a file (openat() from a descriptor of /proc/self, symbolic
-// links), files that shared libraries open themselves, and other processes: under this process's
-// number they see the first thread's files.
+// links), files that shared libraries open themselves (but see tools/streams.c), and other
+// processes: under this process's number they see the first thread's files.
 
 #define _GNU_SOURCE
 #include "children.h"
