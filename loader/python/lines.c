@@ -123,7 +123,8 @@ static const struct gorgon_lines_layout layouts[] = {
 	 .later_events = 1,
 	 .frame_previous = 8,
 	 .frame_owner = 74,
-	 .state_frame = 72},
+	 .state_frame = 72,
+	 .state_yields = 1040},
 };
 
 // How often stubs are compared while the process is traced, and how often it is asked whether it
@@ -339,11 +340,14 @@ static bool find_api(struct gorgon_lines *lines)
 static void after_frame(void *ctx, struct gorgon_lines_record *record)
 {
 	struct gorgon_lines *lines = ctx;
+	uint32_t yields;
 
 	if (lines->state != GORGON_LINES_READY || gorgon_lines_is_busy)
 		return;
+	yields = gorgon_lines_yields(lines); // a program's audit hooks may run
 	gorgon_lines_returned(lines, record);
 	gorgon_lines_after_frame(lines, record);
+	gorgon_lines_set_yields(lines, yields);
 }
 
 static bool write_code(uint8_t *at, const uint8_t *bytes, size_t size)
@@ -439,7 +443,9 @@ static bool check_layout(struct gorgon_lines *lines)
 
 	lines->checked_globals = globals;
 	lines->checked =
-		api->Py_CompileString(gorgon_lines_has_chain(lines) ? "check()\n" : "None\n",
+		api->Py_CompileString(gorgon_lines_has_chain(lines)
+					      ? "check(next(None for _ in (1,)))\n"
+					      : "None\n",
 				      "<gorgon>", Py_file_input);
 	lines->extra_index = lines->api.request_extra(forget_code);
 	lines->correct = false;

@@ -114,6 +114,9 @@ struct gorgon_lines_layout {
 	/* From CPython 3.12 on; else 0: */
 	uint8_t frame_previous, frame_owner;
 	uint8_t state_frame; /* of PyThreadState; the frame, or, in CPython 3.12, where it is */
+	/* of PyThreadState, in CPython 3.15, else 0: whether the evaluator that has returned has
+	 * yielded */
+	uint16_t state_yields;
 	/* The members from here on are found out in each interpreter. This is None's address: a
 	 * frame that CPython puts between an __init__ and its caller has None as its function. */
 	uint64_t none;

@@ -273,6 +273,7 @@ const char *gorgon_lines_evaluate(const char *text, uint64_t offset, struct gorg
 	PyObject *type, *value, *traceback;
 	bool busy = gorgon_lines_is_busy;
 	PyGILState_STATE gil = 0;
+	uint32_t yields;
 	uint64_t frame = 0;
 	const char *ret = "(not in a Python frame)";
 
@@ -290,9 +291,11 @@ const char *gorgon_lines_evaluate(const char *text, uint64_t offset, struct gorg
 		frame = find_frame(lines, older);
 	if (frame && gorgon_lines_function_of(lines, frame)) {
 		gorgon_lines_is_busy = true;
+		yields = gorgon_lines_yields(lines);
 		lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
 		ret = evaluate(text, frame, lines);
 		lines->api.restore(type, value, traceback);
+		gorgon_lines_set_yields(lines, yields);
 		gorgon_lines_is_busy = busy;
 	}
 	if (!busy)

@@ -535,7 +535,8 @@ static void check_chain(struct gorgon_lines *lines)
 	uint64_t own, frame;
 	uint8_t owner;
 
-	if (!record || record->state != lines->api.thread_state())
+	if (!record || record->state != lines->api.thread_state() ||
+	    (layout->state_yields && gorgon_lines_yields(lines) != 1))
 		return;
 	frame = gorgon_lines_word(record->state + layout->state_frame);
 	if (layout->minor == 12)

@@ -145,6 +145,23 @@ extern __thread bool gorgon_lines_is_busy
 int32_t gorgon_lines_newest_offset(void);
 struct gorgon_lines_record *gorgon_lines_newest(void);
 
+/* Whoever runs Python code after an evaluator has returned keeps this for its caller: CPython 3.15
+ * asks it then whether the frame has yielded or ended. */
+static inline uint32_t gorgon_lines_yields(const struct gorgon_lines *lines)
+{
+	uint64_t at = lines->layout.state_yields;
+
+	return at ? *(const uint32_t *)(uintptr_t)(lines->api.thread_state() + at) : 0;
+}
+
+static inline void gorgon_lines_set_yields(const struct gorgon_lines *lines, uint32_t yields)
+{
+	uint64_t at = lines->layout.state_yields;
+
+	if (at)
+		*(uint32_t *)(uintptr_t)(lines->api.thread_state() + at) = yields;
+}
+
 /* Whether frames have records of their own only while they are needed, and are found by CPython's
  * own chain: it calls our code for an evaluator, not for each function. */
 static inline bool gorgon_lines_has_chain(const struct gorgon_lines *lines)

@@ -270,6 +270,22 @@ print(repr("after"))  # module
 """
 
 
+YIELDED = """def numbers():
+    yield 1
+    yield 2
+
+def outer():
+    yield from numbers()
+
+def main():
+    each = outer()
+    first = next(each)
+    return first, list(each)
+
+print(main())
+"""
+
+
 @harness.needs_python_lines
 @harness.needs_gdb
 class Values(unittest.TestCase):
@@ -318,6 +334,16 @@ class Values(unittest.TestCase):
                           "4", "6", "<built-in function len>", "None"], output)
         self.assertRegex(output, r"(?m)^\(1004, \[3, 1000\], \[77, 1\]\)$")
         self.assertRegex(output, r"(?m)^\$1 = 1$")
+
+    def test_python_code_at_a_generator_that_has_yielded(self):
+        """CPython 3.15 keeps in the thread's state whether it has, until C code asks."""
+        for python in PYTHONS:
+            with self.subTest(python):
+                output = self.session(YIELDED, lambda path: [
+                    "break values.py:2", "run", "delete", "finish", "finish", "frame function values.main",
+                    'printf "> %s\\n", py("sum(n for n in range(4))")', "continue"], python)
+                self.assertRegex(output, r"(?m)^> 6$")
+                self.assertRegex(output, r"(?m)^\(1, \[2\]\)$")
 
     def test_python_code_runs_in_the_selected_frame(self):
         for python in PYTHONS:

@@ -6,11 +6,14 @@
 #include "helpers.h"
 
 #include "../jitreg/descriptor.h"
+#include "process/memory/jit_mirror.h"
+#include "process/part.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 // How these modules call __jit_debug_register_code: directly, through the GOT, without a mutex, and with a
 // descriptor that they reset after each call; see modules.mk.
@@ -261,6 +264,31 @@ static void look_while_the_list_changes_reads_no_half_list(void **state)
 	}
 }
 
+static void *protect_once(void *arg)
+{
+	((struct jit *)arg)->protect();
+	return NULL;
+}
+
+// As when a debugger calls a function while it has stopped the thread that has the lock.
+static void look_where_nothing_changed_waits_for_nobody(void **state)
+{
+	struct jit jit = jit_open("libjit_direct.so");
+	struct timespec limit;
+	pthread_t thread;
+	int limit_passed;
+
+	(void)state;
+	pthread_mutex_lock(gorgon_jit_mirror_part.lock);
+	assert_int_equal(pthread_create(&thread, NULL, protect_once, &jit), 0);
+	clock_gettime(CLOCK_REALTIME, &limit);
+	limit.tv_sec += 60;
+	limit_passed = pthread_timedjoin_np(thread, NULL, &limit);
+	pthread_mutex_unlock(gorgon_jit_mirror_part.lock);
+	assert_int_equal(limit_passed, 0);
+	test_ns_destroy(jit.ns);
+}
+
 static int forked(void *arg)
 {
 	struct jit *jit = arg;
@@ -293,6 +321,7 @@ int main(void)
 		cmocka_unit_test(register_malformed_is_left_out_and_said_at_the_end),
 		cmocka_unit_test(register_without_debuggers_is_not_handed_on),
 		cmocka_unit_test(look_while_the_list_changes_reads_no_half_list),
+		cmocka_unit_test(look_where_nothing_changed_waits_for_nobody),
 		cmocka_unit_test(fork_child_goes_on_registering),
 	};
 

@@ -23,7 +23,10 @@
 //
 // Which objects have a descriptor is found out in jit_descriptor.c.
 //
-// `lock` guards all registrars; libjitreg's comes after it.
+// `lock` guards all registrars; libjitreg's comes after it. It is taken only where there may be
+// something new: CPython 3.15 unlocks a mutex each time the GIL changes hands, and a function that
+// a debugger calls must not wait for a thread that the debugger has stopped. Who looks without the
+// lock is counted in `readers`, and whoever takes a registrar away waits for them.
 //
 // Specification: GDB manual, "JIT Compilation Interface".
 
@@ -36,6 +39,7 @@
 #include "file/grow.h"
 
 #include <jitreg.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -77,8 +81,15 @@ struct gorgon_jit_mirror {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned readers; // atomic
 
-const struct gorgon_part gorgon_jit_mirror_part = {.lock = &lock};
+static void after_fork(bool child)
+{
+	if (child)
+		readers = 0;
+}
+
+const struct gorgon_part gorgon_jit_mirror_part = {.lock = &lock, .after_fork = after_fork};
 
 // --- reading a list that may be changing ----------------------------------------------
 
@@ -104,6 +115,13 @@ static bool is_same(const struct descriptor *a, const struct descriptor *b)
 {
 	return a->action_flag == b->action_flag && a->relevant_entry == b->relevant_entry &&
 	       a->first_entry == b->first_entry;
+}
+
+static void write_descriptor(struct descriptor *to, const struct descriptor *from)
+{
+	__atomic_store_n(&to->action_flag, from->action_flag, __ATOMIC_RELEASE);
+	__atomic_store_n(&to->relevant_entry, from->relevant_entry, __ATOMIC_RELEASE);
+	__atomic_store_n(&to->first_entry, from->first_entry, __ATOMIC_RELEASE);
 }
 
 static bool jit_mirror_append(struct mirrors *mirrors, const struct mirror *mirror)
@@ -208,12 +226,30 @@ static void look_at(struct gorgon_jit_mirror *registrar, bool all)
 		return;
 	}
 	mirror_list(registrar, &list);
-	registrar->seen = now;
+	write_descriptor(&registrar->seen, &now);
+}
+
+// Whether there may be something new, or, with @any, whether anything is registered.
+static bool is_look_needed(const struct gorgon_ns *ns, bool any)
+{
+	bool ret = false;
+
+	__atomic_add_fetch(&readers, 1, __ATOMIC_SEQ_CST);
+	for (const struct gorgon_jit_mirror *r = __atomic_load_n(&ns->registrars, __ATOMIC_ACQUIRE);
+	     r; r = __atomic_load_n(&r->next, __ATOMIC_ACQUIRE)) {
+		struct descriptor now = read_descriptor(r->descriptor);
+		struct descriptor seen = read_descriptor(&r->seen);
+
+		ret |= !is_same(&now, &seen) ||
+		       (any && __atomic_load_n(&r->mirrors.count, __ATOMIC_RELAXED));
+	}
+	__atomic_sub_fetch(&readers, 1, __ATOMIC_RELEASE);
+	return ret;
 }
 
 void gorgon_jit_mirror_look(struct gorgon_ns *ns)
 {
-	if (!__atomic_load_n(&ns->registrars, __ATOMIC_RELAXED))
+	if (!__atomic_load_n(&ns->registrars, __ATOMIC_RELAXED) || !is_look_needed(ns, false))
 		return;
 	pthread_mutex_lock(&lock);
 	for (struct gorgon_jit_mirror *r = ns->registrars; r; r = r->next)
@@ -238,7 +274,7 @@ static bool speaks_of(const struct gorgon_jit_mirror *registrar, uint64_t start,
 
 void gorgon_jit_mirror_before_unmap(struct gorgon_ns *ns, uint64_t start, uint64_t end)
 {
-	if (!__atomic_load_n(&ns->registrars, __ATOMIC_RELAXED))
+	if (!__atomic_load_n(&ns->registrars, __ATOMIC_RELAXED) || !is_look_needed(ns, true))
 		return;
 	pthread_mutex_lock(&lock);
 	for (struct gorgon_jit_mirror *r = ns->registrars; r; r = r->next)
@@ -260,7 +296,7 @@ struct gorgon_error *gorgon_jit_mirror_create(struct gorgon_object *object)
 	object->registrar = registrar;
 	pthread_mutex_lock(&lock);
 	registrar->next = object->ns->registrars;
-	__atomic_store_n(&object->ns->registrars, registrar, __ATOMIC_RELAXED);
+	__atomic_store_n(&object->ns->registrars, registrar, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&lock);
 	return NULL;
 }
@@ -275,6 +311,8 @@ void gorgon_jit_mirror_destroy(struct gorgon_object *object)
 	for (link = &object->ns->registrars; *link != registrar; link = &(*link)->next)
 		;
 	__atomic_store_n(link, registrar->next, __ATOMIC_RELAXED);
+	while (__atomic_load_n(&readers, __ATOMIC_SEQ_CST))
+		sched_yield();
 	for (size_t i = 0; i < registrar->mirrors.count; i++)
 		jitreg_unregister(registrar->mirrors.items[i].jit);
 	pthread_mutex_unlock(&lock);
