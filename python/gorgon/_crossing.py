@@ -336,6 +336,10 @@ def view_buffer(buffer, form, shape):
 
 
 def reduce_view(view):
+    """Memory that is not in C's order crosses as a copy that is: a receiver could not tell which item is where."""
+    if not view.c_contiguous:
+        copied = view.tobytes()
+        return view_buffer, (pickle.PickleBuffer(copied if view.readonly else bytearray(copied)), view.format, view.shape)
     return view_buffer, (pickle.PickleBuffer(view), view.format, view.shape)
 
 
@@ -344,6 +348,8 @@ class Writable:
 
     def __init__(self, array):
         self.array = array
+        if isinstance(array, memoryview) and not array.c_contiguous:
+            raise TypeError("writable: expected a memoryview whose memory is contiguous, in C's order, found another one")
         self.reduced = reduce_view(array) if isinstance(array, memoryview) else array.__reduce_ex__(5)
         arguments = self.reduced[1] if isinstance(self.reduced, tuple) else ()
         self.buffers = [each for each in arguments if isinstance(each, pickle.PickleBuffer)]

@@ -111,6 +111,8 @@ class Pickler(_crossing.Pickler):
                 return reduce_in_main(value)
         elif isinstance(value, memoryview):
             reduced = _crossing.reduce_view(value)
+            if not value.readonly and not value.c_contiguous:
+                raise pickle.PicklingError("a writable memoryview whose memory is not contiguous, in C's order")
             if not value.readonly:
                 self.buffers.writable.append(reduced[1][0])
             return reduced

@@ -117,6 +117,8 @@ def is_shareable(obj):
     """Whether prepare_main() takes it: None, bool, int, float, str, bytes, memoryviews, queues, arrays of numpy, tuples of these."""
     if type(obj) is tuple:
         return all(map(is_shareable, obj))
+    if type(obj) is memoryview and not (obj.readonly or obj.c_contiguous):
+        return False
     return type(obj) in PLAIN or _crossing.is_ndarray(obj) and not obj.dtype.hasobject
 
 

@@ -257,6 +257,25 @@ with Pool(1, copy_arguments=True) as pool:
     print(list(pool.map(functools.partial(change, memoryview(bytearray(3))), [1, 2, 3])), VIEW.tolist())
 """, "[(1, 1), (2, 3), (3, 6)] [0, 0, 0]")
 
+    def test_views_have_their_items_in_any_order(self):
+        """Processes refuse memoryviews, so nothing is beside it."""
+        self.check("""
+import array
+import numpy
+from gorgon import InterpreterPoolExecutor
+def look(view):
+    return view.tolist(), view.shape, view.format
+def make(i):
+    return VIEWS[i]
+VIEWS = [memoryview(bytearray(b"0123456789"))[::2], memoryview(b"0123456789")[::-3], memoryview(array.array("d", [1, 2, 3]))[::2],
+         memoryview(numpy.arange(12).reshape(3, 4).T), memoryview(numpy.asfortranarray(numpy.arange(6.).reshape(2, 3)))]
+for options in {}, {"copy_arguments": True}:
+    with InterpreterPoolExecutor(1, **options) as pool:
+        for i, view in enumerate(VIEWS):
+            found = look(view), pool.submit(look, view).result(), look(pool.submit(make, i).result()), *pool.map(look, [view])
+            print(found.count(look(view)), end=" ")
+""", "4 4 4 4 4 4 4 4 4 4 ")
+
     def test_they_can_be_resized(self):
         """Also where processes have memory that an array does not own."""
         self.check_both("""

@@ -93,6 +93,30 @@ class Interpreters(Package):
             """, "True", "ExecutionFailed: ValueError: output array is read-only", "[1. 2. 3.]", "True True True",
             "[('B', 0, True), ('i', 0, False)]", "bytearray(b'\\x00\\x07\\x00') True False", "7.0 0", "[1. 1. 1. 1. 1.]")
 
+    def test_memory_that_is_not_in_the_order_of_c_crosses_as_a_copy_or_not_at_all(self):
+        self.check("""
+            import array
+            import numpy
+            interp, queue = interpreters.create(), interpreters.create_queue()
+            block = bytearray(b"0123456789")
+            views = [memoryview(block)[::2], memoryview(block)[::-3], memoryview(array.array("d", [1, 2, 3]))[::2],
+                     memoryview(numpy.arange(12).reshape(3, 4).T), memoryview(numpy.asfortranarray(numpy.arange(6.).reshape(2, 3)))]
+            for view in views:
+                expected = view.tolist(), view.shape, view.format
+                def look(view):
+                    return view.tolist(), view.shape, view.format
+                still = view.toreadonly()
+                interp.prepare_main(view=still)
+                queue.put(still)
+                print([found == expected for found in (interp.call(look, still), look(queue.get()),
+                                                       interp.call(eval, "(view.tolist(), view.shape, view.format)"))],
+                      interpreters.is_shareable(still), interpreters.is_shareable(view),
+                      "does not support" in fails(lambda: interp.prepare_main(view=view)),
+                      *{fails(refused) for refused in (lambda: interp.call(look, view), lambda: queue.put(view))})
+                print(fails(gorgon.writable, view))
+            """, *["[True, True, True] True False True NotShareableError: a writable memoryview whose memory is not contiguous, in C's order",
+                   "TypeError: writable: expected a memoryview whose memory is contiguous, in C's order, found another one"] * 5)
+
     def test_what_does_not_cross_is_refused_as_there(self):
         self.check("""
             interp = interpreters.create()
