@@ -219,20 +219,6 @@ enum way {
 	GAVE_UP,   // the GIL was not free in time
 };
 
-void gorgon_call_exit(void *ctx, int status)
-{
-	struct gorgon_interp *interp = ctx;
-	struct gorgon_call *call = find_own_call(interp);
-
-	// In a forked child the program's exit() ends the process.
-	if (gorgon_call_is_forked(interp))
-		gorgon_process_leave(interp->ns, status);
-	if (!call)
-		return;
-	call->exit_status = status & 0xff;
-	longjmp(call->exit_env, EXITED);
-}
-
 // --- entries --------------------------------------------------------------------------
 
 // What the next entry of this thread runs.
@@ -376,15 +362,30 @@ static void release_calls_gil(struct gorgon_interp *interp)
 	gorgon_parking_set_deadline(NULL);
 }
 
-// After an exit(): entries that the jump has skipped have ended, too, also those into other
-// interpreters, whose copies of CPython cannot go on without their frames.
+// An exit() skips the entries into other interpreters, too, that this thread has made since: their
+// copies of CPython cannot go on without their frames. They end before the jump, as they are on the
+// stack.
 static void skip_call_entries(struct gorgon_call *call)
 {
 	while (newest != call) {
 		release_calls_gil(newest->interp);
 		pop_call(newest, GORGON_INTERP_ENDED, GORGON_INTERP_ENDED);
 	}
-	release_calls_gil(call->interp);
+}
+
+void gorgon_call_exit(void *ctx, int status)
+{
+	struct gorgon_interp *interp = ctx;
+	struct gorgon_call *call = find_own_call(interp);
+
+	// In a forked child the program's exit() ends the process.
+	if (gorgon_call_is_forked(interp))
+		gorgon_process_leave(interp->ns, status);
+	if (!call)
+		return;
+	call->exit_status = status & 0xff;
+	skip_call_entries(call);
+	longjmp(call->exit_env, EXITED);
 }
 
 static sigset_t wake_set(void)
@@ -494,7 +495,7 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 	call.left = true;
 	gorgon_parking_set_deadline(NULL);
 	if (way == EXITED)
-		skip_call_entries(&call);
+		release_calls_gil(interp);
 	if (way != RETURNED)
 		gorgon_usage_exempt(exempt);
 	gorgon_locale_leave(outer_locale);
