@@ -246,7 +246,8 @@ static int add_label_at(void *ctx, uint64_t start, uint64_t size)
 	const struct label *label;
 
 	if (!range || !member ||
-	    bsearch(&start, p->names.items, p->names.count, sizeof(*p->names.items), by_value))
+	    (p->names.count && bsearch(&start, p->names.items, p->names.count,
+				       sizeof(*p->names.items), by_value)))
 		return 0;
 	sym.st_shndx = (Elf64_Section)(range - p->ranges + 1);
 	sym.st_value = start - range->start;

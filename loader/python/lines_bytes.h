@@ -13,7 +13,7 @@
 
 static inline void put_bytes(struct gorgon_lines_bytes *to, const void *data, size_t size)
 {
-	if (to->failed)
+	if (to->failed || !size)
 		return;
 	if (size > to->capacity - to->size) {
 		size_t capacity = 2 * (to->size + size) + 256;

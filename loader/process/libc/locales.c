@@ -229,17 +229,19 @@ locale_t gorgon_newlocale(int mask, const char *name, locale_t base, struct gorg
 	return ret;
 }
 
-// newlocale() frees its base, so it gets a copy.
+// newlocale() frees its base, so it gets a copy; but not where the whole locale becomes "C" (glibc
+// 2.36), and none of a base is left in a whole locale.
 static bool locales_change(struct gorgon_locale *locale, int category, const char *name)
 {
-	locale_t base = duplocale(locale->now->object), object;
+	locale_t base = category == LC_ALL ? NULL : duplocale(locale->now->object), object;
 	const struct known *known;
 
-	if (!base)
+	if (!base && category != LC_ALL)
 		return false;
 	object = gorgon_newlocale(mask_of(category), name, base, locale);
 	if (!object) {
-		freelocale(base);
+		if (base)
+			freelocale(base);
 		return false;
 	}
 	known = locales_keep(object);

@@ -237,7 +237,8 @@ bool gorgon_zone_heap_begin(struct gorgon_ns *ns, const void *random, size_t siz
 	if (!ns->zone || size > RANDOM_MAX)
 		return false;
 	start_over(heap);
-	memcpy(heap->random, random, size);
+	if (size)
+		memcpy(heap->random, random, size);
 	heap->random_size = size;
 	heap->open = true;
 	gorgon_memory_map_within(memory_of(heap), zone_of(heap) + GORGON_ZONE_MAPS,
