@@ -79,6 +79,15 @@ class Exec(unittest.TestCase):
                     self.assertEqual(file.read(), expected)
                 os.unlink(told)
 
+    @unittest.skipIf(harness.VERSION in ("3.11", "3.12", "3.13"), "sys.remote_exec() is new in CPython 3.14")
+    def test_remote_debugging_of_cpython_says_that_interpreter_0_has_ended(self):
+        with program("import gorgon\ngorgon.interpreter and time.sleep(1000)", "", "-n", "2") as (_, pid):
+            command = [PYTHON3, "-c", f"import sys; sys.remote_exec({pid}, {os.devnull!r})"]
+            while not (result := subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)).returncode:
+                time.sleep(0.05)  # until it has ended
+            self.assertIn("Can't find a running interpreter in the remote process", result.stderr)
+            self.assertEqual(ask(pid, "-i", "1", "-c", "import __main__; print(__main__.mine)").stdout, "5\n")
+
     def test_programs(self):
         for name, code in {
             "sleeps": "time.sleep(1000)",
