@@ -28,6 +28,7 @@ for each in range(count): wait("ready", each)
 if me: wait("done", me - 1)
 for turn in range(10 * me + 4): speak(turn)
 tell("done")"""
+BRIEFLY = ["--debug=lazy"]  # as more than eight are described
 HIT = re.compile(r'"interp (\d+)" hit (?:Temporary b|B|Hardware w|W)\w+ \d+')
 
 
@@ -37,6 +38,7 @@ def line(file, mark):
 
 class Case(unittest.TestCase):
     count = 3
+    options = ()
     library = function = None
 
     def setUp(self):
@@ -45,7 +47,7 @@ class Case(unittest.TestCase):
             self.skipTest(f"no {self.library} for this processor")
         self.folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.folder)
-        self.gdb = Terminal(harness.GORGON, "run", "-n", self.count, "-c", CODE.format(path, self.function, self.folder, self.count))
+        self.gdb = Terminal(harness.GORGON, "run", *self.options, "-n", self.count, "-c", CODE.format(path, self.function, self.folder, self.count))
         self.addCleanup(self.gdb.__exit__)
         self.gdb.ask(f"source {harness.GDB_SCRIPT}")
 
@@ -108,7 +110,7 @@ class Cpp(Case):
 
 
 class CppOfMany(Cpp):
-    count = 9
+    options = BRIEFLY
 
     test_place_where_the_names_mean_nothing_does_not_stop = None
 
@@ -146,7 +148,7 @@ class Fortran(Case):
 
 @harness.thorough
 class FortranOfMany(Fortran):
-    count = 9
+    options = BRIEFLY
 
     test_expressions = None
 
@@ -177,7 +179,7 @@ class Rust(Case):
 
 @harness.thorough
 class RustOfMany(Rust):
-    count = 9
+    options = BRIEFLY
 
     test_expressions = None
 
