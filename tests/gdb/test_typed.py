@@ -25,10 +25,11 @@ SCRIPTS = os.path.join(os.path.dirname(harness.GDB_SCRIPT), "gorgon_gdb")
 
 class Typed:
     count = None
+    options = ()
 
     @classmethod
     def setUpClass(cls):
-        with Terminal(harness.HOST, "-n", cls.count, CODE) as gdb:
+        with Terminal(harness.HOST, *cls.options, "-n", cls.count, CODE) as gdb:
             gdb.ask(f"source {harness.GDB_SCRIPT}")
             gdb.ask("break time_sleep")
             gdb.block("commands", "silent", "bt 1", "continue")
@@ -130,20 +131,20 @@ class Three(Typed, unittest.TestCase):
 
 @harness.needs_gdb
 class Many(Typed, unittest.TestCase):
-    """More than eight interpreters: symbols come at the stop, by a command of gdb's."""
-    count = 9
+    """As with more than eight interpreters: symbols come at the stop, by a command of gdb's."""
+    count, options = 3, ["-l"]
 
 
 @harness.needs_gdb
 class Line(unittest.TestCase):
-    """More than eight interpreters, and a breakpoint that gdb can place only with the lines: they are there before the
-    code runs, though the breakpoint has commands."""
-    count = 9
+    """As with more than eight interpreters, and a breakpoint that gdb can place only with the lines: they are there before
+    the code runs, though the breakpoint has commands."""
+    count, options = 3, ["-l"]
 
     @classmethod
     def setUpClass(cls):
         line = session.line_of("time_sleep")
-        with Terminal(harness.HOST, "-n", cls.count, CODE) as gdb:
+        with Terminal(harness.HOST, *cls.options, "-n", cls.count, CODE) as gdb:
             gdb.ask(f"source {harness.GDB_SCRIPT}")
             gdb.ask(f"break timemodule.c:{line}")
             gdb.block("commands", "silent", "bt 1", "continue")
