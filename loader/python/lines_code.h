@@ -148,6 +148,10 @@ void gorgon_lines_describe_files(struct gorgon_lines_bytes *ret,
 /* How many places there are for records of frames that are not on the stack: a power of two. */
 #define GORGON_LINES_RECORDS 16384
 
+/* How many frames debuggers follow from one evaluator's newest frame: far more than a program's
+ * limit of recursion, and an end. */
+#define GORGON_LINES_CHAIN_MAX UINT16_MAX
+
 /* The frame that an evaluator begins with is its own: what such frames have as their owner. */
 #define GORGON_LINES_OWNER_EVALUATOR 3
 

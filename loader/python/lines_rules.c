@@ -268,41 +268,49 @@ static void put_callers(struct gorgon_lines_bytes *to, const struct gorgon_lines
 
 // From an evaluator's record to the newest frame that it runs: the thread's newest, or that which
 // the next younger evaluator's own frame leads to. The evaluator's first frame has no other way to
-// be found while it ends.
+// be found while it ends. While an evaluator begins, the chain of frames may lead anywhere, also in
+// a circle: it is given up where it began, or after GORGON_LINES_CHAIN_MAX frames.
 static void newest_of_record(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout)
 {
-	size_t outer, inner, own, found, ends, none, done;
+	size_t outer, inner, circle, own, found, ends, none, done;
 
-	OPS(x, DW_OP_dup, DW_OP_plus_uconst, offsetof(struct gorgon_lines_record, state),
-	    DW_OP_deref, DW_OP_plus_uconst, layout->state_frame, DW_OP_deref);
+	OPS(x, DW_OP_lit0, DW_OP_over, DW_OP_plus_uconst,
+	    offsetof(struct gorgon_lines_record, state), DW_OP_deref, DW_OP_plus_uconst,
+	    layout->state_frame, DW_OP_deref);
 	if (layout->minor == 12)
 		OPS(x, DW_OP_deref);
 	outer = x->size;
-	// record frame
+	// record count frame
 	OPS(x, DW_OP_dup);
 	inner = x->size;
-	// record frame other
-	OPS(x, DW_OP_dup, DW_OP_lit0, DW_OP_eq);
+	// record count frame other
+	OPS(x, DW_OP_rot, DW_OP_swap, DW_OP_plus_uconst, 1, DW_OP_rot, DW_OP_swap);
+	OPS(x, DW_OP_dup, DW_OP_lit0, DW_OP_eq, DW_OP_pick, 3, DW_OP_const2u);
+	put_number(x, GORGON_LINES_CHAIN_MAX, 2);
+	OPS(x, DW_OP_gt, DW_OP_or);
 	none = begin_jump(x, DW_OP_bra);
 	own = begin_if_own(x, layout);
 	OPS(x, DW_OP_plus_uconst, layout->frame_previous, DW_OP_deref);
-	end_jump_back(x, begin_jump(x, DW_OP_skip), inner);
+	OPS(x, DW_OP_over, DW_OP_over, DW_OP_eq, DW_OP_lit0, DW_OP_eq);
+	end_jump_back(x, begin_jump(x, DW_OP_bra), inner);
+	circle = begin_jump(x, DW_OP_skip);
 	end_jump(x, own);
 	OPS(x, DW_OP_dup);
 	record_of_own(x, layout, 0);
-	OPS(x, DW_OP_pick, 3, DW_OP_eq);
+	OPS(x, DW_OP_pick, 4, DW_OP_eq);
 	found = begin_jump(x, DW_OP_bra);
 	OPS(x, DW_OP_swap, DW_OP_drop, DW_OP_plus_uconst, layout->frame_previous, DW_OP_deref);
 	end_jump_back(x, begin_jump(x, DW_OP_skip), outer);
 	end_jump(x, found);
 	OPS(x, DW_OP_over, DW_OP_eq);
 	ends = begin_jump(x, DW_OP_bra);
-	OPS(x, DW_OP_swap, DW_OP_drop);
+	OPS(x, DW_OP_rot, DW_OP_drop, DW_OP_drop);
 	done = begin_jump(x, DW_OP_skip);
 	end_jump(x, none);
+	end_jump(x, circle);
 	OPS(x, DW_OP_drop);
 	end_jump(x, ends);
-	OPS(x, DW_OP_drop, DW_OP_deref);
+	OPS(x, DW_OP_drop, DW_OP_drop, DW_OP_deref);
 	end_jump(x, done);
 }
 

@@ -3,6 +3,7 @@
 
 import os
 import re
+import signal
 import sys
 import tempfile
 import unittest
@@ -270,6 +271,31 @@ print(repr("after"))  # module
 """
 
 
+WAITS = """import time
+
+def work(n):
+    return n
+
+print("ready", flush=True)
+while True:
+    work(1)
+    time.sleep(0.001)
+"""
+HOST = """#include <stdio.h>
+#include <unistd.h>
+int work(void)
+{
+	return usleep(1000);
+}
+int main(void)
+{
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+"""
+
 YIELDED = """def numbers():
     yield 1
     yield 2
@@ -344,6 +370,21 @@ class Values(unittest.TestCase):
                     'printf "> %s\\n", py("sum(n for n in range(4))")', "continue"], python)
                 self.assertRegex(output, r"(?m)^> 6$")
                 self.assertRegex(output, r"(?m)^\(1, \[2\]\)$")
+
+    def test_detached_before_the_call_has_ended(self):
+        """Only gdb knows where a function that it has called returns to."""
+        ours = ["break values.py:4", "continue", "break time_sleep", 'print py("time.sleep(0.1)")', "delete", "detach"]
+        with tempfile.TemporaryDirectory() as folder:
+            host, path = os.path.join(folder, "host"), os.path.join(folder, "values.py")
+            harness.run("gcc", "-g", "-x", "c", "-o", host, "-", input=HOST)
+            with open(path, "w") as file:
+                file.write(WAITS)
+            for name, commands, command in (("host", ["break usleep", "print work()", "delete", "detach"], [host]),
+                                            ("ours", ours, [*run(1)[:-1], path])):
+                with self.subTest(name), harness.Background(*map(str, command), until="ready\n") as program:
+                    output = harness.gdb(commands, options=["-p", str(program.pid)])
+                    self.assertIn("stopped while in a function called from GDB", output)
+                    self.assertEqual(program.process.wait(60), -signal.SIGSEGV, output)
 
     def test_python_code_runs_in_the_selected_frame(self):
         for python in PYTHONS:
@@ -600,35 +641,16 @@ class Steps(unittest.TestCase):
                 self.assertEqual([line and line[1] for line in found], ["4", "4", "9", None, None], output)
 
 
-INIT = """class Kind:
-    def __init__(self, v):
-        self.v = v
-
-def make(n):
-    k = Kind(n)
-    return k
-
-for i in range(200):
-    make(i)
-make(1000)
-print("end")
-"""
-
-
 @harness.needs_gdb
 @unittest.skipUnless(PYTHONS[2:], "CPython 3.13 calls __init__ without C")
 class Init(unittest.TestCase):
     def test_stack_and_finish(self):
         """CPython puts a frame of its own between an __init__ that was called often and its caller."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "init.py")
-            with open(path, "w") as file:
-                file.write(INIT)
-            output = harness.gdb([*CHEAP, "break init.py:3 if number.v > 999", "run", "bt 3", "finish", "bt 2", "next", "next"],
-                                 *run(1, python=PYTHONS[2])[:-1], path)
+        output = harness.gdb([*CHEAP, "break init.py:6 if number.v > 999", "run", "bt 3", "finish", "bt 2", "next", "next"],
+                             *run(1, python=PYTHONS[2])[:-1], os.path.join(os.path.dirname(PROGRAM), "init.py"))
         self.assertRegex(output, r"#0 +init\.Kind\.__init__ .*\n#1 .* init\.make .*\n#2 .* init\.<module> ")
         self.assertRegex(output, r"#0 .* init\.make .*\n#1 .* init\.<module> ")
-        self.assertEqual(re.findall(r"^(\d+)\t", output, re.M), ["3", "6", "7", "12"], output)
+        self.assertEqual(re.findall(r"^(\d+)\t", output, re.M), ["6", "10", "11", "17"], output)
 
 
 SHOWN = """import functools
@@ -684,6 +706,15 @@ main()
 @harness.needs_gdb
 @unittest.skipUnless(PYTHONS[1:], "CPython 3.11 has no chain of frames")
 class ManyFrames(unittest.TestCase):
+    def test_a_circle_ends(self):
+        """Somebody attaches while an evaluator begins: what its frames lead to is what was there before."""
+        for python in PYTHONS[1:]:
+            with self.subTest(python=python):
+                output = harness.gdb([*CHEAP, "break time_sleep", "run", "frame function lines.told", "set $newest = $rbx",
+                                      "set {long}($newest + 8) = $newest", "bt", "echo === end\\n", "kill"],
+                                     *run(1, python=python), timeout=120)
+                self.assertRegex(output, r"(?s)#0 +time_sleep.*=== end\n", output)
+
     def test_next_over_more_than_there_are_places_for(self):
         for python in PYTHONS[1:]:
             with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:

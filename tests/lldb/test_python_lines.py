@@ -137,34 +137,16 @@ class InC(session.Case):
                 self.assertRegex(output, r'\(const char \*\) n = 0x\w+ "1"\n')
 
 
-INIT = """class Kind:
-    def __init__(self, v):
-        self.v = v
-
-def make(n):
-    k = Kind(n)
-    return k
-
-for i in range(200):
-    make(i)
-make(1000)
-"""
-
-
 @harness.needs_lldb
 @unittest.skipUnless(harness.PYTHONS_OF_LINES[2:], "CPython 3.13 calls __init__ without C")
 class Init(session.Case):
     def test_finish(self):
         """CPython puts a frame of its own between an __init__ that was called often and its caller."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "init.py")
-            with open(path, "w") as file:
-                file.write(INIT)
-            output = harness.lldb(["breakpoint set -f init.py -l 3 -c 'number.v > 999'", "run", "finish", "bt 2", "next"],
-                                  harness.GORGON, "run", "--python-lines=on", f"--python={harness.PYTHONS_OF_LINES[2]}", path)
+        output = harness.lldb(["breakpoint set -f init.py -l 6 -c 'number.v > 999'", "run", "finish", "bt 2", "next"],
+                              harness.GORGON, "run", "--python-lines=on", f"--python={harness.PYTHONS_OF_LINES[2]}",
+                              os.path.join(os.path.dirname(PROGRAM), "init.py"))
         places = re.findall(r"frame #(\d): .*`init\.([\w.<>]+)(?:\(.*\))? at init\.py:(\d+)", output)
-        self.assertEqual([":".join(place) for place in places], ["0:Kind.__init__:3", "0:make:6", "0:make:6", "1:<module>:11", "0:make:7"],
-                         output)
+        self.assertEqual([":".join(place) for place in places], ["0:Kind.__init__:6", "0:make:10", "0:make:10", "1:<module>:16", "0:make:11"], output)
 
 
 if __name__ == "__main__":
