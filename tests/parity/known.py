@@ -88,6 +88,13 @@ MANY_PLAIN = {"gdb": {**dict.fromkeys((
     "set scheduler-locking on", "set logging, shell, pipe", "a stop handler in Python",
     "gdb.Breakpoint, gdb.FinishBreakpoint",
 ), LINES_ONLY), "hbreak": "the processor has four hardware breakpoints, and each copy needs one"},
+    "gdb-dap": dict.fromkeys((
+        "a breakpoint in the margin", "a breakpoint in a library that is not loaded yet", "a conditional breakpoint",
+        "a condition on an argument, in each thread", "a hit count", "a log point", "a function breakpoint",
+        "a function breakpoint on a static function", "a conditional function breakpoint",
+        "a data breakpoint on a local variable", "locals and arguments", "locals of a caller", "members of a structure",
+        "containers of C++", "a watch", "a watch in a caller's frame", "a Python object", "a local variable is set", "scopes",
+        "attach", "a crash"), LINES_ONLY),
     "lldb": dict.fromkeys(("image lookup -n", "image lookup -a $pc", "disassemble -f"),
                           "to plain lldb all libraries of an interpreter are one section: docs/debugging.md")}
 
