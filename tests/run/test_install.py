@@ -112,7 +112,7 @@ int main()
 @unittest.skipIf(SANITIZED, "installs what users get")
 def make_environment():
     """This process's environment without what the make that runs the tests has put into it."""
-    return {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "BUILD", "SAN")}
+    return {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "BUILD", "SAN", "TESTS")}
 
 
 class NewMachine(unittest.TestCase):
@@ -297,7 +297,7 @@ class Installed(unittest.TestCase):
 
     def test_uninstall_takes_everything_back(self):
         with tempfile.TemporaryDirectory() as prefix:
-            env = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "BUILD", "SAN")}
+            env = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "BUILD", "SAN", "TESTS")}
             for target in ("install", "uninstall"):
                 subprocess.run(["make", "-C", ROOT, target, f"PREFIX={prefix}"], check=True,
                                stdout=subprocess.DEVNULL, env=env)
@@ -305,7 +305,7 @@ class Installed(unittest.TestCase):
 
     def test_in_usr_local_gdb_finds_the_scripts_where_debians_looks(self):
         with tempfile.TemporaryDirectory() as root:
-            env = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "BUILD", "SAN")}
+            env = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "BUILD", "SAN", "TESTS")}
             stub = f"{root}/usr/share/gdb/auto-load/usr/local/lib/libgorgon.so.0-gdb.py"
             for target, there in ("install", True), ("uninstall", False):
                 result = run("make", "-C", ROOT, target, f"DESTDIR={root}", env=env)
@@ -316,7 +316,7 @@ class Installed(unittest.TestCase):
     @unittest.skipUnless(os.path.exists(f"{ROOT}/.git"), "a tree without git has no commit to pack")
     @thorough
     def test_two_tarballs_of_a_commit_have_the_same_bytes_and_the_trees_files(self):
-        env = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "BUILD", "SAN")}
+        env = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "BUILD", "SAN", "TESTS")}
         with tempfile.TemporaryDirectory() as folder:
             sums = []
             for build in ("first", "second"):
