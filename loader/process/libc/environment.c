@@ -452,6 +452,14 @@ static const struct gorgon_bound own_bound[] = {
 	{"_environ", NULL, GORGON_BOUND_DATA, 0, GORGON_OWN, "as environ"},
 };
 
+#ifdef __SANITIZE_THREAD__
+// The thread sanitizer's: otherwise it takes a lock that is made anew for one that is held.
+void AnnotateRWLockReleased(const char *file, int line, const volatile void *at, long is_writer);
+#define TELL_RELEASED(at) AnnotateRWLockReleased(__FILE__, __LINE__, at, 1)
+#else
+#define TELL_RELEASED(at) (void)0
+#endif
+
 static void environment_before_fork(void)
 {
 	pthread_rwlock_wrlock(&lock);
@@ -463,6 +471,7 @@ static void environment_after_fork(bool child)
 		gorgon_process_variables_in_child();
 		// Threads that wait for it in the parent have left their numbers in it.
 		lock = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
+		TELL_RELEASED(&lock);
 	} else {
 		pthread_rwlock_unlock(&lock);
 	}
