@@ -72,7 +72,7 @@ static void begin_wait(struct semaphores *semaphores, struct wait *wait)
 {
 	pthread_mutex_lock(&lock);
 	wait->next = semaphores->waits;
-	semaphores->waits = wait;
+	__atomic_store_n(&semaphores->waits, wait, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -83,7 +83,7 @@ static void end_wait(struct semaphores *semaphores, struct wait *wait)
 	pthread_mutex_lock(&lock);
 	while (*p != wait)
 		p = &(*p)->next;
-	*p = wait->next;
+	__atomic_store_n(p, wait->next, __ATOMIC_RELEASE);
 	if (wait->gone)
 		pthread_cond_broadcast(&left);
 	pthread_mutex_unlock(&lock);
