@@ -91,7 +91,7 @@ class NoFolder(unittest.TestCase):
             output = harness.gdb([f"break walk.cc:{call} if number == {COUNT}", "run", *session.commands(["step", "gorgon bt 1", "next", "gorgon whose $pc"]),
                                   "kill"], harness.HOST, "-n", COUNT, turns, script=True)
         found = session.answers(output)
-        self.assertRegex(found["step"], r"^walk_dep_twice \(", output)
+        self.assertRegex(found["step"], r"(?m)^walk_dep_twice \(", output)
         self.assertRegex(found["gorgon whose $pc"], rf": interpreter {COUNT - 1}, libwalk_dep\.so, walk_dep_twice\+\d+, walk_dep\.c:", output)
 
 

@@ -486,7 +486,7 @@ HABITS = [
         thread apply all -q bt -1
         tbreak turn_sync
         continue
-        bt 1""", PROCESS, keep=r"SIGINT|turn_sync"),
+        bt 1""", PROCESS, keep=r"SIGINT|.\bturn_sync"),  # where Ctrl-C meets the host is chance
     H("handle SIGNAL, continue with it", """
         handle SIGUSR1 nostop noprint nopass
         tbreak time_sleep
