@@ -153,7 +153,7 @@ static void wake_threads(const struct gorgon_ns *ns)
 {
 	for (const struct gorgon_thread *thread = gorgon_thread_next(NULL); thread;
 	     thread = gorgon_thread_next(thread))
-		if (thread->ns == ns)
+		if (gorgon_thread_ns(thread) == ns)
 			gorgon_signals_wake((pid_t)thread->tid);
 }
 
@@ -162,7 +162,7 @@ static void list_awaited_of_ns(const struct gorgon_ns *ns, struct gorgon_awaited
 	ret->count = 0;
 	for (const struct gorgon_thread *thread = gorgon_thread_next(NULL);
 	     thread && ret->count < GORGON_PATIENCE_THREADS; thread = gorgon_thread_next(thread))
-		if (thread->ns == ns)
+		if (gorgon_thread_ns(thread) == ns)
 			ret->tids[ret->count++] = (pid_t)thread->tid;
 	ret->cpu_ns = gorgon_threads_cpu_ns(ns);
 }

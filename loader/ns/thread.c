@@ -78,7 +78,7 @@ uint64_t gorgon_threads_cpu_ns(const struct gorgon_ns *ns)
 	gorgon_threads_lock();
 	ret = ns->ended_threads_ns;
 	for (const struct gorgon_thread *thread = threads; thread; thread = thread->next)
-		if (__atomic_load_n(&thread->ns, __ATOMIC_RELAXED) == ns)
+		if (gorgon_thread_ns(thread) == ns)
 			ret += cpu_ns_of(thread->tid);
 	gorgon_threads_unlock();
 	return ret;

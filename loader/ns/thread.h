@@ -92,6 +92,11 @@ extern __thread struct gorgon_thread *gorgon_thread_current
 struct gorgon_thread *gorgon_thread_get(void);
 /* The calling thread's record if it exists. */
 struct gorgon_thread *gorgon_thread_peek(void);
+/* Whose code has started a thread, or NULL: the thread itself says so when it begins. */
+static inline struct gorgon_ns *gorgon_thread_ns(const struct gorgon_thread *thread)
+{
+	return __atomic_load_n(&thread->ns, __ATOMIC_RELAXED);
+}
 static inline struct gorgon_usage *gorgon_thread_counts_for(const struct gorgon_thread *thread)
 {
 	return __atomic_load_n(&thread->counts_for, __ATOMIC_RELAXED);

@@ -402,7 +402,7 @@ size_t gorgon_interruption_threads(struct gorgon_interruption *state, pthread_t 
 
 	gorgon_threads_lock();
 	while ((thread = gorgon_thread_next(thread))) {
-		if (__atomic_load_n(&thread->ns, __ATOMIC_RELAXED) != state->ns)
+		if (gorgon_thread_ns(thread) != state->ns)
 			continue;
 		if (ret < count)
 			list[ret] = thread->pthread;

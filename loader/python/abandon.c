@@ -73,7 +73,7 @@ static size_t list_threads_to_abandon(const struct gorgon_interp *interp, pid_t 
 	gorgon_threads_lock();
 	for (const struct gorgon_thread *thread = gorgon_thread_next(NULL); thread && ret < count;
 	     thread = gorgon_thread_next(thread))
-		if (__atomic_load_n(&thread->ns, __ATOMIC_RELAXED) == interp->ns)
+		if (gorgon_thread_ns(thread) == interp->ns)
 			list[ret++] = (pid_t)thread->tid;
 	gorgon_threads_unlock();
 	return ret;

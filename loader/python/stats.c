@@ -97,7 +97,7 @@ struct gorgon_error *gorgon_stats_memory(struct gorgon_ns *ns, struct gorgon_res
 	resident.mapped_bytes = take_bytes(&count);
 	for (struct gorgon_thread *thread = gorgon_thread_next(NULL); thread;
 	     thread = gorgon_thread_next(thread))
-		if (thread->ns == ns)
+		if (gorgon_thread_ns(thread) == ns)
 			count_stack(&count, thread);
 	resident.stack_bytes = take_bytes(&count);
 	close(count.fd);
