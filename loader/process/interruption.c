@@ -245,13 +245,14 @@ static size_t wake_all(void)
 static bool wait_for_request(uint32_t seen)
 {
 	const struct timespec linger = {0, LINGER_MS * 1000000};
+	bool ret;
 
 	syscall(SYS_futex, &requests, FUTEX_WAIT_PRIVATE, seen, &linger, NULL, 0);
 	gorgon_threads_lock();
-	waking = requests != seen;
+	waking = ret = requests != seen;
 	lingering = false;
 	gorgon_threads_unlock();
-	return waking;
+	return ret;
 }
 
 static void *interruption_wake(void *arg)

@@ -209,7 +209,8 @@ static void mirror_list(struct gorgon_jit_mirror *registrar, struct mirrors *lis
 		registrar->refused += !mirror->jit;
 	}
 	free(mirrors->items);
-	*mirrors = *list;
+	mirrors->items = list->items;
+	__atomic_store_n(&mirrors->count, list->count, __ATOMIC_RELAXED);
 }
 
 // With @all also when the descriptor is as it was: an entry in the middle of the list may
