@@ -59,7 +59,8 @@ struct gorgon_interp_stats {
 	/** blocks that extensions have from malloc() and the like, arrays of numpy too. What shared
 	 * libraries allocate for them does not count: strdup(), memalign() and others of the C
 	 * library, `new` of the C++ library. A block that shared code frees counts until its
-	 * address is given out again. */
+	 * address is given out again, or for good if the C library gives its memory back to the
+	 * system or joins it with other memory. */
 	uint64_t extension_bytes;
 	/** calls of the host into it that have ended; start and stop count */
 	uint64_t call_count;
