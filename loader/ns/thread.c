@@ -27,9 +27,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-// Initial-exec: one word, which fits in the surplus even when this library is
-// itself loaded with dlopen(). Read by tlsdesc.S as well.
+static struct gorgon_untold nobodys; // of threads without a record; is never written
+
+// Initial-exec: two words, which fit in the surplus even when this library is itself loaded with
+// dlopen(). The first is read by tlsdesc.S as well.
 __thread struct gorgon_thread *gorgon_thread_current __attribute__((tls_model("initial-exec")));
+__thread struct gorgon_untold *gorgon_untold_current
+	__attribute__((tls_model("initial-exec"))) = &nobodys;
 
 static pthread_key_t key;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
@@ -92,7 +96,7 @@ uint64_t gorgon_threads_extension_bytes(const struct gorgon_usage *usage)
 	ret = __atomic_load_n(&usage->extension_bytes, __ATOMIC_RELAXED);
 	for (const struct gorgon_thread *thread = threads; thread; thread = thread->next)
 		if (gorgon_thread_counts_for(thread) == usage)
-			ret += __atomic_load_n(&thread->untold, __ATOMIC_RELAXED);
+			ret += gorgon_untold_bytes(&thread->untold);
 	gorgon_threads_unlock();
 	return (int64_t)ret < 0 ? 0 : ret; // a thread has just told it
 }
@@ -117,10 +121,10 @@ void gorgon_thread_unlink(struct gorgon_thread *thread)
 	// and not a thread of a forked child's parent, which has no clock here
 	if (thread->ns && thread == gorgon_thread_current)
 		thread->ns->ended_threads_ns += gorgon_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	if (thread->counts_for)
-		__atomic_add_fetch(&thread->counts_for->extension_bytes, thread->untold,
-				   __ATOMIC_RELAXED);
-	thread->counts_for = NULL;
+	if (thread->untold.usage)
+		__atomic_add_fetch(&thread->untold.usage->extension_bytes,
+				   gorgon_untold_bytes(&thread->untold), __ATOMIC_RELAXED);
+	thread->untold.usage = NULL;
 	gorgon_debug_begin();
 	if (thread->prev)
 		thread->prev->next = thread->next;
@@ -151,6 +155,7 @@ static void at_thread_exit(void *arg)
 	}
 	gorgon_unlock();
 	gorgon_thread_current = NULL;
+	gorgon_untold_current = &nobodys;
 	exit_fn(thread, true);
 }
 
@@ -181,7 +186,9 @@ struct gorgon_thread *gorgon_thread_get(void)
 	thread->tid = (uint64_t)gettid();
 	thread->tp = __builtin_thread_pointer();
 	thread->pthread = pthread_self();
+	thread->untold.bytes = GORGON_UNTOLD_MAX;
 	gorgon_thread_current = thread;
+	gorgon_untold_current = &thread->untold;
 	gorgon_lock();
 	thread->serial = ++serials;
 	link_thread(thread);

@@ -28,6 +28,18 @@ struct gorgon_shields {
 	bool interrupt; /* an interrupt of the main thread came meanwhile; atomic */
 };
 
+/* How many bytes a thread may have counted for a namespace without telling it. */
+#define GORGON_UNTOLD_MAX 65536
+
+/* The namespace for which a thread counts blocks of extensions, or NULL, and bytes that the
+ * namespace has not been told yet, plus GORGON_UNTOLD_MAX. Both are atomic, and only the thread
+ * changes them, until it is taken out of the list or the namespace ends; see
+ * ../process/memory/blocks.c. */
+struct gorgon_untold {
+	struct gorgon_usage *usage;
+	uint64_t bytes;
+};
+
 /* Begins as struct gorgon_debug_thread, which debuggers read. */
 struct gorgon_thread {
 	struct gorgon_thread *next, *prev;
@@ -48,12 +60,7 @@ struct gorgon_thread {
 	/* whose Python is to raise an exception on this thread, or NULL; atomic. Set under the
 	 * list's lock; see ../process/interruption.c */
 	struct gorgon_ns *interrupt;
-	/* The namespace for which the thread counts blocks of extensions, or NULL, and bytes that
-	 * the namespace has not been told yet. Both are atomic, and only the thread changes them,
-	 * until it is taken out of the list or the namespace ends; see
-	 * ../process/memory/blocks.c. */
-	struct gorgon_usage *counts_for;
-	uint64_t untold;
+	struct gorgon_untold untold;
 	unsigned exit_round;
 	void *altstack; /* its alternate signal stack, if we have made it; see altstack.c */
 	size_t altstack_size;
@@ -88,6 +95,10 @@ _Static_assert(offsetof(struct gorgon_tls_slot, block) == offsetof(struct gorgon
 extern __thread struct gorgon_thread *gorgon_thread_current
 	__attribute__((tls_model("initial-exec")));
 
+/* Its member, or, without a record, one for no namespace. */
+extern __thread struct gorgon_untold *gorgon_untold_current
+	__attribute__((tls_model("initial-exec")));
+
 /* The calling thread's record, made on first use. NULL: no memory. */
 struct gorgon_thread *gorgon_thread_get(void);
 /* The calling thread's record if it exists. */
@@ -99,7 +110,11 @@ static inline struct gorgon_ns *gorgon_thread_ns(const struct gorgon_thread *thr
 }
 static inline struct gorgon_usage *gorgon_thread_counts_for(const struct gorgon_thread *thread)
 {
-	return __atomic_load_n(&thread->counts_for, __ATOMIC_RELAXED);
+	return __atomic_load_n(&thread->untold.usage, __ATOMIC_RELAXED);
+}
+static inline uint64_t gorgon_untold_bytes(const struct gorgon_untold *untold)
+{
+	return __atomic_load_n(&untold->bytes, __ATOMIC_RELAXED) - GORGON_UNTOLD_MAX;
 }
 /* A number for the calling thread. Unlike a pthread_t or a kernel id, no later thread gets it
  * again. 0: no memory. */

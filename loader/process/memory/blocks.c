@@ -91,13 +91,14 @@ void gorgon_blocks_begin(struct gorgon_usage *usage)
 // --- counting ----------------------------------------------------------------------------------
 
 // Under the lock, or on the thread while it counts for the namespace, which lives as long.
-static void tell(struct gorgon_thread *thread)
+static void tell(struct gorgon_untold *untold)
 {
-	struct gorgon_usage *usage = gorgon_thread_counts_for(thread);
+	struct gorgon_usage *usage = __atomic_load_n(&untold->usage, __ATOMIC_RELAXED);
 
 	if (usage)
-		__atomic_add_fetch(&usage->extension_bytes, thread->untold, __ATOMIC_RELAXED);
-	__atomic_store_n(&thread->untold, 0, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&usage->extension_bytes, gorgon_untold_bytes(untold),
+				   __ATOMIC_RELAXED);
+	__atomic_store_n(&untold->bytes, GORGON_UNTOLD_MAX, __ATOMIC_RELAXED);
 }
 
 // A thread without a record tells each block.
@@ -107,11 +108,11 @@ void gorgon_blocks_add_slowly(struct gorgon_usage *usage, uint64_t size)
 
 	__atomic_add_fetch(&usage->extension_bytes, size, __ATOMIC_RELAXED);
 	if (thread && gorgon_thread_counts_for(thread) == usage) {
-		tell(thread);
+		tell(&thread->untold);
 	} else if (thread) {
 		pthread_mutex_lock(&lock);
-		tell(thread);
-		__atomic_store_n(&thread->counts_for, usage, __ATOMIC_RELAXED);
+		tell(&thread->untold);
+		__atomic_store_n(&thread->untold.usage, usage, __ATOMIC_RELAXED);
 		pthread_mutex_unlock(&lock);
 	}
 }
@@ -183,7 +184,7 @@ void gorgon_blocks_release(const struct gorgon_usage *usage)
 	users[usage->secret >> 48] = NULL;
 	for (struct gorgon_thread *thread = NULL; (thread = gorgon_thread_next(thread));)
 		if (gorgon_thread_counts_for(thread) == usage)
-			__atomic_store_n(&thread->counts_for, NULL, __ATOMIC_RELAXED);
+			__atomic_store_n(&thread->untold.usage, NULL, __ATOMIC_RELAXED);
 	for (size_t i = 0; i < BUCKETS; i++)
 		for (struct block **p = &buckets[i], *block; (block = *p);) {
 			if (block->usage != usage) {

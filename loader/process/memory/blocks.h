@@ -18,8 +18,6 @@
 /* With known sizes, and without a limit, blocks below this size are had in the quick way. No block
  * is larger. */
 #define GORGON_BLOCKS_QUICK (UINT64_C(1) << 46)
-/* How many bytes a thread may have counted for a namespace without telling it. */
-#define GORGON_BLOCKS_UNTOLD 65536
 
 struct gorgon_part;
 
@@ -96,24 +94,19 @@ static inline size_t gorgon_blocks_size(size_t size)
 	return gorgon_checker || size > PTRDIFF_MAX ? size : size + sizeof(uint64_t);
 }
 
-static inline bool gorgon_blocks_fits_untold(uint64_t bytes)
-{
-	return bytes + GORGON_BLOCKS_UNTOLD <= 2 * GORGON_BLOCKS_UNTOLD;
-}
-
 /* Count @size bytes more, which may be negative. The sum is this thread's own at first: an atomic
  * addition would cost as much as malloc(). False: gorgon_blocks_add_slowly() is needed. */
 static inline bool gorgon_blocks_add_quickly(struct gorgon_usage *usage, uint64_t size)
 {
-	struct gorgon_thread *thread = gorgon_thread_current;
+	struct gorgon_untold *untold = gorgon_untold_current;
 	uint64_t sum;
 
-	if (!thread || gorgon_thread_counts_for(thread) != usage)
+	if (__builtin_expect(__atomic_load_n(&untold->usage, __ATOMIC_RELAXED) != usage, false))
 		return false;
-	sum = thread->untold + size;
-	if (__builtin_expect(gorgon_blocks_fits_untold(sum), true))
-		__atomic_store_n(&thread->untold, sum, __ATOMIC_RELAXED);
-	else if (!gorgon_blocks_fits_untold(size))
+	sum = __atomic_load_n(&untold->bytes, __ATOMIC_RELAXED) + size;
+	if (__builtin_expect(sum <= 2 * GORGON_UNTOLD_MAX, true))
+		__atomic_store_n(&untold->bytes, sum, __ATOMIC_RELAXED);
+	else if (size + GORGON_UNTOLD_MAX > 2 * GORGON_UNTOLD_MAX)
 		__atomic_add_fetch(&usage->extension_bytes, size, __ATOMIC_RELAXED);
 	else
 		return false;
@@ -200,13 +193,16 @@ static inline void gorgon_blocks_forget_plain(void *p, size_t size, struct gorgo
  * gorgon_blocks_forget() of a plain block. False: nothing is done. */
 static inline bool gorgon_blocks_note_quickly(void *p, struct gorgon_usage *usage)
 {
+	uint64_t chunk = gorgon_blocks_chunk(p), new = (uintptr_t)p ^ usage->secret, old;
 	size_t size = gorgon_blocks_plain_size(p);
 
-	if (gorgon_blocks_chunk(p) & GORGON_BLOCKS_MAPPED ||
-	    gorgon_blocks_is_others(gorgon_blocks_mark(p, size, usage)) ||
+	if (__builtin_expect(chunk & GORGON_BLOCKS_MAPPED, false))
+		return false;
+	memcpy(&old, gorgon_blocks_place(p, size), sizeof(old));
+	if (__builtin_expect(gorgon_blocks_is_others(old ^ new), false) ||
 	    !gorgon_blocks_add_quickly(usage, size))
 		return false;
-	gorgon_blocks_set_mark(p, size, (uintptr_t)p ^ usage->secret);
+	gorgon_blocks_set_mark(p, size, new);
 	return true;
 }
 
@@ -214,7 +210,7 @@ static inline bool gorgon_blocks_forget_quickly(void *p, struct gorgon_usage *us
 {
 	size_t size = gorgon_blocks_plain_size(p);
 
-	if (gorgon_blocks_mark(p, size, usage) ||
+	if (__builtin_expect(gorgon_blocks_mark(p, size, usage) != 0, false) ||
 	    !gorgon_blocks_add_quickly(usage, -(uint64_t)size))
 		return false;
 	gorgon_blocks_set_mark(p, size, 0);
