@@ -735,7 +735,7 @@ def find_name(name):
     raise AttributeError(f"module 'gorgon' has no attribute {name!r}")
 
 
-def ask(*question):
+def ask(*question, load=load):
     """What an object of the host's returns or raises."""
     import gorgon
     packed = Packed(question, is_own=True)

@@ -186,15 +186,19 @@ def pack(value, *direct):
         raise NotShareableError(str(error)) from error
 
 
+def load(*values):
+    try:
+        return _crossing.load(*values)
+    except Exception as error:
+        raise NotShareableError(f"object could not be unpickled: {error}") from error
+
+
 def ask(service, name, *question):
     """What a module of the host answers to this interpreter."""
-    try:
-        if _crossing.is_worker:
-            return _crossing.ask(service, name, me(), *question)
-        value = _threads.answer(service, name, 0, *question)
-        return _crossing.load(*value.values) if isinstance(value, _crossing.Packed) else value
-    except (AttributeError, ImportError, pickle.PickleError) as error:
-        raise NotShareableError(f"object could not be unpickled: {error}") from error
+    if _crossing.is_worker:
+        return _crossing.ask(service, name, me(), *question, load=load)
+    value = _threads.answer(service, name, 0, *question)
+    return load(*value.values) if isinstance(value, _crossing.Packed) else value
 
 
 def me():

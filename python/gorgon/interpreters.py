@@ -84,9 +84,9 @@ def do(what, *values):
     _crossing.use_data_handler()
     try:
         try:
-            given = _crossing.load(*values)
-        except Exception as error:
-            return _strict.Packed(["unshareable", f"object could not be unpickled: {error}"]).values
+            given = _strict.load(*values)
+        except NotShareableError as error:
+            return _strict.Packed(["unshareable", str(error)]).values
         _crossing.use_data_handler()
         result = None
         if what == "exec":

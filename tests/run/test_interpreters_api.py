@@ -14,6 +14,8 @@ from harness import PYTHON3, ROOT, VENV_PYTHON, run  # noqa: E402
 from test_executor import PRELUDE, Package  # noqa: E402
 
 BEGIN = "from gorgon import interpreters\nimport threading\n"
+BAD = "invalid literal for int() with base 10: 'x'"
+REFUSED = f"object could not be unpickled: {BAD}"
 END = "\nfor each in interpreters.list_all()[1:]: each.close()\n"
 
 
@@ -152,6 +154,21 @@ class Interpreters(Package):
             "SyntaxError: invalid syntax (<script>, line 1)", "IndentationError: unexpected indent (<script>, line 1)",
             str([True] * 9), str([False] * 7), "True", "InterpreterNotFoundError: unrecognized interpreter ID 99",
             "TypeError: id must be an int, got '1'", "ValueError: interpreter ID must be a non-negative int, got -1")
+
+    def test_what_cannot_be_unpickled_is_not_shareable_either(self):
+        self.check("""
+            class Bad:
+                def __reduce__(self): return int, ("x",)
+            queue, interp = interpreters.create_queue(), interpreters.create()
+            interp.prepare_main(queue=queue)
+            queue.put(Bad())
+            try: queue.get()
+            except interpreters.NotShareableError as error: print(error, repr(error.__cause__))
+            queue.put([Bad()])
+            interp.exec("try: queue.get()\\nexcept TypeError as error: queue.put([type(error).__name__, str(error)])")
+            print(*queue.get())
+            print(fails(interp.call, len, [Bad()]))
+            """, f"{REFUSED} ValueError({BAD!r})", f"NotShareableError {REFUSED}", f"NotShareableError: {REFUSED}")
 
     def test_errors_describe_what_was_raised(self):
         self.check("""
@@ -298,7 +315,7 @@ class Interpreters(Package):
             print(fails(queue.get), interpreters.list_all())
             """, "[Interpreter(0), Interpreter(1), Interpreter(2)] Interpreter(2) Queue(1)",
             "[Interpreter(0), Interpreter(1)] QueueNotFoundError: queue 1 not found", "1 [Interpreter(0), Interpreter(1)]", "2", "3",
-            "ValueError: invalid literal for int() with base 10: 'x' [Interpreter(0), Interpreter(1)]")
+            f"NotShareableError: {REFUSED} [Interpreter(0), Interpreter(1)]")
 
     def test_programs_inside_make_and_call_interpreters(self):
         """Also in a worker of an executor, whose interpreter is none of create()'s."""
