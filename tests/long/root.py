@@ -117,8 +117,8 @@ class Root:
                 if os.path.relpath(path, inside) not in names:
                     os.remove(path)
 
-    def build(self):
-        """Copy the sources, as they are, set up what they need and build; again only what has changed."""
+    def copy(self):
+        """Copy the sources, as they are; again only what has changed."""
         names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=SOURCES,
                                capture_output=True, check=True).stdout.split(b"\0")
         self._remove_others(set(names))
@@ -129,6 +129,10 @@ class Root:
             if not os.path.exists(copy) or os.path.getmtime(source) != os.path.getmtime(copy):
                 os.makedirs(os.path.dirname(copy), exist_ok=True)
                 shutil.copy2(source, copy)
+
+    def build(self):
+        """Copy the sources, set up what they need and build."""
+        self.copy()
         for command in (["tools/setup.sh", "yes", "check"], ["make", "-j", str(os.cpu_count())]):
             result = self.run(*command, cwd=INSIDE)
             if result.returncode:
