@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: MIT
 """Work for a local cluster of dask.distributed: cluster_work.py KIND prints a line for each piece of work. KIND is "threads" for
-dask's own workers, "preload" or "plugin" for those of gorgon.distributed."""
+dask's own workers; those of gorgon.distributed are there by a "preload" or a "plugin", or are "alone", without a nanny, or "adaptive", as
+many as there is work for."""
 
 import asyncio
 import collections
+import contextlib
 import functools
 import logging
 import os
 import signal
 import sqlite3
+import subprocess
 import sys
 import tempfile
 import time
@@ -21,7 +24,7 @@ import pandas
 from distributed import Client, LocalCluster, Lock, Queue, Variable, get_client, get_worker, rejoin, secede, wait, worker_client
 
 KIND = sys.argv[1]
-PRELOAD = ["gorgon.distributed"] if KIND == "preload" else []
+PRELOAD = ["gorgon.distributed"]
 
 
 class Counter:
@@ -196,10 +199,28 @@ def work(client, folder):
     show("after cancelled tasks", client.submit(lambda: 1).result())
 
 
+@contextlib.contextmanager
+def cluster_of_two():
+    preload = PRELOAD if KIND in ("preload", "adaptive") else []
+    count = 0 if KIND in ("alone", "adaptive") else 2
+    with LocalCluster(n_workers=count, threads_per_worker=2, preload=preload, dashboard_address=None, silence_logs=logging.CRITICAL) as cluster:
+        if KIND == "adaptive":
+            cluster.adapt(minimum=0, maximum=2, interval="100ms", wait_count=3)
+        command = [sys.executable, "-m", "dask", "worker", "--no-nanny", "--nthreads", "2", "--preload", *PRELOAD, cluster.scheduler_address]
+        alone = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in range(2 if KIND == "alone" else 0)]
+        try:
+            yield cluster
+        finally:
+            for process in alone:
+                process.terminate()
+                process.wait()
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        with LocalCluster(n_workers=2, threads_per_worker=2, preload=PRELOAD, dashboard_address=None, silence_logs=logging.CRITICAL) as cluster, \
-                Client(cluster) as client:
+        with cluster_of_two() as cluster, Client(cluster) as client:
+            if KIND == "alone":
+                client.wait_for_workers(2)
             if KIND == "plugin":
                 import gorgon.distributed
                 client.register_plugin(gorgon.distributed.Interpreters(max_tasks_per_child=500))
@@ -210,11 +231,12 @@ def main():
                 del first
             work(client, folder)
             if KIND != "threads":
-                numbers = set(client.gather(client.map(where, [0.5] * 12, pure=False)))
                 data = client.scatter(numpy.zeros(1000))
-                print("own: four interpreters", len(numbers) >= 4 and not any(number is None for _, number in numbers))
                 print("own: what a worker keeps stays", client.submit(in_place, data).result(), data.result().sum())
                 print("own: environments", all(client.gather(client.map(environment, range(40), pure=False))))
+            if KIND not in ("threads", "adaptive"):
+                numbers = set(client.gather(client.map(where, [0.5] * 12, pure=False)))
+                print("own: four interpreters", len(numbers) >= 4 and not any(number is None for _, number in numbers))
                 before = client.run(held)
                 client.gather(client.map(keep, [50 << 20] * 12, pure=False))
                 print("own: memory", all((after - before[worker]) >> 20 in range(40, 70) for worker, after in client.run(held).items()))
