@@ -49,6 +49,7 @@ TEXTS = [
 # an executor, what the client sends is dask's. An operation's lines are as a regular expression says.
 CLUSTER_TEXTS = [
     (r" from there", "", README, "arrive as they are, with the traceback of the interpreter as their cause"),
+    (r"\brecarray\(", "ndarray(", README, "Tasks get copies of what the worker keeps"),  # dask makes the one of the other
 ]
 CLUSTER = [
     ("own reduce", r"tuple\(Reduced\w+\(dict\('value': \d+\)\), \"Reduced\w+\(dict\('value': \d+\)\)\", 'Reduced\w+'\) True False",
