@@ -503,7 +503,7 @@ build/venv/.done: tests/requirements.txt
 # The Python package for pip, with libelf inside; it needs the network once, for auditwheel. The tag names the oldest C library
 # on which it has been tried, Debian 12's. What is built on another machine may need functions of a newer one: auto takes the
 # oldest C library that has all of them.
-WHEEL_TAG ?= $(if $(filter 2.36,$(lastword $(shell getconf GNU_LIBC_VERSION))),manylinux_2_36_x86_64,auto)
+WHEEL_TAG ?= $(if $(filter 2.36,$(lastword $(shell getconf GNU_LIBC_VERSION))),manylinux_2_36_$(ARCH),auto)
 WHEEL := $(abspath $(BUILD))/wheel
 # Folders of another machine's libraries, for a wheel that the cross compiler has made.
 WHEEL_LIBRARIES ?=

@@ -102,7 +102,7 @@ class Release:
             env.update(PATH=f"{self.work}/{machine}:{self.env['PATH']}", CC=compiler, LDSHARED=f"{compiler} -shared", _PYTHON_HOST_PLATFORM=f"linux-{machine}",
                        PKG_CONFIG_LIBDIR=f"{libraries[0]}/pkgconfig:{system}/usr/share/pkgconfig",
                        PKG_CONFIG_SYSROOT_DIR=system)
-            words += ["WHEEL_TAG=auto", f"WHEEL_LIBRARIES={':'.join(libraries)}"]
+            words.append(f"WHEEL_LIBRARIES={':'.join(libraries)}")
         self.make(*words, env=env)
         for path in glob.glob(f"{self.tree}/build/wheel/*.whl"):
             shutil.copy(path, self.folder)

@@ -79,7 +79,9 @@ def check_parts(report, folder):
 
 
 def check_machines(report, folder):
-    """Each library of a wheel is for the wheel's machine."""
+    """Each library of a wheel is for the wheel's machine; wheels want the same C library."""
+    oldest = {re.search(r"manylinux_(\d+_\d+)", path)[1] for path in glob.glob(f"{folder}/*.whl")}
+    report.check("the oldest C library that wheels are for", len(oldest) == 1, "one", ", ".join(sorted(oldest)))
     for path in glob.glob(f"{folder}/*.whl"):
         machine = {"x86_64": 62, "aarch64": 183}[machine_of(path)]
         with zipfile.ZipFile(path) as archive:
