@@ -73,6 +73,7 @@ class Adapter(Program):
         """From a stop in main()."""
         stop = client.stopped()
         self.assertEqual(self.place(client, stop), ("shop.main", self.called))
+        self.assertRegex(client.variables(client.frames(stop, 1)[0], "Locals")["total"], r'"\d+"$')
         stop = client.step(stop, "stepIn")
         self.assertEqual(self.place(client, stop), ("shop.price", self.begin))
         stop = client.step(stop)

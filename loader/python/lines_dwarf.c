@@ -102,7 +102,8 @@ void gorgon_lines_put_abbrevs(struct gorgon_lines_bytes *to)
 }
 
 // What is at @offset in the array that the frame's record leads to, or, where there is none, at
-// @none.
+// @none. A variable in whose location DW_OP_addr is anywhere is static for LLDB, which does not
+// show it among the locals.
 static void put_location(struct gorgon_lines_bytes *to, uint64_t offset, const void *none,
 			 const struct gorgon_lines_layout *layout)
 {
@@ -119,8 +120,8 @@ static void put_location(struct gorgon_lines_bytes *to, uint64_t offset, const v
 		    DW_OP_minus, DW_OP_deref);
 	OPS(to, DW_OP_dup);
 	known = begin_jump(to, DW_OP_bra);
-	OPS(to, DW_OP_drop, DW_OP_addr);
-	put_number(to, (uintptr_t)none, 8);
+	OPS(to, DW_OP_drop);
+	put_number_op(to, (uintptr_t)none);
 	done = begin_jump(to, DW_OP_skip);
 	end_jump(to, known);
 	OPS(to, DW_OP_plus_uconst);
@@ -186,8 +187,8 @@ static void put_evaluate_location(struct gorgon_lines_bytes *to, uint64_t code,
 	OPS(&x, DW_OP_drop, DW_OP_const2u);
 	put_number(&x, GORGON_LINES_EVALUATE_ALL, 2);
 	end_jump(&x, few);
-	OPS(&x, DW_OP_lit0 + GORGON_LINES_EVALUATE_SIZE, DW_OP_mul, DW_OP_addr);
-	put_number(&x, code + GORGON_LINES_EVALUATE, 8);
+	OPS(&x, DW_OP_lit0 + GORGON_LINES_EVALUATE_SIZE, DW_OP_mul);
+	put_number_op(&x, code + GORGON_LINES_EVALUATE);
 	OPS(&x, DW_OP_plus, DW_OP_stack_value);
 	put_block(to, &x);
 }

@@ -116,7 +116,7 @@ for i in range(1000):
     work(i)
 """
 SELECT = ("script thread = lldb.debugger.GetSelectedTarget().process.GetSelectedThread(); "
-          "thread.SetSelectedFrame(next(f.idx for f in thread if (f.GetFunctionName() or '').startswith('called.')))")
+          "thread.SetSelectedFrame(next(f.idx for f in thread if (f.GetFunctionName() or '').startswith('{}')))")
 
 
 @harness.needs_python_lines
@@ -130,11 +130,41 @@ class InC(session.Case):
                 path = os.path.join(folder, "called.py")
                 with open(path, "w") as file:
                     file.write(CALLED)
-                output = harness.lldb(["breakpoint set -n time_sleep", "run", "continue", SELECT, 'expression py("i, work(i)")',
+                output = harness.lldb(["breakpoint set -n time_sleep", "run", "continue", SELECT.format("called."), 'expression py("i, work(i)")',
                                        "breakpoint delete -f", "breakpoint set -n called.work", "continue", "frame variable n", "kill"],
                                       harness.GORGON, "run", "--python-lines=on", f"--python={python}", path)
                 self.assertRegex(output, r'\(const char \*\) \$0 = 0x\w+ "\(1, 2\)"\n')
                 self.assertRegex(output, r'\(const char \*\) n = 0x\w+ "1"\n')
+
+
+KEPT = """def work(n):
+    kept = n + 1
+    each = [kept]
+    return each
+
+def main():
+    first = 5
+    return work(first)
+
+main()
+"""
+
+
+@harness.needs_python_lines
+@harness.needs_lldb
+class Variables(session.Case):
+    def test_arguments_and_locals(self):
+        """LLDB shows a variable as static, and not by itself, if DW_OP_addr is anywhere in what says where it is."""
+        for python in harness.PYTHONS_OF_LINES:
+            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "kept.py")
+                with open(path, "w") as file:
+                    file.write(KEPT)
+                output = harness.lldb(["breakpoint set -f kept.py -l 4", "run", "frame variable", SELECT.format("kept.main"), "frame variable", "kill"],
+                                      harness.GORGON, "run", "--python-lines=on", f"--python={python}", path)
+                found = re.findall(r'^\(const char \*\) (\w+) = 0x\w+ "(.*)"$', output, re.M)
+                self.assertEqual(found, [("n", "5"), ("kept", "6"), ("each", "[6]"), ("first", "5")], output)
+                self.assertRegex(output, r"number = \(n = 5, kept = 6, each = NaN\)")
 
 
 @harness.needs_lldb
