@@ -16,6 +16,7 @@ with open(os.environ["PATH_OF_PROGRAM"]) as file:
              and not any(word in line for word in (" def ", "@", "print("))]
 with open(os.environ["PATH_OF_PROGRAM"]) as file:
     BEGINS = {n for n, line in enumerate(file, 1) if line.lstrip().startswith(("def ", "async def ", "@"))}
+EVALUATOR = () if os.environ["PYTHON"].endswith("3.11") else ("_PyEval_EvalFrameDefault", "python_frame")
 chosen = random.Random(SEED)
 
 
@@ -34,6 +35,10 @@ class Gdb:
             return self.gdb.execute(words.get(command, command), to_string=True)
         except self.gdb.error as error:
             raise Ended(error) from error
+
+    def function(self):
+        """The newest frame's."""
+        return self.gdb.newest_frame().name()
 
     def is_inside(self):
         """Whether the newest frame is in the middle of a Python line."""
@@ -101,6 +106,9 @@ class Lldb:
     def frames(self):
         return self.debugger.GetSelectedTarget().process.GetSelectedThread().frames
 
+    def function(self):
+        return self.frames()[0].GetFunctionName()
+
     @staticmethod
     def is_python(frame):
         return frame.GetLineEntry().GetFileSpec().GetFilename() == PROGRAM
@@ -140,8 +148,8 @@ def told(debugger):
 
 
 def check(debugger, command):
-    # After the last line of a function the debugger is in the caller's line already.
-    inside = debugger.is_inside()
+    # After the last line of a function the debugger is in the caller's line already, or in a caller without lines.
+    inside = debugger.is_inside() or debugger.function() == "python_code"
     mine, theirs = debugger.stack(), told(debugger)
     right = mine == theirs or (inside and mine == theirs[1:])
     if not right and command == "step" and mine and mine[0][1] in BEGINS:  # a generator that goes on is entered at its first line
@@ -157,8 +165,9 @@ def session(debugger):
         check(debugger, "begin")
         for _ in range(STEPS):
             command = chosen.choice(["next"] * 5 + ["step"] * 3 + ["finish"] * 2 + ["break"] * 4)
-            # Behind the module's own frame there is no Python any more.
-            if command == "finish" and len(debugger.stack()) < 2:
+            # Behind the module's own frame there is no Python any more. From CPython 3.12 on one call of the evaluator,
+            # which ends with the module, may run all of them.
+            if command == "finish" and (len(debugger.stack()) < 2 or debugger.function() in EVALUATOR):
                 command = "next"
             if command == "break":
                 line = chosen.choice(LINES)
