@@ -15,6 +15,8 @@ SOVERSION := 0
 comma := ,
 SAN ?=
 BUILD ?= build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
+# One name for a folder: what was made under its absolute path has its dependencies under that name.
+override BUILD := $(patsubst $(CURDIR)/%,%,$(BUILD))
 ifeq ($(abspath $(BUILD)),$(CURDIR))
 $(error BUILD=$(BUILD) is the folder of the sources: results need a folder of their own)
 endif

@@ -73,7 +73,10 @@ static const struct gorgon_lines_layout layouts[] = {
 	 .state_cframe = 56,
 	 .state_profile = 64,
 	 .state_trace = 72,
-	 .cframe_frame = 8},
+	 .cframe_frame = 8,
+	 .cframe_previous = 16,
+	 .frame_previous = 48,
+	 .frame_entry = 68},
 	{.minor = 12,
 	 .frame_code = 0,
 	 .frame_globals = 24,
@@ -201,7 +204,7 @@ static bool find_evaluator(struct gorgon_lines *lines)
 	lines->api.set_evaluator(lines->interpreter, ours);
 	while (word < end && *word != ours)
 		word++;
-	lines->api.set_evaluator(lines->interpreter, (void *)(uintptr_t)lines->links->evaluator);
+	lines->api.set_evaluator(lines->interpreter, lines->default_evaluator);
 	if (word == end || *word == ours)
 		return false;
 	lines->evaluator = word;
@@ -367,7 +370,7 @@ static bool write_code(uint8_t *at, const uint8_t *bytes, size_t size)
 static void take_evaluator(struct gorgon_lines *lines)
 {
 	uint8_t jump[GORGON_LINES_JUMP_SIZE];
-	uint8_t *evaluator = (uint8_t *)(uintptr_t)lines->links->evaluator;
+	uint8_t *evaluator = lines->default_evaluator;
 
 	if (!lines->layout.frame_previous ||
 	    !(lines->layout.records = calloc(GORGON_LINES_RECORDS, sizeof(*lines->layout.records))))
@@ -406,6 +409,7 @@ static bool make_code(struct gorgon_lines *lines)
 	gorgon_lines_write_code(code, lines->links, gorgon_lines_newest_offset());
 	if (!find_api(lines))
 		return false;
+	lines->default_evaluator = (void *)(uintptr_t)lines->links->evaluator;
 	lines->layout.none = (uintptr_t)lines->interp->api->_Py_NoneStruct;
 	take_evaluator(lines);
 	return !mprotect(code, page, PROT_READ | PROT_EXEC) &&
@@ -479,7 +483,8 @@ static void set_up(struct gorgon_lines *lines)
 		return;
 	}
 	lines->interpreter = lines->api.interpreter();
-	if (gorgon_lines_has_chain(lines) || find_evaluator(lines)) {
+	if ((gorgon_lines_has_chain(lines) && !lines->layout.state_cframe) ||
+	    find_evaluator(lines)) {
 		lines->state = GORGON_LINES_CHECKING;
 		choose_evaluator(lines, true);
 	}

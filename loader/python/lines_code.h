@@ -104,15 +104,18 @@ struct gorgon_lines_layout {
 	uint8_t code_units, code_extra;                      /* of PyCodeObject */
 	uint8_t object_frame;                                /* of PyFrameObject */
 	/* of PyThreadState, and of its _PyCFrame, in CPython 3.11, else 0 */
-	uint8_t state_cframe, state_profile, state_trace, cframe_frame;
+	uint8_t state_cframe, state_profile, state_trace, cframe_frame, cframe_previous;
 	/* where a frame's instruction is at its beginning, from the code's first unit */
 	int8_t first_instruction;
 	/* what is added to the numbers of sys.monitoring's events from RAISE on */
 	uint8_t later_events;
 	/* offset of our word in what co_extra points to; found out in each interpreter */
 	uint8_t extra;
+	uint8_t frame_previous;
+	/* In CPython 3.11, else 0: whether the frame is the first one of an evaluator. */
+	uint8_t frame_entry;
 	/* From CPython 3.12 on; else 0: */
-	uint8_t frame_previous, frame_owner;
+	uint8_t frame_owner;
 	uint8_t state_frame; /* of PyThreadState; the frame, or, in CPython 3.12, where it is */
 	/* of PyThreadState, in CPython 3.15, else 0: whether the evaluator that has returned has
 	 * yielded */
@@ -120,7 +123,8 @@ struct gorgon_lines_layout {
 	/* The members from here on are found out in each interpreter. This is None's address: a
 	 * frame that CPython puts between an __init__ and its caller has None as its function. */
 	uint64_t none;
-	/* Offsets follow: from the frame of the evaluator itself to our record, */
+	/* Offsets follow: from the frame of the evaluator itself, in CPython 3.11 from its
+	 * _PyCFrame, to our record, */
 	uint32_t entry_record;
 	/* and the frames' records; NULL: each frame has its record on the stack */
 	struct gorgon_lines_record *records;

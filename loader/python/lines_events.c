@@ -49,6 +49,12 @@ static bool has_monitoring(const struct gorgon_lines *lines)
 	return !lines->layout.state_cframe;
 }
 
+// CPython 3.11 has a flag for each evaluator, which may run several functions.
+static bool has_flags(const struct gorgon_lines *lines)
+{
+	return !has_monitoring(lines) && gorgon_lines_has_chain(lines);
+}
+
 void gorgon_lines_complain(const struct gorgon_lines *lines, const char *text)
 {
 	dprintf(STDERR_FILENO, "gorgon: interpreter %u: %s\n", lines->interp->number, text);
@@ -83,10 +89,24 @@ static void activate(struct gorgon_lines *lines)
 				    false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
+// CPython 3.11 with a chain of frames: while there are breakpoints, CPython is to call our code for
+// each function. A program may have an evaluator of its own, for which that is so.
+static void call_for_each(struct gorgon_lines *lines, bool wanted)
+{
+	void *ours = lines->code + GORGON_LINES_FRAME;
+	void *before = wanted ? lines->own_evaluator : ours;
+
+	if (has_flags(lines))
+		__atomic_compare_exchange_n(lines->evaluator, &before,
+					    wanted ? ours : lines->own_evaluator, false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
 void gorgon_lines_notice(struct gorgon_lines *lines)
 {
 	__atomic_store_n(&lines->stale, true, __ATOMIC_RELEASE);
 	activate(lines);
+	call_for_each(lines, true);
 }
 
 // --- from CPython 3.12 on: sys.monitoring
@@ -227,29 +247,76 @@ static void trace_this_thread(struct gorgon_lines *lines)
 	}
 }
 
+// Whether CPython is to tell of events in frames of @function.
+static bool has_events(const struct gorgon_lines *lines,
+		       const struct gorgon_lines_function *function)
+{
+	return lines->raising || (function ? function->wanted || function->entering
+					   : lines->awaits_any && has_flags(lines));
+}
+
+// The record of an evaluator of CPython 3.11. NULL: it began before there were Python lines, or
+// another interpreter's did.
+static struct gorgon_lines_record *record_of_evaluator(const struct gorgon_lines *lines,
+						       uint64_t cframe)
+{
+	struct gorgon_lines_record *record =
+		(struct gorgon_lines_record *)(uintptr_t)(cframe + lines->layout.entry_record);
+
+	return gorgon_lines_word(cframe + lines->layout.cframe_previous) &&
+			       gorgon_lines_is_live(lines, record)
+		       ? record
+		       : NULL;
+}
+
+// A frame that has breakpoints may wait for another one of the same evaluator. There are events in
+// all of them then: nothing else tells when it goes on.
+static void note_held(const struct gorgon_lines *lines, uint64_t cframe, uint64_t frame)
+{
+	struct gorgon_lines_record *record = record_of_evaluator(lines, cframe);
+
+	if (!record)
+		return;
+	record->entry = 0;
+	while (frame && !record->entry && !gorgon_lines_is_first(lines, frame)) {
+		frame = gorgon_lines_word(frame + lines->layout.frame_previous);
+		if (has_events(lines, gorgon_lines_function_of(lines, frame)))
+			record->entry = GORGON_LINES_HELD;
+	}
+}
+
+static bool is_held(const struct gorgon_lines *lines, uint64_t cframe)
+{
+	const struct gorgon_lines_record *record =
+		has_flags(lines) ? record_of_evaluator(lines, cframe) : NULL;
+
+	return record && record->entry;
+}
+
 // Are there events in a thread's newest evaluator, that of @function? Those of a profile function
 // are told by the same flag.
 static void set_flag_of(struct gorgon_lines *lines, uint64_t state,
-			const struct gorgon_lines_function *function)
+			const struct gorgon_lines_function *function, bool on)
 {
 	const struct gorgon_lines_layout *layout = &lines->layout;
+	const uint64_t cframe = gorgon_lines_word(state + layout->state_cframe);
 
 	if (gorgon_lines_word(state + layout->state_trace) !=
 		    (uintptr_t)lines->code + GORGON_LINES_TRACER ||
 	    gorgon_lines_word(state + layout->state_profile))
 		return;
-	*(uint8_t *)(uintptr_t)gorgon_lines_word(state + layout->state_cframe) =
-		lines->raising || (function && (function->wanted || function->entering)) ? UINT8_MAX
-											 : 0;
+	*(uint8_t *)(uintptr_t)cframe =
+		on || has_events(lines, function) || is_held(lines, cframe) ? UINT8_MAX : 0;
 }
 
-static void set_flag(struct gorgon_lines *lines, const struct gorgon_lines_function *function)
+static void set_flag(struct gorgon_lines *lines, const struct gorgon_lines_function *function,
+		     bool on)
 {
 	if (!has_monitoring(lines) && traced)
-		set_flag_of(lines, lines->api.thread_state(), function);
+		set_flag_of(lines, lines->api.thread_state(), function, on);
 }
 
-// The frame of CPython that a thread runs.
+// The frame of CPython 3.11 that a thread runs.
 static uint64_t frame_of_state(const struct gorgon_lines *lines, uint64_t state)
 {
 	return gorgon_lines_word(gorgon_lines_word(state + lines->layout.state_cframe) +
@@ -257,20 +324,26 @@ static uint64_t frame_of_state(const struct gorgon_lines *lines, uint64_t state)
 }
 
 // Other threads may be in functions that have breakpoints now, and call no Python function there.
-// They wait for the GIL, or are in C, so that they do not use their flags now.
-static void trace_other_threads(struct gorgon_lines *lines)
+// These threads wait for the GIL, or are in C, so that they do not use their flags now.
+static void trace_threads(struct gorgon_lines *lines)
 {
-	uint64_t own = lines->api.thread_state(), frame;
+	const struct gorgon_lines_layout *layout = &lines->layout;
+	uint64_t own = lines->api.thread_state(), frame, cframe;
 
 	for (uint64_t state = lines->api.first_thread(lines->interpreter); state;
 	     state = lines->api.next_thread(state)) {
+		for (cframe = gorgon_lines_word(state + layout->state_cframe);
+		     cframe && has_flags(lines);
+		     cframe = gorgon_lines_word(cframe + layout->cframe_previous))
+			note_held(lines, cframe, gorgon_lines_word(cframe + layout->cframe_frame));
 		if (state == own)
 			continue;
 		if (!gorgon_lines_word(state + lines->layout.state_trace) &&
 		    lines->api.set_thread_trace(state, lines->code + GORGON_LINES_TRACER, NULL))
 			lines->interp->api->PyErr_Clear();
 		frame = frame_of_state(lines, state);
-		set_flag_of(lines, state, frame ? gorgon_lines_function_of(lines, frame) : NULL);
+		set_flag_of(lines, state, frame ? gorgon_lines_function_of(lines, frame) : NULL,
+			    false);
 	}
 }
 
@@ -338,6 +411,7 @@ void gorgon_lines_update(struct gorgon_lines *lines)
 {
 	PyObject *type, *value, *traceback;
 	bool any, changed = has_raised_changed(lines), awaited = lines->awaited;
+	const bool awaits_any = lines->awaits_any;
 
 	// A generator may be about to get an exception.
 	lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
@@ -361,15 +435,20 @@ void gorgon_lines_update(struct gorgon_lines *lines)
 		for (size_t i = 0; i < file->function_count; i++)
 			lines->awaited |= file->functions[i].awaited;
 	}
-	if (awaited != lines->awaited && gorgon_lines_has_chain(lines) && begin_monitoring(lines))
+	if (awaited != lines->awaited && gorgon_lines_has_chain(lines) && has_monitoring(lines) &&
+	    begin_monitoring(lines))
 		monitor_all(lines);
-	any &= !gorgon_lines_has_chain(lines); // no function needs to be looked at
+	changed |= awaits_any != lines->awaits_any;
+	any |= has_flags(lines) && lines->awaits_any;
+	if (gorgon_lines_has_chain(lines) && has_monitoring(lines))
+		any = false; // no function needs to be looked at
 	if (any)
 		activate(lines);
 	if (any && changed && !has_monitoring(lines))
-		trace_other_threads(lines);
+		trace_threads(lines);
 	if (!any)
 		__atomic_store_n(&lines->links->active, 0, __ATOMIC_RELEASE);
+	call_for_each(lines, any);
 	lines->api.restore(type, value, traceback);
 }
 
@@ -385,20 +464,21 @@ static void change_events(struct gorgon_lines *lines, struct gorgon_lines_functi
 	lines->api.restore(type, value, traceback);
 }
 
-static void update_thread(struct gorgon_lines *lines, const struct gorgon_lines_function *function)
+static void update_thread(struct gorgon_lines *lines, const struct gorgon_lines_function *function,
+			  bool on)
 {
 	PyObject *type, *value, *traceback;
 
 	gorgon_lines_update(lines);
 	lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
 	trace_this_thread(lines);
-	set_flag(lines, function);
+	set_flag(lines, function, on);
 	lines->api.restore(type, value, traceback);
 }
 
 void gorgon_lines_update_thread(struct gorgon_lines *lines)
 {
-	update_thread(lines, gorgon_lines_function_at(lines, gorgon_lines_newest()));
+	update_thread(lines, gorgon_lines_function_at(lines, gorgon_lines_current(lines)), false);
 }
 
 // --- what CPython calls
@@ -481,7 +561,7 @@ static bool is_passed(const struct gorgon_lines *lines, struct gorgon_lines_reco
 {
 	uint64_t resume;
 
-	if (record->waiting || is_entering(record))
+	if (record->waiting || is_entering(record) || (has_flags(lines) && lines->awaited))
 		return false;
 	if (what != LINE)
 		return what != CALL || !gorgon_lines_is_hot(function->text, 0);
@@ -494,37 +574,75 @@ static bool is_passed(const struct gorgon_lines *lines, struct gorgon_lines_reco
 	return true;
 }
 
+// CPython 3.11 tells of a generator that goes on as of a function that begins. The instruction that
+// both are at has a number that is not 0 then.
+static int event_of(const struct gorgon_lines *lines, const struct gorgon_lines_record *record,
+		    int what)
+{
+	uint64_t instruction =
+		gorgon_lines_word(record->frame + lines->layout.frame_instruction);
+
+	switch (what) {
+	case CALL:
+		return has_flags(lines) && ((const uint8_t *)(uintptr_t)instruction)[1] ? PY_RESUME
+											: PY_START;
+	case LINE:
+		return PY_LINE;
+	case RETURN:
+		return PY_RETURN;
+	default:
+		return 0;
+	}
+}
+
+// The frame ends, and the frame that has called it goes on, by the same evaluator.
+static void follow_return(struct gorgon_lines *lines, uint64_t frame)
+{
+	const struct gorgon_lines_layout *layout = &lines->layout;
+	uint64_t caller = gorgon_lines_word(frame + layout->frame_previous);
+
+	note_held(lines, gorgon_lines_word(lines->api.thread_state() + layout->state_cframe),
+		  caller);
+	set_flag(lines, gorgon_lines_function_of(lines, caller), false);
+}
+
 // A Py_tracefunc. It raises nothing.
-static int trace_event(PyObject *self, PyFrameObject *frame, int what, PyObject *arg,
-		       struct gorgon_lines *lines)
+static void trace_event(PyFrameObject *frame, int what, PyObject *arg, struct gorgon_lines *lines)
 {
 	const struct gorgon_api *api = lines->interp->api;
-	struct gorgon_lines_record *record = gorgon_lines_newest();
+	struct gorgon_lines_record *record;
 	struct gorgon_lines_function *function;
 
-	(void)self;
 	if (gorgon_lines_is_busy)
-		return 0;
+		return;
 	trace_this_thread(lines);
 	if (!traced)
-		return 0;
+		return;
 	if (what == EXCEPTION && lines->raising)
 		on_exception(lines, api->PyTuple_GetItem(arg, 0), api->PyTuple_GetItem(arg, 2));
-	function = is_of_frame(lines, record, frame)
-			   ? gorgon_lines_function_of(lines, record->frame)
-			   : NULL;
-	if (!function)
-		return 0;
-	if (!is_passed(lines, record, function, what))
-		on_event(lines, record, function,
-			 what == CALL	  ? PY_START
-			 : what == LINE	  ? PY_LINE
-			 : what == RETURN ? PY_RETURN
-					  : 0,
+	record = gorgon_lines_current(lines);
+	if (!is_of_frame(lines, record, frame))
+		return;
+	function = gorgon_lines_function_of(lines, record->frame);
+	if (function ? !is_passed(lines, record, function, what)
+		     : what == RETURN && has_flags(lines) && lines->awaited)
+		on_event(lines, record, function, event_of(lines, record, what),
 			 lines->api.line_number(frame));
-	if (!function->wanted)
-		set_flag(lines, function); // a debugger went over the function
-	return 0;
+	if (what == RETURN && has_flags(lines) && !gorgon_lines_is_first(lines, record->frame))
+		follow_return(lines, record->frame);
+	else if (function && !function->wanted)
+		set_flag(lines, function, false); // a debugger went over the function
+}
+
+// Whether the thread's list of evaluators in CPython 3.11 is as the layout says.
+static bool is_first_in_list(const struct gorgon_lines *lines, uint64_t frame, uint64_t cframe)
+{
+	const struct gorgon_lines_layout *layout = &lines->layout;
+	uint64_t previous = gorgon_lines_word(cframe + layout->cframe_previous);
+
+	return *(const uint8_t *)(uintptr_t)(frame + layout->frame_entry) == 1 && previous &&
+	       gorgon_lines_word(previous + layout->cframe_frame) ==
+		       gorgon_lines_word(frame + layout->frame_previous);
 }
 
 // The code object that is run to check the layout has called us.
@@ -533,22 +651,41 @@ static void check_chain(struct gorgon_lines *lines)
 	const struct gorgon_lines_layout *layout = &lines->layout;
 	const struct gorgon_lines_record *record = gorgon_lines_newest();
 	uint64_t own, frame;
-	uint8_t owner;
 
 	if (!record || record->state != lines->api.thread_state() ||
 	    (layout->state_yields && gorgon_lines_yields(lines) != 1))
 		return;
-	frame = gorgon_lines_word(record->state + layout->state_frame);
+	frame = layout->state_cframe ? frame_of_state(lines, record->state)
+				     : gorgon_lines_word(record->state + layout->state_frame);
 	if (layout->minor == 12)
 		frame = gorgon_lines_word(frame);
 	if (frame != record->frame)
 		return;
-	own = gorgon_lines_word(frame + layout->frame_previous);
+	own = layout->state_cframe ? gorgon_lines_word(record->state + layout->state_cframe)
+				   : gorgon_lines_word(frame + layout->frame_previous);
 	if (own >= (uintptr_t)record || (uintptr_t)record - own > ENTRY_RECORD_MAX)
 		return;
-	owner = *(const uint8_t *)(uintptr_t)(own + layout->frame_owner);
-	if (owner == GORGON_LINES_OWNER_EVALUATOR)
+	if (layout->state_cframe ? is_first_in_list(lines, frame, own)
+				 : *(const uint8_t *)(uintptr_t)(own + layout->frame_owner) ==
+					   GORGON_LINES_OWNER_EVALUATOR)
 		lines->layout.entry_record = (uint32_t)((uintptr_t)record - own);
+}
+
+// What the TRACER calls for CPython 3.11. The object is our own where the code object that is run
+// to check the layout has called it.
+static PyObject *trace_or_check(PyObject *self, PyFrameObject *frame, int what, PyObject *arg,
+				struct gorgon_lines *lines)
+{
+	PyObject *none = lines->interp->api->_Py_NoneStruct;
+
+	if (!self) {
+		trace_event(frame, what, arg, lines);
+		return NULL; // 0, as a Py_tracefunc returns it
+	}
+	if (lines->state == GORGON_LINES_CHECKING)
+		check_chain(lines);
+	lines->interp->api->Py_IncRef(none);
+	return none;
 }
 
 // A callback of sys.monitoring, METH_FASTCALL, whose self is the event's number. What it returns
@@ -605,13 +742,14 @@ static PyObject *monitor_event(PyObject *self, PyObject *const *args, ssize_t co
 }
 
 // The evaluator is about to run lines of @function, which may be NULL.
-static void follow(struct gorgon_lines *lines, const struct gorgon_lines_function *function)
+static void follow(struct gorgon_lines *lines, const struct gorgon_lines_function *function,
+		   bool on)
 {
 	if (__atomic_load_n(&lines->stale, __ATOMIC_ACQUIRE) || needs_trace(lines) ||
 	    has_raised_changed(lines) || (function && has_changed(function)))
-		update_thread(lines, function);
+		update_thread(lines, function, on);
 	else
-		set_flag(lines, function);
+		set_flag(lines, function, on);
 }
 
 // Whether the frame has a function where the layout says.
@@ -640,7 +778,9 @@ static void before_frame(void *ctx, struct gorgon_lines_record *record)
 			function->entering++;
 			change_events(lines, function);
 		}
-		follow(lines, function);
+		follow(lines, function,
+		       function && lines->awaited && has_flags(lines) &&
+			       gorgon_lines_may_enter_next(lines));
 		return;
 	}
 	code = gorgon_lines_code_of(lines, record->frame);
@@ -665,20 +805,21 @@ void gorgon_lines_after_frame(struct gorgon_lines *lines, struct gorgon_lines_re
 	if (gorgon_lines_has_chain(lines)) {
 		uint64_t frame = gorgon_lines_newest_frame(lines);
 
-		follow(lines, frame ? gorgon_lines_function_of(lines, frame) : NULL);
+		follow(lines, frame ? gorgon_lines_function_of(lines, frame) : NULL, false);
 		return;
 	}
 	if (is_entering(record))
 		end_entering(lines, record);
 	if (record->older > (uintptr_t)record)
-		follow(lines, gorgon_lines_function_at(lines, older));
+		follow(lines, gorgon_lines_function_at(lines, older), false);
 }
 
 void gorgon_lines_events_init(struct gorgon_lines *lines)
 {
 	*lines->links = (struct gorgon_lines_links){
 		.before = (uintptr_t)before_frame,
-		.tracer = has_monitoring(lines) ? (uintptr_t)monitor_event : (uintptr_t)trace_event,
+		.tracer = has_monitoring(lines) ? (uintptr_t)monitor_event
+						: (uintptr_t)trace_or_check,
 		.ctx = (uintptr_t)lines,
 		.watched = (uintptr_t)__jit_debug_register_code,
 		.leave = (uintptr_t)lines->code + GORGON_LINES_LEAVE};

@@ -220,6 +220,33 @@ static void skip_shim(struct gorgon_lines_bytes *x, const struct gorgon_lines_la
 	end_jump(x, done);
 }
 
+// CPython 3.11 has no such frames. While debuggers follow Python frames, r12 has the record of the
+// evaluator that has the younger of them: of its own frames, or of frames that it has called. In
+// place of the frame on the stack, which is the first one of an evaluator: its record.
+static void record_of_first(struct gorgon_lines_bytes *x)
+{
+	size_t again, found, older, done;
+
+	OPS(x, DW_OP_breg0 + GORGON_LINES_R12, 0);
+	again = x->size;
+	// frame record
+	OPS(x, DW_OP_over, DW_OP_over, DW_OP_deref, DW_OP_eq);
+	found = begin_jump(x, DW_OP_bra);
+	OPS(x, DW_OP_dup, DW_OP_plus_uconst, offsetof(struct gorgon_lines_record, older),
+	    DW_OP_deref);
+	// frame record older
+	OPS(x, DW_OP_over, DW_OP_over, DW_OP_lt);
+	older = begin_jump(x, DW_OP_bra);
+	OPS(x, DW_OP_drop);
+	done = begin_jump(x, DW_OP_skip);
+	end_jump(x, older);
+	OPS(x, DW_OP_swap, DW_OP_drop);
+	end_jump_back(x, begin_jump(x, DW_OP_skip), again);
+	end_jump(x, found);
+	end_jump(x, done);
+	OPS(x, DW_OP_swap, DW_OP_drop);
+}
+
 static void record_of_own(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout,
 			  uint64_t offset)
 {
@@ -249,16 +276,28 @@ static void put_callers(struct gorgon_lines_bytes *to, const struct gorgon_lines
 		size_t first, done;
 
 		gorgon_lines_frame_of_cfa(&x);
-		OPS(&x, DW_OP_plus_uconst, layout->frame_previous, DW_OP_deref);
-		first = begin_if_own(&x, layout);
-		skip_shim(&x, layout);
+		if (layout->frame_entry) {
+			OPS(&x, DW_OP_dup, DW_OP_plus_uconst, layout->frame_entry,
+			    DW_OP_deref_size, 1);
+			first = begin_jump(&x, DW_OP_bra);
+			OPS(&x, DW_OP_plus_uconst, layout->frame_previous, DW_OP_deref);
+		} else {
+			OPS(&x, DW_OP_plus_uconst, layout->frame_previous, DW_OP_deref);
+			first = begin_if_own(&x, layout);
+			skip_shim(&x, layout);
+		}
 		if (reg == GORGON_LINES_RETURN_ADDRESS)
 			line_of_frame(&x, layout, generic);
 		else if (reg != GORGON_LINES_RBX && reg != GORGON_LINES_RSP)
 			OPS(&x, DW_OP_drop, (uint8_t)(DW_OP_breg0 + reg), 0);
 		done = begin_jump(&x, DW_OP_skip);
 		end_jump(&x, first);
-		record_of_own(&x, layout, rules[i].offset);
+		if (layout->frame_entry) {
+			record_of_first(&x);
+			OPS(&x, DW_OP_plus_uconst, rules[i].offset);
+		} else {
+			record_of_own(&x, layout, rules[i].offset);
+		}
 		if (reg != GORGON_LINES_RSP)
 			OPS(&x, DW_OP_deref);
 		end_jump(&x, done);
@@ -314,6 +353,31 @@ static void newest_of_record(struct gorgon_lines_bytes *x, const struct gorgon_l
 	end_jump(x, done);
 }
 
+// In CPython 3.11 the thread has a list of its evaluators. One that begins or ends is not in it: it
+// has its first frame only.
+static void newest_by_list(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout)
+{
+	size_t again, found, more, done;
+
+	OPS(x, DW_OP_dup, DW_OP_plus_uconst, offsetof(struct gorgon_lines_record, state),
+	    DW_OP_deref, DW_OP_plus_uconst, layout->state_cframe, DW_OP_deref);
+	again = x->size;
+	// record cframe
+	OPS(x, DW_OP_over, DW_OP_over);
+	record_of_own(x, layout, 0);
+	OPS(x, DW_OP_eq);
+	found = begin_jump(x, DW_OP_bra);
+	OPS(x, DW_OP_plus_uconst, layout->cframe_previous, DW_OP_deref, DW_OP_dup);
+	more = begin_jump(x, DW_OP_bra);
+	OPS(x, DW_OP_drop, DW_OP_deref);
+	done = begin_jump(x, DW_OP_skip);
+	end_jump(x, more);
+	end_jump_back(x, begin_jump(x, DW_OP_skip), again);
+	end_jump(x, found);
+	OPS(x, DW_OP_swap, DW_OP_drop, DW_OP_plus_uconst, layout->cframe_frame, DW_OP_deref);
+	end_jump(x, done);
+}
+
 // Its rules are those of a stub: the frame of the record in rbx.
 void gorgon_lines_put_cie(struct gorgon_lines_bytes *to, const struct gorgon_lines_layout *layout,
 			  uint64_t generic)
@@ -366,7 +430,13 @@ static void put_frame_rules(struct gorgon_lines_bytes *to, uint64_t code,
 	advance(to, GORGON_LINES_CALL - at);
 	begin_code(to, 8);
 	OPS(&frame, DW_OP_lit8, DW_OP_minus);
-	if (layout->records) {
+	if (layout->frame_entry && layout->records) {
+		struct gorgon_lines_bytes record = {0};
+
+		OPS(&record, DW_OP_lit8, DW_OP_minus);
+		put_rule(to, GORGON_LINES_R12, &record);
+		newest_by_list(&frame, layout);
+	} else if (layout->records) {
 		newest_of_record(&frame, layout);
 		skip_shim(&frame, layout);
 	} else {
@@ -426,7 +496,8 @@ static void put_stub(struct gorgon_lines_bytes *to, const struct gorgon_lines_la
 	frame_is(to, GORGON_LINES_R15, layout);
 	if (layout->records)
 		OPS(to, DW_CFA_register, GORGON_LINES_RBX, GORGON_LINES_R13, DW_CFA_register,
-		    GORGON_LINES_RETURN_ADDRESS, GORGON_LINES_R10);
+		    GORGON_LINES_RETURN_ADDRESS, GORGON_LINES_R10, DW_CFA_same_value,
+		    GORGON_LINES_R12);
 	advance(to, GORGON_LINES_STUB_SIZE - GORGON_LINES_STUB_JUMP);
 	OPS(to, DW_CFA_restore_state);
 }
@@ -459,7 +530,7 @@ void gorgon_lines_put_stub_rules(struct gorgon_lines_bytes *to,
 		put_stub(to, layout);
 	OPS(to, DW_CFA_remember_state);
 	frame_is(to, GORGON_LINES_R15, layout);
-	OPS(to, DW_CFA_same_value, GORGON_LINES_RBX);
+	OPS(to, DW_CFA_same_value, GORGON_LINES_RBX, DW_CFA_same_value, GORGON_LINES_R12);
 	OPS(to, DW_CFA_register, GORGON_LINES_RETURN_ADDRESS, GORGON_LINES_R10);
 	advance(to, GORGON_LINES_ENTRY_JUMP);
 	OPS(to, DW_CFA_restore_state);

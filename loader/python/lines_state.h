@@ -49,6 +49,7 @@ struct gorgon_lines {
 	ssize_t extra_index;
 	void *interpreter; /* its PyInterpreterState */
 	bool installed;	   /* it calls our code in place of its evaluator */
+	void *default_evaluator;
 	void **evaluator;  /* where that has its evaluator: our code, */
 	void *own_evaluator; /* or what was there before; atomic */
 	uint8_t *code; /* two pages: lines_arch.h's code, and the links */
@@ -74,7 +75,7 @@ struct gorgon_lines {
 	bool complained; /* that it does not stop at lines */
 	int tool;        /* number of sys.monitoring's; 0: not asked for, -1: there is none */
 	PyObject *monitoring, *disable;
-	PyMethodDef callback;
+	PyMethodDef callback; /* of sys.monitoring; and what the check calls */
 	PyObject *answer; /* the newest text that an expression has come to */
 };
 
@@ -175,6 +176,9 @@ void gorgon_lines_free_records(const struct gorgon_lines *lines);
 uint64_t gorgon_lines_newest_frame(const struct gorgon_lines *lines);
 uint64_t gorgon_lines_previous_frame(const struct gorgon_lines *lines, uint64_t frame);
 
+/* Whether an evaluator began with the frame, so that C code is its caller. */
+bool gorgon_lines_is_first(const struct gorgon_lines *lines, uint64_t frame);
+
 /* The record of the frame that this thread runs; with the GIL. NULL: there is none. */
 struct gorgon_lines_record *gorgon_lines_current(const struct gorgon_lines *lines);
 
@@ -239,6 +243,9 @@ static inline bool gorgon_lines_awaits_any(const struct gorgon_lines *lines)
  * the newest older frame whose lines are known goes on, and has not gone over a call from there
  * yet. */
 bool gorgon_lines_may_enter(const struct gorgon_lines *lines, struct gorgon_lines_record *record);
+
+/* The same of the frame that this thread's newest frame is about to call. */
+bool gorgon_lines_may_enter_next(const struct gorgon_lines *lines);
 
 /* The frame @record, of @function, begins: run the stub of a debugger that waits for its caller, so
  * that it steps into the function, or over it. True: it was run. */

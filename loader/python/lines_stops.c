@@ -34,8 +34,9 @@ struct gorgon_lines_record *gorgon_lines_newest(void)
 
 static bool is_own(const struct gorgon_lines *lines, uint64_t frame)
 {
-	return *(const uint8_t *)(uintptr_t)(frame + lines->layout.frame_owner) ==
-	       GORGON_LINES_OWNER_EVALUATOR;
+	return lines->layout.frame_owner &&
+	       *(const uint8_t *)(uintptr_t)(frame + lines->layout.frame_owner) ==
+		       GORGON_LINES_OWNER_EVALUATOR;
 }
 
 // Whether CPython itself has put this frame between the frame of an __init__ and the frame of the
@@ -56,9 +57,23 @@ static uint64_t skip_own(const struct gorgon_lines *lines, uint64_t frame)
 
 uint64_t gorgon_lines_newest_frame(const struct gorgon_lines *lines)
 {
-	uint64_t frame = gorgon_lines_word(lines->api.thread_state() + lines->layout.state_frame);
+	const struct gorgon_lines_layout *layout = &lines->layout;
+	uint64_t state = lines->api.thread_state(), frame;
 
-	return skip_own(lines, lines->layout.minor == 12 ? gorgon_lines_word(frame) : frame);
+	if (layout->state_cframe)
+		return gorgon_lines_word(gorgon_lines_word(state + layout->state_cframe) +
+					 layout->cframe_frame);
+	frame = gorgon_lines_word(state + layout->state_frame);
+	return skip_own(lines, layout->minor == 12 ? gorgon_lines_word(frame) : frame);
+}
+
+bool gorgon_lines_is_first(const struct gorgon_lines *lines, uint64_t frame)
+{
+	uint64_t previous = gorgon_lines_word(frame + lines->layout.frame_previous);
+
+	return !previous || is_own(lines, previous) ||
+	       (lines->layout.frame_entry &&
+		*(const uint8_t *)(uintptr_t)(frame + lines->layout.frame_entry));
 }
 
 uint64_t gorgon_lines_previous_frame(const struct gorgon_lines *lines, uint64_t frame)
@@ -148,6 +163,14 @@ static uint64_t id_of(const struct gorgon_lines *lines, const struct gorgon_line
 	return gorgon_lines_has_chain(lines) ? record->frame : (uintptr_t)record;
 }
 
+// Of @frame, or of the newest older one whose lines are known.
+static struct gorgon_lines_record *known_record(const struct gorgon_lines *lines, uint64_t frame)
+{
+	while (frame && !gorgon_lines_function_of(lines, frame))
+		frame = gorgon_lines_previous_frame(lines, frame);
+	return frame ? record_of(lines, frame) : NULL;
+}
+
 // The next older one of this interpreter whose lines are known. A function that was left by
 // longjmp() has left its record, too: it is younger than what was called since.
 static struct gorgon_lines_record *older_record(const struct gorgon_lines *lines,
@@ -155,12 +178,8 @@ static struct gorgon_lines_record *older_record(const struct gorgon_lines *lines
 {
 	uint64_t frame = record->frame;
 
-	if (gorgon_lines_has_chain(lines)) {
-		do
-			frame = gorgon_lines_previous_frame(lines, frame);
-		while (frame && !gorgon_lines_function_of(lines, frame));
-		return frame ? record_of(lines, frame) : NULL;
-	}
+	if (gorgon_lines_has_chain(lines))
+		return known_record(lines, gorgon_lines_previous_frame(lines, frame));
 	while (record->older > (uintptr_t)record) {
 		record = (struct gorgon_lines_record *)(uintptr_t)record->older;
 		if (gorgon_lines_function_at(lines, record))
@@ -215,6 +234,7 @@ static void run_stub(struct gorgon_lines *lines, struct gorgon_lines_record *rec
 	const uint64_t frame = record->frame;
 
 	run->r15 = id_of(lines, record);
+	run->r12 = (uintptr_t)newest;
 	if (!run->rbx)
 		run->rbx = run->r15;
 	lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
@@ -235,11 +255,19 @@ static void wait_for(struct gorgon_lines_record *record, uint64_t resume)
 	record->entry &= ~(uint64_t)GORGON_LINES_PASSED;
 }
 
+static bool may_call(const struct gorgon_lines_record *caller)
+{
+	return caller && !(caller->entry & GORGON_LINES_PASSED) && waiting_at(caller->waiting);
+}
+
 bool gorgon_lines_may_enter(const struct gorgon_lines *lines, struct gorgon_lines_record *record)
 {
-	const struct gorgon_lines_record *caller = older_record(lines, record);
+	return may_call(older_record(lines, record));
+}
 
-	return caller && !(caller->entry & GORGON_LINES_PASSED) && waiting_at(caller->waiting);
+bool gorgon_lines_may_enter_next(const struct gorgon_lines *lines)
+{
+	return may_call(known_record(lines, gorgon_lines_newest_frame(lines)));
 }
 
 // The debugger's breakpoint is where the caller's frame goes on, whether it is to step into
@@ -307,7 +335,7 @@ static bool on_return_to(struct gorgon_lines *lines, uint64_t frame)
 	struct gorgon_lines_run run = {0};
 	struct gorgon_lines_record *record;
 
-	if (!caller || is_own(lines, caller))
+	if (gorgon_lines_is_first(lines, frame))
 		return false;
 	if (is_shim(lines, caller))
 		caller = gorgon_lines_previous_frame(lines, caller);

@@ -39,6 +39,9 @@ struct gorgon_lines_record {
 /* while it waits for the frame, it has gone over a function that the frame has called */
 #define GORGON_LINES_PASSED 2
 
+/* of the evaluator's record on the stack: frames that wait for its newest one have breakpoints */
+#define GORGON_LINES_HELD 4
+
 /* What the code below reads and calls; it lies behind the code. */
 struct gorgon_lines_links {
 	uint64_t evaluator; /* _PyEval_EvalFrameDefault */
@@ -141,6 +144,7 @@ struct gorgon_lines_run {
 	uint64_t rbx;    /* set, too */
 	uint64_t r11, r13, r10;
 	uint64_t r15; /* the newest frame's record: that of rbx, or of a caller or callee of it */
+	uint64_t r12; /* the thread's newest record on the stack */
 };
 
 void gorgon_lines_run(struct gorgon_lines_run *run);

@@ -36,6 +36,7 @@ gorgon_lines_run:
 	mov	40(%rbp), %r13
 	mov	48(%rbp), %r10
 	mov	56(%rbp), %r15
+	mov	64(%rbp), %r12
 	jmp	*16(%rbp)
 1:
 	.cfi_adjust_cfa_offset -8
