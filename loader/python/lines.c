@@ -70,6 +70,8 @@ static const struct gorgon_lines_layout layouts[] = {
 	 .code_extra = 176,
 	 .first_instruction = -2,
 	 .object_frame = 24,
+	 .state_remaining = 32,
+	 .state_limit = 36,
 	 .state_cframe = 56,
 	 .state_profile = 64,
 	 .state_trace = 72,
@@ -365,6 +367,20 @@ static bool write_code(uint8_t *at, const uint8_t *bytes, size_t size)
 	return true;
 }
 
+static bool put_jump(struct gorgon_lines_patch *patch, uint8_t *function, const uint8_t *jump)
+{
+	memcpy(patch->original, function, sizeof(patch->original));
+	if (write_code(function, jump, GORGON_LINES_JUMP_SIZE))
+		patch->at = function;
+	return patch->at;
+}
+
+static void take_jump_back(const struct gorgon_lines_patch *patch)
+{
+	if (patch->at)
+		write_code(patch->at, patch->original, sizeof(patch->original));
+}
+
 // Let the evaluator begin with a jump to our code. No thread is in these bytes: the interpreter is
 // about to run its first module.
 static void take_evaluator(struct gorgon_lines *lines)
@@ -375,14 +391,52 @@ static void take_evaluator(struct gorgon_lines *lines)
 	if (!lines->layout.frame_previous ||
 	    !(lines->layout.records = calloc(GORGON_LINES_RECORDS, sizeof(*lines->layout.records))))
 		return;
-	memcpy(lines->original, evaluator, sizeof(jump));
 	if (gorgon_lines_write_evaluator(lines->code, lines->links, evaluator, jump) &&
-	    write_code(evaluator, jump, sizeof(jump))) {
-		lines->patched = evaluator;
+	    put_jump(&lines->evaluator_patch, evaluator, jump))
 		return;
-	}
 	free(lines->layout.records);
 	lines->layout.records = NULL;
+}
+
+// Where the state of the interpreter has its limit of recursion. NULL: not as the layout says.
+static const int *find_limit(struct gorgon_lines *lines)
+{
+	enum {
+		UNLIKELY = 0x5a3c1e7
+	};
+	int (*get)(void) = (int (*)(void))gorgon_interp_find_symbol(lines->interp,
+								    "Py_GetRecursionLimit");
+	void (*set)(int) = (void (*)(int))gorgon_interp_find_symbol(lines->interp,
+								    "Py_SetRecursionLimit");
+	const int *word = lines->interpreter, *end = word + STATE_SIZE / sizeof(*word);
+	const int *own = (const int *)(uintptr_t)(lines->api.thread_state() +
+						  lines->layout.state_limit);
+	int before;
+	bool known;
+
+	if (!get || !set)
+		return NULL;
+	before = get();
+	set(UNLIKELY);
+	known = *own == UNLIKELY;
+	while (word < end && *word != UNLIKELY)
+		word++;
+	set(before);
+	return known && word < end && *word == before && *own == before ? word : NULL;
+}
+
+// Let CPython 3.11's function of the limit of recursion begin with a jump to our code, too. Without
+// that each function gets an evaluator of its own while there are breakpoints.
+static void take_depth(struct gorgon_lines *lines)
+{
+	uint8_t jump[GORGON_LINES_JUMP_SIZE];
+	uint8_t *function = gorgon_interp_find_symbol(lines->interp, "_Py_CheckRecursiveCall");
+
+	lines->links->depth = (uintptr_t)gorgon_lines_count;
+	if (lines->layout.state_limit && gorgon_lines_has_chain(lines) && function &&
+	    gorgon_lines_write_depth(lines->code, lines->links, function, jump) &&
+	    put_jump(&lines->depth_patch, function, jump))
+		lines->limit = find_limit(lines);
 }
 
 // Unused memory that the evaluator can jump to.
@@ -411,7 +465,9 @@ static bool make_code(struct gorgon_lines *lines)
 		return false;
 	lines->default_evaluator = (void *)(uintptr_t)lines->links->evaluator;
 	lines->layout.none = (uintptr_t)lines->interp->api->_Py_NoneStruct;
+	lines->interpreter = lines->api.interpreter();
 	take_evaluator(lines);
+	take_depth(lines);
 	return !mprotect(code, page, PROT_READ | PROT_EXEC) &&
 	       (lines->values_api = gorgon_lines_values_api_create(lines->interp));
 }
@@ -482,7 +538,6 @@ static void set_up(struct gorgon_lines *lines)
 			lines, "no Python lines: its libpython lacks a function that is needed");
 		return;
 	}
-	lines->interpreter = lines->api.interpreter();
 	if ((gorgon_lines_has_chain(lines) && !lines->layout.state_cframe) ||
 	    find_evaluator(lines)) {
 		lines->state = GORGON_LINES_CHECKING;
@@ -494,8 +549,8 @@ static void set_up(struct gorgon_lines *lines)
 			lines, "no Python lines: CPython's structures are others than expected");
 		if (lines->evaluator)
 			*lines->evaluator = lines->own_evaluator;
-		if (lines->patched)
-			write_code(lines->patched, lines->original, sizeof(lines->original));
+		take_jump_back(&lines->evaluator_patch);
+		take_jump_back(&lines->depth_patch);
 		return;
 	}
 	gorgon_lines_describe_code(&symfile, (uintptr_t)lines->code, &lines->layout);

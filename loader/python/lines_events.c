@@ -68,9 +68,17 @@ static bool has_raised_changed(const struct gorgon_lines *lines)
 	return lines->raising != gorgon_lines_is_hot(lines->code + GORGON_LINES_RAISED, 0);
 }
 
+// sys.setrecursionlimit() ends the counting of calls (see below).
+static bool has_lost_count(const struct gorgon_lines *lines)
+{
+	return lines->limit && __atomic_load_n(&lines->links->active, __ATOMIC_ACQUIRE) &&
+	       __atomic_load_n(lines->limit, __ATOMIC_RELAXED) !=
+		       __atomic_load_n(&lines->counted_limit, __ATOMIC_ACQUIRE);
+}
+
 bool gorgon_lines_changed(const struct gorgon_lines *lines)
 {
-	if (has_raised_changed(lines) || lines->awaits_any != gorgon_lines_awaits_any(lines))
+	if (has_lost_count(lines) || has_raised_changed(lines) || lines->awaits_any != gorgon_lines_awaits_any(lines))
 		return true;
 	for (const struct gorgon_lines_file *file =
 		     __atomic_load_n(&lines->files, __ATOMIC_ACQUIRE);
@@ -96,7 +104,7 @@ static void call_for_each(struct gorgon_lines *lines, bool wanted)
 	void *ours = lines->code + GORGON_LINES_FRAME;
 	void *before = wanted ? lines->own_evaluator : ours;
 
-	if (has_flags(lines))
+	if (has_flags(lines) && __atomic_load_n(lines->evaluator, __ATOMIC_RELAXED) == before)
 		__atomic_compare_exchange_n(lines->evaluator, &before,
 					    wanted ? ours : lines->own_evaluator, false,
 					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
@@ -312,8 +320,11 @@ static void set_flag_of(struct gorgon_lines *lines, uint64_t state,
 static void set_flag(struct gorgon_lines *lines, const struct gorgon_lines_function *function,
 		     bool on)
 {
-	if (!has_monitoring(lines) && traced)
-		set_flag_of(lines, lines->api.thread_state(), function, on);
+	if (has_monitoring(lines) || !traced)
+		return;
+	set_flag_of(lines, lines->api.thread_state(), function, on);
+	if (lines->limit)
+		call_for_each(lines, has_events(lines, function));
 }
 
 // The frame of CPython 3.11 that a thread runs.
@@ -345,6 +356,50 @@ static void trace_threads(struct gorgon_lines *lines)
 		set_flag_of(lines, state, frame ? gorgon_lines_function_of(lines, frame) : NULL,
 			    false);
 	}
+}
+
+// CPython 3.11 counts how deep a thread's calls are, and calls a function where they are beyond the
+// limit that the thread's state has. While there are breakpoints, that limit is below all depths,
+// and we are called for each call in place of that function, so that the evaluator can call
+// functions itself. It must not where one that has breakpoints calls another one: nothing would
+// tell of the return. So CPython is to call our code for each function then.
+
+// No thread's calls are so few.
+#define BELOW_DEPTHS (-(1 << 29))
+
+static int *depth_word(uint64_t state, uint8_t offset)
+{
+	return (int *)(uintptr_t)(state + offset);
+}
+
+static void count_calls(struct gorgon_lines *lines, uint64_t state, bool wanted)
+{
+	int *limit = depth_word(state, lines->layout.state_limit);
+	int *remaining = depth_word(state, lines->layout.state_remaining);
+	int depth = *limit - *remaining;
+
+	if (wanted == (*limit == BELOW_DEPTHS))
+		return;
+	*limit = wanted ? BELOW_DEPTHS : *lines->limit;
+	*remaining = *limit - depth;
+}
+
+static void count_calls_of_threads(struct gorgon_lines *lines, bool wanted)
+{
+	uint64_t state = lines->limit ? lines->api.first_thread(lines->interpreter) : 0;
+
+	if (!state)
+		return;
+	for (; state; state = lines->api.next_thread(state))
+		count_calls(lines, state, wanted);
+	__atomic_store_n(&lines->counted_limit, *lines->limit, __ATOMIC_RELEASE);
+}
+
+// Whether this thread's calls are to be counted from now on, or again.
+static bool needs_count(const struct gorgon_lines *lines)
+{
+	return lines->limit && __atomic_load_n(&lines->links->active, __ATOMIC_ACQUIRE) &&
+	       *depth_word(lines->api.thread_state(), lines->layout.state_limit) != BELOW_DEPTHS;
 }
 
 bool gorgon_lines_events_check(struct gorgon_lines *lines)
@@ -448,7 +503,9 @@ void gorgon_lines_update(struct gorgon_lines *lines)
 		trace_threads(lines);
 	if (!any)
 		__atomic_store_n(&lines->links->active, 0, __ATOMIC_RELEASE);
-	call_for_each(lines, any);
+	count_calls_of_threads(lines, any);
+	if (!any || !lines->limit)
+		call_for_each(lines, any); // else set_flag() says so
 	lines->api.restore(type, value, traceback);
 }
 
@@ -527,7 +584,7 @@ static bool is_entering(const struct gorgon_lines_record *record)
 	return record->entry & ~(uint64_t)(GORGON_LINES_ENTERED | GORGON_LINES_PASSED);
 }
 
-static void on_event(struct gorgon_lines *lines, struct gorgon_lines_record *record,
+static bool on_event(struct gorgon_lines *lines, struct gorgon_lines_record *record,
 		     const struct gorgon_lines_function *function, int event, int line)
 {
 	bool stopped = false;
@@ -552,6 +609,7 @@ static void on_event(struct gorgon_lines *lines, struct gorgon_lines_record *rec
 		stopped = gorgon_lines_on_return(lines, record);
 	if (stopped)
 		gorgon_lines_update(lines); // the user may have set other breakpoints
+	return stopped;
 }
 
 // Most lines of a function that has a breakpoint have none, and PyFrame_GetLineNumber() reads a
@@ -612,6 +670,7 @@ static void trace_event(PyFrameObject *frame, int what, PyObject *arg, struct go
 	const struct gorgon_api *api = lines->interp->api;
 	struct gorgon_lines_record *record;
 	struct gorgon_lines_function *function;
+	bool stopped = false;
 
 	if (gorgon_lines_is_busy)
 		return;
@@ -626,11 +685,11 @@ static void trace_event(PyFrameObject *frame, int what, PyObject *arg, struct go
 	function = gorgon_lines_function_of(lines, record->frame);
 	if (function ? !is_passed(lines, record, function, what)
 		     : what == RETURN && has_flags(lines) && lines->awaited)
-		on_event(lines, record, function, event_of(lines, record, what),
-			 lines->api.line_number(frame));
+		stopped = on_event(lines, record, function, event_of(lines, record, what),
+				   lines->api.line_number(frame));
 	if (what == RETURN && has_flags(lines) && !gorgon_lines_is_first(lines, record->frame))
 		follow_return(lines, record->frame);
-	else if (function && !function->wanted)
+	else if (function && (stopped || !function->wanted))
 		set_flag(lines, function, false); // a debugger went over the function
 }
 
@@ -746,7 +805,7 @@ static void follow(struct gorgon_lines *lines, const struct gorgon_lines_functio
 		   bool on)
 {
 	if (__atomic_load_n(&lines->stale, __ATOMIC_ACQUIRE) || needs_trace(lines) ||
-	    has_raised_changed(lines) || (function && has_changed(function)))
+	    needs_count(lines) || has_raised_changed(lines) || (function && has_changed(function)))
 		update_thread(lines, function, on);
 	else
 		set_flag(lines, function, on);
@@ -795,6 +854,41 @@ static void before_frame(void *ctx, struct gorgon_lines_record *record)
 			has_function(lines, record->frame) &&
 			gorgon_lines_word(record->frame + lines->layout.frame_globals + 16) ==
 				(uintptr_t)lines->checked_globals;
+}
+
+// A thread of @lines calls something. Without @where it is a function, whose frame is the newest.
+int gorgon_lines_count(uint64_t state, const char *where, struct gorgon_lines *lines)
+{
+	const struct gorgon_lines_layout *layout = &lines->layout;
+	int (*check)(uint64_t, const char *) =
+		(int (*)(uint64_t, const char *))(lines->code + GORGON_LINES_DEPTH_COPY);
+	const struct gorgon_lines_function *function;
+	uint64_t cframe, frame;
+	int ret;
+
+	if (*depth_word(state, layout->state_limit) != BELOW_DEPTHS)
+		return check(state, where);
+	if (lines->state != GORGON_LINES_READY ||
+	    BELOW_DEPTHS - *depth_word(state, layout->state_remaining) > *lines->limit) {
+		count_calls(lines, state, false);
+		ret = check(state, where);
+		count_calls(lines, state, lines->state == GORGON_LINES_READY);
+		return ret;
+	}
+	if (*where || gorgon_lines_is_busy)
+		return 0;
+	cframe = gorgon_lines_word(state + layout->state_cframe);
+	frame = gorgon_lines_word(cframe + layout->cframe_frame);
+	function = gorgon_lines_function_of(lines, frame);
+	// the evaluator's flag is that of the caller
+	if (!*(const uint8_t *)(uintptr_t)cframe && !has_events(lines, function) &&
+	    !__atomic_load_n(&lines->stale, __ATOMIC_ACQUIRE))
+		return 0;
+	note_held(lines, cframe, frame);
+	follow(lines, function,
+	       function && lines->awaited &&
+		       gorgon_lines_may_enter(lines, gorgon_lines_current(lines)));
+	return 0;
 }
 
 void gorgon_lines_after_frame(struct gorgon_lines *lines, struct gorgon_lines_record *record)

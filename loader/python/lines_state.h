@@ -53,8 +53,15 @@ struct gorgon_lines {
 	void **evaluator;  /* where that has its evaluator: our code, */
 	void *own_evaluator; /* or what was there before; atomic */
 	uint8_t *code; /* two pages: lines_arch.h's code, and the links */
-	uint8_t *patched;  /* the evaluator, if it begins with a jump to our code, */
-	uint8_t original[GORGON_LINES_JUMP_SIZE]; /* and what was there before */
+	/* functions of CPython that begin with a jump to our code, and what was there before */
+	struct gorgon_lines_patch {
+		uint8_t *at; /* NULL: none */
+		uint8_t original[GORGON_LINES_JUMP_SIZE];
+	} evaluator_patch, depth_patch;
+	/* the interpreter's limit of recursion, where each call can be counted, else NULL; and as
+	 * it was when threads began to be counted */
+	const int *limit;
+	int counted_limit;
 	struct gorgon_lines_links *links;
 	struct jitreg_entry *jit;
 	struct gorgon_lines_file *files; /* only added to; atomic */
@@ -101,6 +108,9 @@ void gorgon_lines_events_init(struct gorgon_lines *lines);
 
 /* Whether the offsets in CPython's thread states are right. */
 bool gorgon_lines_events_check(struct gorgon_lines *lines);
+
+/* In place of CPython 3.11's function of the limit of recursion. */
+int gorgon_lines_count(uint64_t state, const char *where, struct gorgon_lines *lines);
 
 /* Whether debuggers have written or removed breakpoints since the last update. Any thread. */
 bool gorgon_lines_changed(const struct gorgon_lines *lines);

@@ -20,9 +20,6 @@ CALLS = harness.source_line(PROGRAM, "# calls price")
 PRICE = harness.source_line(PROGRAM, "def price")
 FRAME = re.compile(r"^#\d+ +(?:0x[0-9a-f]+ in )?lines\.(\S+) \(.*\) at \S*/lines\.py:(\d+)$", re.M)
 CHEAP = ["set print frame-arguments none"]
-# CPython 3.11 calls a function of Python through C, where there are lines.
-CALLER_IN_C = r"(?m)^(?:0x\w+ in )?_Py\w+ \(.*\) at "
-
 
 PYTHONS = harness.PYTHONS_OF_LINES
 
@@ -71,7 +68,7 @@ class Started(unittest.TestCase):
         self.assertRegex(self.parts["next"], rf"(?m)^lines\.each \(.*\) at \S+/lines\.py:{CALLS + 1}$")
 
     def test_finish_ends_in_the_caller(self):
-        self.assertRegex(self.parts["finish"], CALLER_IN_C if harness.VERSION == "3.11" else r"(?m)^0x\w+ in lines\.each \(.*\) at ")
+        self.assertRegex(self.parts["finish"], r"(?m)^0x\w+ in lines\.each \(.*\) at ")
 
     def test_function_and_end(self):
         self.assertRegex(self.parts["rest"], r"Breakpoint \d+, lines\.told \(\)")
@@ -583,13 +580,12 @@ for i in range(1000000):
 @harness.needs_python_lines
 @harness.needs_gdb
 class AtOnce(unittest.TestCase):
-    """A breakpoint that is set at a stop in C code counts in the function that is called next; from 3.12 on if the stop takes
-    20 milliseconds."""
+    """A breakpoint that is set at a stop in C code counts in the function that is called next if the stop takes 20
+    milliseconds."""
 
     def test_while_there_is_no_other_breakpoint(self):
         for python in PYTHONS:
-            pause = [] if python.endswith("3.11") else ["shell sleep 0.2"]
-            turns = 8 * ["tbreak called.work", *pause, "continue", 'printf "called %g\\n", number.n', "tbreak time_sleep", "continue"]
+            turns = 8 * ["tbreak called.work", "shell sleep 0.2", "continue", 'printf "called %g\\n", number.n', "tbreak time_sleep", "continue"]
             with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "called.py")
                 with open(path, "w") as file:
@@ -670,10 +666,10 @@ print("end")
 
 
 @harness.needs_gdb
-@unittest.skipUnless(PYTHONS[1:], "CPython 3.11 calls functions through C")
+@harness.needs_python_lines
 class WithoutLines(unittest.TestCase):
     def test_steps_after_finish_in_a_function_of_the_standard_library(self):
-        for python in PYTHONS[1:]:
+        for python in PYTHONS:
             for step in ("next", "step", "finish"):
                 with self.subTest(python=python, step=step), tempfile.TemporaryDirectory() as folder:
                     path = os.path.join(folder, "shown.py")
@@ -704,19 +700,20 @@ main()
 
 
 @harness.needs_gdb
-@unittest.skipUnless(PYTHONS[1:], "CPython 3.11 has no chain of frames")
+@harness.needs_python_lines
 class ManyFrames(unittest.TestCase):
     def test_a_circle_ends(self):
         """Somebody attaches while an evaluator begins: what its frames lead to is what was there before."""
-        for python in PYTHONS[1:]:
+        for python in PYTHONS:
+            previous = 48 if python.endswith("3.11") else 8
             with self.subTest(python=python):
                 output = harness.gdb([*CHEAP, "break time_sleep", "run", "frame function lines.told", "set $newest = $rbx",
-                                      "set {long}($newest + 8) = $newest", "bt", "echo === end\\n", "kill"],
+                                      f"set {{long}}($newest + {previous}) = $newest", "bt", "echo === end\\n", "kill"],
                                      *run(1, python=python), timeout=120)
                 self.assertRegex(output, r"(?s)#0 +time_sleep.*=== end\n", output)
 
     def test_next_over_more_than_there_are_places_for(self):
-        for python in PYTHONS[1:]:
+        for python in PYTHONS:
             with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "deep.py")
                 with open(path, "w") as file:
@@ -799,7 +796,7 @@ class StepsInto(unittest.TestCase):
                 stack = re.findall(r"^#\d+ .*?stepped\.(\S+) \(.*\.py:(\d+)$", begin, re.M)
                 self.assertEqual(stack, [("outer", "7"), ("main", "29"), ("<module>", "36")], begin)
                 self.assertRegex(begin, r'(?m)^n = 0x\w+ "1"$')
-                self.assertRegex(begin, CALLER_IN_C if python.endswith("3.11") else r"(?m)^0x\w+ in stepped\.main \(.*\) at ")
+                self.assertRegex(begin, r"(?m)^0x\w+ in stepped\.main \(.*\) at ")
                 self.assertEqual(re.findall(r"^(\d+)\t", end, re.M)[:7], ["31", "32", "31", "32", "31", "33", "34"], end)
 
 
@@ -896,8 +893,7 @@ class Others(unittest.TestCase):
                 before, events, after = map(int, re.findall(r"already hit (\d+) time", output))
                 self.assertGreater(events, 2, output)
                 self.assertLess(events, 30, output)
-                # From 3.12 on functions that call each other need no code of ours.
-                self.assertEqual(after - before < 100, not python.endswith("3.11"), output)
+                self.assertLess(after - before, 100, output)  # functions that call each other need no code of ours
 
     @unittest.skipUnless(harness.VERSION == "3.11", "later ones have sys.monitoring")
     def test_a_program_with_a_trace_function(self):

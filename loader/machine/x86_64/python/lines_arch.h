@@ -57,6 +57,9 @@ struct gorgon_lines_links {
 	uint64_t evaluate;
 	uint64_t rest; /* of the evaluator, behind what was copied */
 	uint64_t leave;
+	/* int (*)(uint64_t state, const char *where, void *ctx), which stands in front of CPython
+	 * 3.11's function of the limit of recursion, and the rest of that */
+	uint64_t depth, depth_rest;
 };
 
 /* A stub: the code of a line, for debuggers. */
@@ -122,7 +125,10 @@ static inline void gorgon_lines_write_entry(uint8_t *entry)
 #define GORGON_LINES_EVALUATE_SIZE 5
 #define GORGON_LINES_EVALUATE_ALL  750
 /* what the evaluator began with before a jump to GORGON_LINES_FRAME, and a jump behind it */
-#define GORGON_LINES_EVALUATOR 4048
+#define GORGON_LINES_EVALUATOR  4048
+/* the same of the function of the limit of recursion, which jumps to GORGON_LINES_DEPTH */
+#define GORGON_LINES_DEPTH_COPY 4064
+#define GORGON_LINES_DEPTH	4080
 #define GORGON_LINES_PAGE_SIZE     4096
 
 /* Write that code for @code, with @links at a distance of less than 2 GiB. @newest: offset from
@@ -135,6 +141,10 @@ void gorgon_lines_write_code(uint8_t *code, const struct gorgon_lines_links *lin
 #define GORGON_LINES_JUMP_SIZE 5
 bool gorgon_lines_write_evaluator(uint8_t *code, struct gorgon_lines_links *links,
 				  const uint8_t *evaluator, uint8_t *jump);
+
+/* The same of CPython 3.11's function of the limit of recursion, whose place @depth takes. */
+bool gorgon_lines_write_depth(uint8_t *code, struct gorgon_lines_links *links,
+			      const uint8_t *function, uint8_t *jump);
 
 /* What a stub is run with; "leave" comes back from it. */
 struct gorgon_lines_run {

@@ -20,8 +20,8 @@ static void put_link(uint8_t *code, size_t end, const void *link)
 	memcpy(code + end - 4, &distance, sizeof(distance));
 }
 
-// How many bytes the first instruction has; 0: it is none of those that compilers begin a function
-// with and that may be elsewhere.
+// How many bytes the first instruction has; 0: it is none of those that compilers begin these
+// functions with and that may be elsewhere.
 static size_t instruction_size(const uint8_t *code)
 {
 	static const struct {
@@ -29,6 +29,9 @@ static size_t instruction_size(const uint8_t *code)
 	} known[] = {
 		{4, {0xf3, 0x0f, 0x1e, 0xfa}}, // endbr64
 		{3, {0x48, 0x89, 0xe5}},       // mov %rsp,%rbp
+		{3, {0x48, 0x89, 0xfb}},       // mov %rdi,%rbx
+		{4, {0x48, 0x8b, 0x57, 0x10}}, // mov 16(%rdi),%rdx
+		{3, {0x8b, 0x4f, 0x20}},       // mov 32(%rdi),%ecx
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
@@ -39,31 +42,55 @@ static size_t instruction_size(const uint8_t *code)
 	return *code == 0x41 && (code[1] & 0xf8) == 0x50 ? 2 : 0;
 }
 
-bool gorgon_lines_write_evaluator(uint8_t *code, struct gorgon_lines_links *links,
-				  const uint8_t *evaluator, uint8_t *jump)
+// Copy what a jump at the beginning of @function, to @target, replaces, and a jump to the rest.
+static bool take_beginning(uint8_t *copy, const uint8_t *function, const uint8_t *target,
+			   uint64_t *rest, uint8_t *jump)
 {
-	uint8_t *copy = code + GORGON_LINES_EVALUATOR;
-	const int64_t distance =
-		code + GORGON_LINES_FRAME - (evaluator + GORGON_LINES_JUMP_SIZE);
+	const int64_t distance = target - (function + GORGON_LINES_JUMP_SIZE);
 	const int32_t near = (int32_t)distance;
 	size_t size = 0, next;
 
 	for (; size < GORGON_LINES_JUMP_SIZE; size += next)
-		if (!(next = instruction_size(evaluator + size)))
+		if (!(next = instruction_size(function + size)))
 			return false;
 	if (near != distance)
 		return false;
-	memcpy(copy, evaluator, size);
+	memcpy(copy, function, size);
 	copy[size] = 0xff; // jmp *rest(%rip)
 	copy[size + 1] = 0x25;
-	put_link(copy, size + 6, &links->rest);
-	links->rest = (uintptr_t)evaluator + size;
-	links->evaluator = (uintptr_t)copy;
-	code[24] = 0x90; // push $0 becomes nop; push %rdi
-	code[25] = 0x57;
+	put_link(copy, size + 6, rest);
+	*rest = (uintptr_t)function + size;
 	jump[0] = 0xe9;
 	memcpy(jump + 1, &near, sizeof(near));
 	return true;
+}
+
+bool gorgon_lines_write_evaluator(uint8_t *code, struct gorgon_lines_links *links,
+				  const uint8_t *evaluator, uint8_t *jump)
+{
+	uint8_t *copy = code + GORGON_LINES_EVALUATOR;
+
+	if (!take_beginning(copy, evaluator, code + GORGON_LINES_FRAME, &links->rest, jump))
+		return false;
+	links->evaluator = (uintptr_t)copy;
+	code[24] = 0x90; // push $0 becomes nop; push %rdi
+	code[25] = 0x57;
+	return true;
+}
+
+bool gorgon_lines_write_depth(uint8_t *code, struct gorgon_lines_links *links,
+			      const uint8_t *function, uint8_t *jump)
+{
+	static const uint8_t depth[] = {
+		0x48, 0x8b, 0x15, 0, 0, 0, 0, // mov ctx(%rip),%rdx
+		0xff, 0x25, 0,    0, 0, 0,    // jmp *depth(%rip)
+	};
+
+	memcpy(code + GORGON_LINES_DEPTH, depth, sizeof(depth));
+	put_link(code, GORGON_LINES_DEPTH + 7, &links->ctx);
+	put_link(code, GORGON_LINES_DEPTH + 13, &links->depth);
+	return take_beginning(code + GORGON_LINES_DEPTH_COPY, function, code + GORGON_LINES_DEPTH,
+			      &links->depth_rest, jump);
 }
 
 void gorgon_lines_write_code(uint8_t *code, const struct gorgon_lines_links *links, int32_t newest)
