@@ -504,7 +504,7 @@ static bool check_layout(struct gorgon_lines *lines)
 	lines->checked_globals = globals;
 	lines->checked =
 		api->Py_CompileString(gorgon_lines_has_chain(lines)
-					      ? "check(next(None for _ in (1,)))\n"
+					      ? "check(next(None for _ in (1,)))\n(lambda: 0)()\n"
 					      : "None\n",
 				      "<gorgon>", Py_file_input);
 	lines->extra_index = lines->api.request_extra(forget_code);
@@ -513,9 +513,9 @@ static bool check_layout(struct gorgon_lines *lines)
 	    lines->extra_index < 15 &&
 	    !lines->api.set_extra(lines->checked, lines->extra_index, &lines->check)) {
 		lines->layout.extra = (uint8_t)(8 + 8 * lines->extra_index);
-		lines->links->active = 1;
+		gorgon_lines_notice(lines);
 		result = api->PyEval_EvalCode(lines->checked, globals, globals);
-		lines->links->active = 0;
+		gorgon_lines_update(lines);
 		lines->correct &= gorgon_lines_events_check(lines) &&
 				  (!gorgon_lines_has_chain(lines) || lines->layout.entry_record);
 		lines->api.set_extra(lines->checked, lines->extra_index, NULL);

@@ -127,6 +127,8 @@ struct gorgon_lines_layout {
 	/* Offsets follow: from the frame of the evaluator itself, in CPython 3.11 from its
 	 * _PyCFrame, to our record, */
 	uint32_t entry_record;
+	/* from our record to the _PyCFrame of the evaluator that has called the new one itself, */
+	uint32_t direct_record;
 	/* and the frames' records; NULL: each frame has its record on the stack */
 	struct gorgon_lines_record *records;
 };

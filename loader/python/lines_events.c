@@ -277,19 +277,31 @@ static struct gorgon_lines_record *record_of_evaluator(const struct gorgon_lines
 		       : NULL;
 }
 
+static uint64_t previous_of(const struct gorgon_lines *lines, uint64_t frame)
+{
+	return gorgon_lines_word(frame + lines->layout.frame_previous);
+}
+
 // A frame that has breakpoints may wait for another one of the same evaluator. There are events in
-// all of them then: nothing else tells when it goes on.
+// all of them then: nothing else tells when it goes on. Nor does anything tell that a frame returns
+// to the evaluator that has called it itself.
 static void note_held(const struct gorgon_lines *lines, uint64_t cframe, uint64_t frame)
 {
 	struct gorgon_lines_record *record = record_of_evaluator(lines, cframe);
+	const struct gorgon_lines_function *caller;
 
-	if (!record)
+	if (!record || !frame)
 		return;
-	record->entry = 0;
-	while (frame && !record->entry && !gorgon_lines_is_first(lines, frame)) {
-		frame = gorgon_lines_word(frame + lines->layout.frame_previous);
-		if (has_events(lines, gorgon_lines_function_of(lines, frame)))
-			record->entry = GORGON_LINES_HELD;
+	record->entry &= ~(uint64_t)GORGON_LINES_HELD;
+	for (; !gorgon_lines_is_first(lines, frame); frame = previous_of(lines, frame))
+		if (has_events(lines, gorgon_lines_function_of(lines, previous_of(lines, frame)))) {
+			record->entry |= GORGON_LINES_HELD;
+			return;
+		}
+	if (gorgon_lines_is_direct(record) && lines->awaited) {
+		caller = gorgon_lines_function_of(lines, previous_of(lines, frame));
+		if (caller ? caller->awaited : lines->awaits_any)
+			record->entry |= GORGON_LINES_HELD;
 	}
 }
 
@@ -298,7 +310,7 @@ static bool is_held(const struct gorgon_lines *lines, uint64_t cframe)
 	const struct gorgon_lines_record *record =
 		has_flags(lines) ? record_of_evaluator(lines, cframe) : NULL;
 
-	return record && record->entry;
+	return record && record->entry & GORGON_LINES_HELD;
 }
 
 // Are there events in a thread's newest evaluator, that of @function? Those of a profile function
@@ -657,7 +669,7 @@ static int event_of(const struct gorgon_lines *lines, const struct gorgon_lines_
 static void follow_return(struct gorgon_lines *lines, uint64_t frame)
 {
 	const struct gorgon_lines_layout *layout = &lines->layout;
-	uint64_t caller = gorgon_lines_word(frame + layout->frame_previous);
+	uint64_t caller = previous_of(lines, frame);
 
 	note_held(lines, gorgon_lines_word(lines->api.thread_state() + layout->state_cframe),
 		  caller);
@@ -820,6 +832,23 @@ static bool has_function(const struct gorgon_lines *lines, uint64_t frame)
 	return Py_TYPE((PyObject *)(uintptr_t)function) == lines->api.function_type;
 }
 
+// How the function is called, which CPython 3.11 is about to call. The evaluator that calls it for a
+// function's call has less of C's stack below it than where other code has been called between.
+static void note_caller(struct gorgon_lines *lines, struct gorgon_lines_record *record)
+{
+	struct gorgon_lines_layout *layout = &lines->layout;
+	uint64_t cframe = gorgon_lines_word(record->state + layout->state_cframe);
+	uint64_t distance = cframe - (uintptr_t)record;
+
+	if (!gorgon_lines_word(cframe + layout->cframe_previous))
+		return;
+	if (lines->state != GORGON_LINES_CHECKING)
+		record->entry = distance == layout->direct_record ? GORGON_LINES_DIRECT : 0;
+	else if (distance <= ENTRY_RECORD_MAX &&
+		 (!layout->direct_record || distance < layout->direct_record))
+		layout->direct_record = (uint32_t)distance;
+}
+
 // CPython is about to call a Python function.
 static void before_frame(void *ctx, struct gorgon_lines_record *record)
 {
@@ -827,6 +856,8 @@ static void before_frame(void *ctx, struct gorgon_lines_record *record)
 	struct gorgon_lines_function *function;
 	uint64_t code;
 
+	if (has_flags(lines))
+		note_caller(lines, record);
 	if (lines->state != GORGON_LINES_CHECKING) {
 		if (gorgon_lines_is_busy)
 			return;

@@ -221,8 +221,8 @@ static void skip_shim(struct gorgon_lines_bytes *x, const struct gorgon_lines_la
 }
 
 // CPython 3.11 has no such frames. While debuggers follow Python frames, r12 has the record of the
-// evaluator that has the younger of them: of its own frames, or of frames that it has called. In
-// place of the frame on the stack, which is the first one of an evaluator: its record.
+// evaluator that has the younger of them: of its own frames, or of frames that it has called. The
+// frame on the stack is the first one of an evaluator: put its record there, too.
 static void record_of_first(struct gorgon_lines_bytes *x)
 {
 	size_t again, found, older, done;
@@ -244,7 +244,6 @@ static void record_of_first(struct gorgon_lines_bytes *x)
 	end_jump_back(x, begin_jump(x, DW_OP_skip), again);
 	end_jump(x, found);
 	end_jump(x, done);
-	OPS(x, DW_OP_swap, DW_OP_drop);
 }
 
 static void record_of_own(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout,
@@ -252,6 +251,76 @@ static void record_of_own(struct gorgon_lines_bytes *x, const struct gorgon_line
 {
 	OPS(x, DW_OP_plus_uconst);
 	put_uleb(x, layout->entry_record + offset);
+}
+
+// A register of the caller, which is the frame on the stack.
+static void put_register(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout,
+			 uint64_t generic, uint8_t reg)
+{
+	if (reg == GORGON_LINES_RETURN_ADDRESS)
+		line_of_frame(x, layout, generic);
+	else if (reg != GORGON_LINES_RBX && reg != GORGON_LINES_RSP)
+		OPS(x, DW_OP_drop, (uint8_t)(DW_OP_breg0 + reg), 0);
+}
+
+// Of C code, whose registers are in the record on the stack, @reg at @offset.
+static void put_saved(struct gorgon_lines_bytes *x, uint8_t reg, uint8_t offset)
+{
+	OPS(x, DW_OP_plus_uconst, offset);
+	if (reg != GORGON_LINES_RSP)
+		OPS(x, DW_OP_deref);
+}
+
+static void put_caller(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout,
+		       uint64_t generic, uint8_t reg, uint8_t offset)
+{
+	size_t first, done;
+
+	gorgon_lines_frame_of_cfa(x);
+	OPS(x, DW_OP_plus_uconst, layout->frame_previous, DW_OP_deref);
+	first = begin_if_own(x, layout);
+	skip_shim(x, layout);
+	put_register(x, layout, generic, reg);
+	done = begin_jump(x, DW_OP_skip);
+	end_jump(x, first);
+	record_of_own(x, layout, 0);
+	put_saved(x, reg, offset);
+	end_jump(x, done);
+}
+
+// In CPython 3.11.
+static void put_caller_by_list(struct gorgon_lines_bytes *x,
+			       const struct gorgon_lines_layout *layout, uint64_t generic,
+			       uint8_t reg, uint8_t offset)
+{
+	size_t first, done, done_too, direct, again;
+
+	gorgon_lines_frame_of_cfa(x);
+	OPS(x, DW_OP_dup, DW_OP_plus_uconst, layout->frame_entry, DW_OP_deref_size, 1);
+	first = begin_jump(x, DW_OP_bra);
+	again = x->size;
+	OPS(x, DW_OP_plus_uconst, layout->frame_previous, DW_OP_deref);
+	put_register(x, layout, generic, reg);
+	done = begin_jump(x, DW_OP_skip);
+	end_jump(x, first);
+	record_of_first(x);
+	// frame record
+	OPS(x, DW_OP_dup, DW_OP_plus_uconst, offsetof(struct gorgon_lines_record, entry),
+	    DW_OP_deref, DW_OP_lit0 + GORGON_LINES_DIRECT, DW_OP_and);
+	direct = begin_jump(x, DW_OP_bra);
+	OPS(x, DW_OP_swap, DW_OP_drop);
+	put_saved(x, reg, offset);
+	done_too = begin_jump(x, DW_OP_skip);
+	end_jump(x, direct);
+	if (reg == GORGON_LINES_R12) {
+		OPS(x, DW_OP_swap, DW_OP_drop, DW_OP_plus_uconst,
+		    offsetof(struct gorgon_lines_record, older), DW_OP_deref);
+	} else {
+		OPS(x, DW_OP_drop);
+		end_jump_back(x, begin_jump(x, DW_OP_skip), again);
+	}
+	end_jump(x, done);
+	end_jump(x, done_too);
 }
 
 // The rules for a frame that leads to its caller: that is a frame of the same evaluator, or, for
@@ -271,37 +340,13 @@ static void put_callers(struct gorgon_lines_bytes *to, const struct gorgon_lines
 		     {GORGON_LINES_RSP, 96}};
 
 	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
-		const uint8_t reg = rules[i].reg;
 		struct gorgon_lines_bytes x = {0};
-		size_t first, done;
 
-		gorgon_lines_frame_of_cfa(&x);
-		if (layout->frame_entry) {
-			OPS(&x, DW_OP_dup, DW_OP_plus_uconst, layout->frame_entry,
-			    DW_OP_deref_size, 1);
-			first = begin_jump(&x, DW_OP_bra);
-			OPS(&x, DW_OP_plus_uconst, layout->frame_previous, DW_OP_deref);
-		} else {
-			OPS(&x, DW_OP_plus_uconst, layout->frame_previous, DW_OP_deref);
-			first = begin_if_own(&x, layout);
-			skip_shim(&x, layout);
-		}
-		if (reg == GORGON_LINES_RETURN_ADDRESS)
-			line_of_frame(&x, layout, generic);
-		else if (reg != GORGON_LINES_RBX && reg != GORGON_LINES_RSP)
-			OPS(&x, DW_OP_drop, (uint8_t)(DW_OP_breg0 + reg), 0);
-		done = begin_jump(&x, DW_OP_skip);
-		end_jump(&x, first);
-		if (layout->frame_entry) {
-			record_of_first(&x);
-			OPS(&x, DW_OP_plus_uconst, rules[i].offset);
-		} else {
-			record_of_own(&x, layout, rules[i].offset);
-		}
-		if (reg != GORGON_LINES_RSP)
-			OPS(&x, DW_OP_deref);
-		end_jump(&x, done);
-		put_rule(to, reg, &x);
+		if (layout->frame_entry)
+			put_caller_by_list(&x, layout, generic, rules[i].reg, rules[i].offset);
+		else
+			put_caller(&x, layout, generic, rules[i].reg, rules[i].offset);
+		put_rule(to, rules[i].reg, &x);
 	}
 }
 

@@ -186,8 +186,14 @@ void gorgon_lines_free_records(const struct gorgon_lines *lines);
 uint64_t gorgon_lines_newest_frame(const struct gorgon_lines *lines);
 uint64_t gorgon_lines_previous_frame(const struct gorgon_lines *lines, uint64_t frame);
 
-/* Whether an evaluator began with the frame, so that C code is its caller. */
+/* Whether an evaluator began with the frame. C code is its caller then, but in CPython 3.11 where
+ * the evaluator's record is a direct one. */
 bool gorgon_lines_is_first(const struct gorgon_lines *lines, uint64_t frame);
+
+static inline bool gorgon_lines_is_direct(const struct gorgon_lines_record *record)
+{
+	return record->entry & GORGON_LINES_DIRECT;
+}
 
 /* The record of the frame that this thread runs; with the GIL. NULL: there is none. */
 struct gorgon_lines_record *gorgon_lines_current(const struct gorgon_lines *lines);

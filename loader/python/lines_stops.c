@@ -335,7 +335,7 @@ static bool on_return_to(struct gorgon_lines *lines, uint64_t frame)
 	struct gorgon_lines_run run = {0};
 	struct gorgon_lines_record *record;
 
-	if (gorgon_lines_is_first(lines, frame))
+	if (gorgon_lines_is_first(lines, frame) && !gorgon_lines_is_direct(newest))
 		return false;
 	if (is_shim(lines, caller))
 		caller = gorgon_lines_previous_frame(lines, caller);

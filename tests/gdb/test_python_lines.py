@@ -666,10 +666,10 @@ print("end")
 
 
 @harness.needs_gdb
-@harness.needs_python_lines
+@unittest.skipUnless(PYTHONS[1:], "CPython 3.11 calls functions through C where arguments come from a tuple")
 class WithoutLines(unittest.TestCase):
     def test_steps_after_finish_in_a_function_of_the_standard_library(self):
-        for python in PYTHONS:
+        for python in PYTHONS[1:]:
             for step in ("next", "step", "finish"):
                 with self.subTest(python=python, step=step), tempfile.TemporaryDirectory() as folder:
                     path = os.path.join(folder, "shown.py")

@@ -39,8 +39,10 @@ struct gorgon_lines_record {
 /* while it waits for the frame, it has gone over a function that the frame has called */
 #define GORGON_LINES_PASSED 2
 
-/* of the evaluator's record on the stack: frames that wait for its newest one have breakpoints */
-#define GORGON_LINES_HELD 4
+/* Of an evaluator's record on the stack: frames that wait for its newest one have breakpoints; the
+ * evaluator's first frame was called by a frame, and not by C code. */
+#define GORGON_LINES_HELD   4
+#define GORGON_LINES_DIRECT 8
 
 /* What the code below reads and calls; it lies behind the code. */
 struct gorgon_lines_links {
