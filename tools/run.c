@@ -64,9 +64,8 @@ static const struct argp_option options[] = {
 	 "interpreters, then lazy)",
 	 1},
 	{"python-lines", OPT_PYTHON_LINES, "MODE", 0,
-	 "on: plain gdb and lldb show Python frames and stop at Python lines (break shop.py:4); "
-	 "calls of Python functions take longer. auto: while a debugger is attached. off is the "
-	 "default",
+	 "on: plain gdb and lldb show Python frames and stop at Python lines (break shop.py:4). "
+	 "auto: the same where it can be done. off is the default",
 	 1},
 	{"isolate", OPT_ISOLATE, "HOW", 0,
 	 "Who makes copies: loader (the default, gorgon's own), copy (copies of files, for "

@@ -107,11 +107,9 @@ enum gorgon_end {
 /** Whether Python lines have addresses for debuggers. Since 0.1. */
 enum gorgon_python_lines {
 	GORGON_PYTHON_LINES_OFF, /**< They have none. */
-	/** Calls of Python functions take longer. Where it cannot be done it is
-	 * GORGON_ERROR_UNSUPPORTED. */
+	/** Imports take longer. Where it cannot be done it is GORGON_ERROR_UNSUPPORTED. */
 	GORGON_PYTHON_LINES_ON,
-	/** The same; in CPython 3.11 only while a debugger is attached, and for frames that begin
-	 * then. Where it cannot be done nothing happens. */
+	/** The same. Where it cannot be done nothing happens. */
 	GORGON_PYTHON_LINES_AUTO,
 };
 

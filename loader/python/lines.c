@@ -6,11 +6,10 @@
 // debuggers says that its caller is the line that the newest frame of this evaluator has reached
 // (lines_rules.c), so a backtrace has Python's frames between those of C.
 //
-// From CPython 3.12 on the evaluator begins with a jump to that code. A function that calls another
-// one in the same evaluator needs no code of ours, and costs what it costs without lines: rules
-// follow CPython's own chain of frames. CPython 3.11 has no such chain that leads to the records,
-// so CPython calls python_frame itself for each frame (PEP 523), and has each frame in an evaluator
-// of its own then. So does a later one whose evaluator begins with other code than is known.
+// The evaluator begins with a jump to that code. A function that calls another one in the same
+// evaluator needs no code of ours, and costs what it costs without lines: rules follow CPython's
+// own chain of frames. Where the evaluator begins with other code than is known, CPython calls
+// python_frame itself for each frame (PEP 523), and has each frame in an evaluator of its own then.
 //
 // Each line has a stub, some bytes of code that nobody runs. When a debugger has written a
 // breakpoint into a stub, CPython tells of the lines of that function (lines_events.c), and the
@@ -29,9 +28,8 @@
 // stub.
 //
 // In CPython 3.11, while a program, or a debugger like pdb, has a trace function itself, the
-// thread's breakpoints are not hit. All that a program can see of this is the C stack, and, in
-// 3.11, that a Python function that calls another one uses more of it; from 3.12 on also a tool of
-// sys.monitoring, and, with gdb, SIGURG (lines_alarms.c).
+// thread's breakpoints are not hit. All that a program can see of this is the C stack, and, with
+// gdb, SIGURG (lines_alarms.c); from 3.12 on also a tool of sys.monitoring.
 //
 // Structures of CPython have other layouts in each version. Offsets are in a table. They are
 // checked with a code object of ours in each interpreter; if one is wrong, or a version unknown,
@@ -429,6 +427,7 @@ static const int *find_limit(struct gorgon_lines *lines)
 // that each function gets an evaluator of its own while there are breakpoints.
 static void take_depth(struct gorgon_lines *lines)
 {
+	static const uint8_t never = 0;
 	uint8_t jump[GORGON_LINES_JUMP_SIZE];
 	uint8_t *function = gorgon_interp_find_symbol(lines->interp, "_Py_CheckRecursiveCall");
 
@@ -437,6 +436,8 @@ static void take_depth(struct gorgon_lines *lines)
 	    gorgon_lines_write_depth(lines->code, lines->links, function, jump) &&
 	    put_jump(&lines->depth_patch, function, jump))
 		lines->limit = find_limit(lines);
+	if (lines->limit)
+		lines->links->watched = (uintptr_t)&never;
 }
 
 // Unused memory that the evaluator can jump to.
@@ -575,6 +576,8 @@ static int note_event(const char *event, void *args, void *ctx)
 		pthread_mutex_lock(&list);
 		lines->state = GORGON_LINES_OFF;
 		pthread_mutex_unlock(&list);
+		if (lines->links)
+			lines->links->counted = 0;
 		gorgon_lines_forget(lines);
 		return 0;
 	}

@@ -3,16 +3,17 @@
 // lines.
 //
 // CPython 3.11 has one trace function per thread, for all that the thread does, and a flag in the
-// frame of C that runs the evaluator, which says whether events are told. That flag is set for
-// frames of functions with breakpoints only: before a frame's evaluator is called, and, for the
-// caller, after it has returned. From 3.12 on there are events of single code objects
-// (sys.monitoring), and of single lines in them, so what has no breakpoint costs nothing. While a
-// debugger waits for a frame to go on, there are events of all functions that begin and end.
+// frame of C that runs the evaluator, which says whether events are told. That flag is set while a
+// function that has breakpoints is the one that runs. We are called for each function that begins
+// while there is a debugger (gorgon_lines_count), and after an evaluator has returned to such a
+// function. From 3.12 on there are events of single code objects (sys.monitoring), and of single
+// lines in them, so what has no breakpoint costs nothing. While a debugger waits for a frame to go
+// on, there are events of all functions that begin and end.
 //
-// A debugger changes bytes of stubs and tells nobody. While there is one, each function that our
-// code is called for, or that is returned to from it, compares its own stubs with what they were,
-// which is not too late. Whoever leaves a stub compares all of them, and a thread that watches
-// (lines.c) does; other functions wait for that (lines_alarms.c).
+// A debugger changes bytes of stubs and tells nobody. While there is one, each function that C code
+// calls compares its own stubs with what they were, which is not too late. Whoever leaves a stub
+// compares all of them, and a thread that watches (lines.c) does; other functions wait for that
+// (lines_alarms.c).
 
 #define _GNU_SOURCE
 #include "lines_state.h"
@@ -68,17 +69,27 @@ static bool has_raised_changed(const struct gorgon_lines *lines)
 	return lines->raising != gorgon_lines_is_hot(lines->code + GORGON_LINES_RAISED, 0);
 }
 
-// sys.setrecursionlimit() ends the counting of calls (see below).
+// Calls are counted (see below) while there are breakpoints, and while a debugger may set some.
+static bool is_counted(const struct gorgon_lines *lines)
+{
+	return lines->limit &&
+	       (__atomic_load_n(&lines->generation, __ATOMIC_RELAXED) ||
+		*(const volatile uint8_t *)(uintptr_t)__jit_debug_register_code == 0xcc);
+}
+
+// sys.setrecursionlimit() ends the counting.
 static bool has_lost_count(const struct gorgon_lines *lines)
 {
-	return lines->limit && __atomic_load_n(&lines->links->active, __ATOMIC_ACQUIRE) &&
-	       __atomic_load_n(lines->limit, __ATOMIC_RELAXED) !=
-		       __atomic_load_n(&lines->counted_limit, __ATOMIC_ACQUIRE);
+	const int counted = __atomic_load_n(&lines->counted_limit, __ATOMIC_ACQUIRE);
+
+	return lines->limit &&
+	       counted != (is_counted(lines) ? __atomic_load_n(lines->limit, __ATOMIC_RELAXED) : 0);
 }
 
 bool gorgon_lines_changed(const struct gorgon_lines *lines)
 {
-	if (has_lost_count(lines) || has_raised_changed(lines) || lines->awaits_any != gorgon_lines_awaits_any(lines))
+	if (has_lost_count(lines) || has_raised_changed(lines) ||
+	    lines->awaits_any != gorgon_lines_awaits_any(lines))
 		return true;
 	for (const struct gorgon_lines_file *file =
 		     __atomic_load_n(&lines->files, __ATOMIC_ACQUIRE);
@@ -88,17 +99,9 @@ bool gorgon_lines_changed(const struct gorgon_lines *lines)
 	return false;
 }
 
-static void activate(struct gorgon_lines *lines)
-{
-	uint64_t none = 0;
-
-	__atomic_compare_exchange_n(&lines->links->active, &none,
-				    __atomic_add_fetch(&newest_generation, 1, __ATOMIC_RELAXED),
-				    false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-}
-
-// CPython 3.11 with a chain of frames: while there are breakpoints, CPython is to call our code for
-// each function. A program may have an evaluator of its own, for which that is so.
+// In CPython 3.11 with a chain of frames: whether CPython is to call our code for each function,
+// and not to let the evaluator call it. A program may have an evaluator of its own, for which
+// CPython does so.
 static void call_for_each(struct gorgon_lines *lines, bool wanted)
 {
 	void *ours = lines->code + GORGON_LINES_FRAME;
@@ -113,7 +116,7 @@ static void call_for_each(struct gorgon_lines *lines, bool wanted)
 void gorgon_lines_notice(struct gorgon_lines *lines)
 {
 	__atomic_store_n(&lines->stale, true, __ATOMIC_RELEASE);
-	activate(lines);
+	__atomic_store_n(&lines->links->active, 1, __ATOMIC_RELEASE);
 	call_for_each(lines, true);
 }
 
@@ -232,26 +235,29 @@ static bool has_other_trace(struct gorgon_lines *lines)
 
 static bool needs_trace(const struct gorgon_lines *lines)
 {
-	return !has_monitoring(lines) &&
-	       __atomic_load_n(&lines->links->active, __ATOMIC_ACQUIRE) != traced;
+	return !has_monitoring(lines) && !has_flags(lines) && lines->generation != traced;
+}
+
+static void complain_of_trace(struct gorgon_lines *lines)
+{
+	if (!lines->complained)
+		gorgon_lines_complain(lines, "a thread has a trace function (sys.settrace()): "
+					     "debuggers do not stop at its Python lines");
+	lines->complained = true;
 }
 
 // Each thread gets the trace function, or loses it, when it calls a Python function or its trace
 // function is called.
 static void trace_this_thread(struct gorgon_lines *lines)
 {
-	uint64_t active = __atomic_load_n(&lines->links->active, __ATOMIC_ACQUIRE);
-
 	if (!needs_trace(lines))
 		return;
-	traced = active;
+	traced = lines->generation;
 	if (!has_other_trace(lines)) {
-		lines->api.set_trace(active ? (void *)(lines->code + GORGON_LINES_TRACER) : NULL,
+		lines->api.set_trace(traced ? (void *)(lines->code + GORGON_LINES_TRACER) : NULL,
 				     NULL);
-	} else if (active && !lines->complained) {
-		lines->complained = true;
-		gorgon_lines_complain(lines, "a thread has a trace function (sys.settrace()): "
-					     "debuggers do not stop at its Python lines");
+	} else if (traced) {
+		complain_of_trace(lines);
 	}
 }
 
@@ -293,6 +299,7 @@ static void note_held(const struct gorgon_lines *lines, uint64_t cframe, uint64_
 	if (!record || !frame)
 		return;
 	record->entry &= ~(uint64_t)GORGON_LINES_HELD;
+	record->entry |= GORGON_LINES_RETURNS;
 	for (; !gorgon_lines_is_first(lines, frame); frame = previous_of(lines, frame))
 		if (has_events(lines, gorgon_lines_function_of(lines, previous_of(lines, frame)))) {
 			record->entry |= GORGON_LINES_HELD;
@@ -314,27 +321,36 @@ static bool is_held(const struct gorgon_lines *lines, uint64_t cframe)
 }
 
 // Are there events in a thread's newest evaluator, that of @function? Those of a profile function
-// are told by the same flag.
+// are told by the same flag. CPython tells of exceptions whatever the flag is, and sets it after
+// that, so that there is no trace function, either, where there are to be no events. Where each
+// frame has an evaluator of its own, the flag is set anew soon.
 static void set_flag_of(struct gorgon_lines *lines, uint64_t state,
 			const struct gorgon_lines_function *function, bool on)
 {
 	const struct gorgon_lines_layout *layout = &lines->layout;
 	const uint64_t cframe = gorgon_lines_word(state + layout->state_cframe);
+	const uint64_t ours = (uintptr_t)lines->code + GORGON_LINES_TRACER;
+	uint64_t *trace = (uint64_t *)(uintptr_t)(state + layout->state_trace);
+	const bool wanted = on || has_events(lines, function) || is_held(lines, cframe);
 
-	if (gorgon_lines_word(state + layout->state_trace) !=
-		    (uintptr_t)lines->code + GORGON_LINES_TRACER ||
-	    gorgon_lines_word(state + layout->state_profile))
+	if (*trace != ours && (*trace || !has_flags(lines))) {
+		if (wanted && has_flags(lines))
+			complain_of_trace(lines);
 		return;
-	*(uint8_t *)(uintptr_t)cframe =
-		on || has_events(lines, function) || is_held(lines, cframe) ? UINT8_MAX : 0;
+	}
+	if (has_flags(lines))
+		*trace = wanted ? ours : 0;
+	if (!gorgon_lines_word(state + layout->state_profile))
+		*(uint8_t *)(uintptr_t)cframe = wanted ? UINT8_MAX : 0;
 }
 
-static void set_flag(struct gorgon_lines *lines, const struct gorgon_lines_function *function,
-		     bool on)
+// That of the thread that calls.
+static void set_flag(struct gorgon_lines *lines, uint64_t state,
+		     const struct gorgon_lines_function *function, bool on)
 {
-	if (has_monitoring(lines) || !traced)
+	if (has_monitoring(lines) || (!has_flags(lines) && !traced))
 		return;
-	set_flag_of(lines, lines->api.thread_state(), function, on);
+	set_flag_of(lines, state, function, on);
 	if (lines->limit)
 		call_for_each(lines, has_events(lines, function));
 }
@@ -361,7 +377,8 @@ static void trace_threads(struct gorgon_lines *lines)
 			note_held(lines, cframe, gorgon_lines_word(cframe + layout->cframe_frame));
 		if (state == own)
 			continue;
-		if (!gorgon_lines_word(state + lines->layout.state_trace) &&
+		if (!has_flags(lines) &&
+		    !gorgon_lines_word(state + lines->layout.state_trace) &&
 		    lines->api.set_thread_trace(state, lines->code + GORGON_LINES_TRACER, NULL))
 			lines->interp->api->PyErr_Clear();
 		frame = frame_of_state(lines, state);
@@ -396,22 +413,25 @@ static void count_calls(struct gorgon_lines *lines, uint64_t state, bool wanted)
 	*remaining = *limit - depth;
 }
 
-static void count_calls_of_threads(struct gorgon_lines *lines, bool wanted)
+static void count_calls_of_threads(struct gorgon_lines *lines)
 {
-	uint64_t state = lines->limit ? lines->api.first_thread(lines->interpreter) : 0;
+	const bool wanted = is_counted(lines);
+	uint64_t state;
 
-	if (!state)
+	if (!lines->limit || (!wanted && !lines->counted_limit))
 		return;
-	for (; state; state = lines->api.next_thread(state))
+	for (state = lines->api.first_thread(lines->interpreter); state;
+	     state = lines->api.next_thread(state))
 		count_calls(lines, state, wanted);
-	__atomic_store_n(&lines->counted_limit, *lines->limit, __ATOMIC_RELEASE);
+	lines->links->counted = wanted ? UINT32_C(1) << 31 : 0;
+	__atomic_store_n(&lines->counted_limit, wanted ? *lines->limit : 0, __ATOMIC_RELEASE);
 }
 
 // Whether this thread's calls are to be counted from now on, or again.
-static bool needs_count(const struct gorgon_lines *lines)
+static bool needs_count(const struct gorgon_lines *lines, uint64_t state)
 {
-	return lines->limit && __atomic_load_n(&lines->links->active, __ATOMIC_ACQUIRE) &&
-	       *depth_word(lines->api.thread_state(), lines->layout.state_limit) != BELOW_DEPTHS;
+	return lines->links->counted &&
+	       *depth_word(state, lines->layout.state_limit) != BELOW_DEPTHS;
 }
 
 bool gorgon_lines_events_check(struct gorgon_lines *lines)
@@ -507,15 +527,19 @@ void gorgon_lines_update(struct gorgon_lines *lines)
 		monitor_all(lines);
 	changed |= awaits_any != lines->awaits_any;
 	any |= has_flags(lines) && lines->awaits_any;
-	if (gorgon_lines_has_chain(lines) && has_monitoring(lines))
-		any = false; // no function needs to be looked at
-	if (any)
-		activate(lines);
+	if (!any || !lines->generation)
+		__atomic_store_n(&lines->generation,
+				 any ? __atomic_add_fetch(&newest_generation, 1, __ATOMIC_RELAXED)
+				     : 0,
+				 __ATOMIC_RELAXED);
 	if (any && changed && !has_monitoring(lines))
 		trace_threads(lines);
-	if (!any)
-		__atomic_store_n(&lines->links->active, 0, __ATOMIC_RELEASE);
-	count_calls_of_threads(lines, any);
+	count_calls_of_threads(lines);
+	// Else other means tell of the functions that need to be looked at.
+	__atomic_store_n(&lines->links->active,
+			 any && (!gorgon_lines_has_chain(lines) ||
+				 (has_flags(lines) && !lines->limit)),
+			 __ATOMIC_RELEASE);
 	if (!any || !lines->limit)
 		call_for_each(lines, any); // else set_flag() says so
 	lines->api.restore(type, value, traceback);
@@ -541,7 +565,7 @@ static void update_thread(struct gorgon_lines *lines, const struct gorgon_lines_
 	gorgon_lines_update(lines);
 	lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
 	trace_this_thread(lines);
-	set_flag(lines, function, on);
+	set_flag(lines, lines->api.thread_state(), function, on);
 	lines->api.restore(type, value, traceback);
 }
 
@@ -669,11 +693,10 @@ static int event_of(const struct gorgon_lines *lines, const struct gorgon_lines_
 static void follow_return(struct gorgon_lines *lines, uint64_t frame)
 {
 	const struct gorgon_lines_layout *layout = &lines->layout;
-	uint64_t caller = previous_of(lines, frame);
+	uint64_t caller = previous_of(lines, frame), state = lines->api.thread_state();
 
-	note_held(lines, gorgon_lines_word(lines->api.thread_state() + layout->state_cframe),
-		  caller);
-	set_flag(lines, gorgon_lines_function_of(lines, caller), false);
+	note_held(lines, gorgon_lines_word(state + layout->state_cframe), caller);
+	set_flag(lines, state, gorgon_lines_function_of(lines, caller), false);
 }
 
 // A Py_tracefunc. It raises nothing.
@@ -687,7 +710,7 @@ static void trace_event(PyFrameObject *frame, int what, PyObject *arg, struct go
 	if (gorgon_lines_is_busy)
 		return;
 	trace_this_thread(lines);
-	if (!traced)
+	if (!has_flags(lines) && !traced)
 		return;
 	if (what == EXCEPTION && lines->raising)
 		on_exception(lines, api->PyTuple_GetItem(arg, 0), api->PyTuple_GetItem(arg, 2));
@@ -701,8 +724,8 @@ static void trace_event(PyFrameObject *frame, int what, PyObject *arg, struct go
 				   lines->api.line_number(frame));
 	if (what == RETURN && has_flags(lines) && !gorgon_lines_is_first(lines, record->frame))
 		follow_return(lines, record->frame);
-	else if (function && (stopped || !function->wanted))
-		set_flag(lines, function, false); // a debugger went over the function
+	else if (stopped || (function ? !function->wanted : has_flags(lines)))
+		set_flag(lines, lines->api.thread_state(), function, false);
 }
 
 // Whether the thread's list of evaluators in CPython 3.11 is as the layout says.
@@ -813,14 +836,20 @@ static PyObject *monitor_event(PyObject *self, PyObject *const *args, ssize_t co
 }
 
 // The evaluator is about to run lines of @function, which may be NULL.
-static void follow(struct gorgon_lines *lines, const struct gorgon_lines_function *function,
-		   bool on)
+static void follow(struct gorgon_lines *lines, uint64_t state,
+		   const struct gorgon_lines_function *function, bool on)
 {
 	if (__atomic_load_n(&lines->stale, __ATOMIC_ACQUIRE) || needs_trace(lines) ||
-	    needs_count(lines) || has_raised_changed(lines) || (function && has_changed(function)))
+	    needs_count(lines, state) || has_raised_changed(lines))
 		update_thread(lines, function, on);
 	else
-		set_flag(lines, function, on);
+		set_flag(lines, state, function, on);
+}
+
+static uint64_t state_of(const struct gorgon_lines *lines,
+			 const struct gorgon_lines_record *record)
+{
+	return gorgon_lines_has_chain(lines) ? record->state : lines->api.thread_state();
 }
 
 // Whether the frame has a function where the layout says.
@@ -832,19 +861,20 @@ static bool has_function(const struct gorgon_lines *lines, uint64_t frame)
 	return Py_TYPE((PyObject *)(uintptr_t)function) == lines->api.function_type;
 }
 
-// How the function is called, which CPython 3.11 is about to call. The evaluator that calls it for a
-// function's call has less of C's stack below it than where other code has been called between.
-static void note_caller(struct gorgon_lines *lines, struct gorgon_lines_record *record)
+// How the function is called that CPython 3.11 is about to call. An evaluator that calls it for a
+// line's call has less of C's stack below it than where other code has been called between.
+static void note_caller(struct gorgon_lines *lines, struct gorgon_lines_record *record,
+			uint64_t cframe)
 {
 	struct gorgon_lines_layout *layout = &lines->layout;
-	uint64_t cframe = gorgon_lines_word(record->state + layout->state_cframe);
 	uint64_t distance = cframe - (uintptr_t)record;
 
+	record->entry |= GORGON_LINES_RETURNS;
 	if (!gorgon_lines_word(cframe + layout->cframe_previous))
 		return;
-	if (lines->state != GORGON_LINES_CHECKING)
-		record->entry = distance == layout->direct_record ? GORGON_LINES_DIRECT : 0;
-	else if (distance <= ENTRY_RECORD_MAX &&
+	if (distance == layout->direct_record && lines->state != GORGON_LINES_CHECKING)
+		record->entry |= GORGON_LINES_DIRECT;
+	else if (lines->state == GORGON_LINES_CHECKING && distance <= ENTRY_RECORD_MAX &&
 		 (!layout->direct_record || distance < layout->direct_record))
 		layout->direct_record = (uint32_t)distance;
 }
@@ -856,8 +886,11 @@ static void before_frame(void *ctx, struct gorgon_lines_record *record)
 	struct gorgon_lines_function *function;
 	uint64_t code;
 
+	if (lines->state == GORGON_LINES_OFF)
+		return;
 	if (has_flags(lines))
-		note_caller(lines, record);
+		note_caller(lines, record,
+			    gorgon_lines_word(record->state + lines->layout.state_cframe));
 	if (lines->state != GORGON_LINES_CHECKING) {
 		if (gorgon_lines_is_busy)
 			return;
@@ -868,7 +901,9 @@ static void before_frame(void *ctx, struct gorgon_lines_record *record)
 			function->entering++;
 			change_events(lines, function);
 		}
-		follow(lines, function,
+		if (function && has_changed(function))
+			__atomic_store_n(&lines->stale, true, __ATOMIC_RELEASE);
+		follow(lines, state_of(lines, record), function,
 		       function && lines->awaited && has_flags(lines) &&
 			       gorgon_lines_may_enter_next(lines));
 		return;
@@ -894,6 +929,7 @@ int gorgon_lines_count(uint64_t state, const char *where, struct gorgon_lines *l
 	int (*check)(uint64_t, const char *) =
 		(int (*)(uint64_t, const char *))(lines->code + GORGON_LINES_DEPTH_COPY);
 	const struct gorgon_lines_function *function;
+	struct gorgon_lines_record *record;
 	uint64_t cframe, frame;
 	int ret;
 
@@ -911,12 +947,19 @@ int gorgon_lines_count(uint64_t state, const char *where, struct gorgon_lines *l
 	cframe = gorgon_lines_word(state + layout->state_cframe);
 	frame = gorgon_lines_word(cframe + layout->cframe_frame);
 	function = gorgon_lines_function_of(lines, frame);
+	// C code has called it. Breakpoints in others are seen by the thread that watches.
+	if (*(const uint8_t *)(uintptr_t)(frame + layout->frame_entry) && function &&
+	    has_changed(function))
+		__atomic_store_n(&lines->stale, true, __ATOMIC_RELEASE);
 	// the evaluator's flag is that of the caller
 	if (!*(const uint8_t *)(uintptr_t)cframe && !has_events(lines, function) &&
 	    !__atomic_load_n(&lines->stale, __ATOMIC_ACQUIRE))
 		return 0;
+	record = record_of_evaluator(lines, cframe);
+	if (record && record->frame == frame)
+		note_caller(lines, record, gorgon_lines_word(cframe + layout->cframe_previous));
 	note_held(lines, cframe, frame);
-	follow(lines, function,
+	follow(lines, state, function,
 	       function && lines->awaited &&
 		       gorgon_lines_may_enter(lines, gorgon_lines_current(lines)));
 	return 0;
@@ -926,17 +969,24 @@ void gorgon_lines_after_frame(struct gorgon_lines *lines, struct gorgon_lines_re
 {
 	const struct gorgon_lines_record *older =
 		(const struct gorgon_lines_record *)(uintptr_t)record->older;
+	const struct gorgon_lines_function *function = NULL;
+	uint64_t frame;
 
 	if (gorgon_lines_has_chain(lines)) {
-		uint64_t frame = gorgon_lines_newest_frame(lines);
-
-		follow(lines, frame ? gorgon_lines_function_of(lines, frame) : NULL, false);
-		return;
+		frame = has_flags(lines) ? frame_of_state(lines, record->state)
+					 : gorgon_lines_newest_frame(lines);
+		if (frame)
+			function = gorgon_lines_function_of(lines, frame);
+	} else {
+		if (is_entering(record))
+			end_entering(lines, record);
+		if (record->older < (uintptr_t)record)
+			return;
+		function = gorgon_lines_function_at(lines, older);
+		if (function && has_changed(function))
+			__atomic_store_n(&lines->stale, true, __ATOMIC_RELEASE);
 	}
-	if (is_entering(record))
-		end_entering(lines, record);
-	if (record->older > (uintptr_t)record)
-		follow(lines, gorgon_lines_function_at(lines, older), false);
+	follow(lines, state_of(lines, record), function, false);
 }
 
 void gorgon_lines_events_init(struct gorgon_lines *lines)

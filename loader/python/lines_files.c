@@ -26,9 +26,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-// Debuggers have a breakpoint on it whenever the process runs: <jitreg.h>.
-extern void __jit_debug_register_code(void);
-
 // Folders of installed packages: site-packages, dist-packages.
 #define PACKAGES "-packages/"
 
@@ -122,9 +119,6 @@ static void tell(struct gorgon_lines *lines, struct gorgon_lines_file *files)
 
 // --- files that wait -----------------------------------------------------------------------------
 
-// Code of ours is called before and after each function of Python while it reads this byte.
-static const uint8_t always = 0xcc;
-
 static void release_code(struct gorgon_lines *lines, struct gorgon_lines_file *file)
 {
 	lines->interp->api->Py_DecRef(file->held);
@@ -137,7 +131,6 @@ static struct gorgon_lines_file *take_waiting(struct gorgon_lines *lines)
 
 	lines->waiting = NULL;
 	lines->waiting_count = 0;
-	lines->links->watched = (uintptr_t)__jit_debug_register_code;
 	return files;
 }
 
@@ -198,6 +191,7 @@ static bool wait(struct gorgon_lines *lines, struct gorgon_lines_file *file, PyO
 		tell_waiting(lines);
 	if (!lines->waiting && !is_importing(lines)) {
 		lines->import = record;
+		record->entry |= GORGON_LINES_RETURNS;
 		lines->import_frame = record->frame;
 	}
 	lines->interp->api->Py_IncRef(code);
@@ -205,7 +199,6 @@ static bool wait(struct gorgon_lines *lines, struct gorgon_lines_file *file, PyO
 	file->next = lines->waiting;
 	lines->waiting = file;
 	lines->waiting_count++;
-	lines->links->watched = (uintptr_t)&always;
 	return true;
 }
 

@@ -458,10 +458,11 @@ static void put_frame_rules(struct gorgon_lines_bytes *to, uint64_t code,
 {
 	// up to the end of each push
 	static const uint8_t prologue[] = {1, 1, 2, 2, 2, 2, 11, 1, 2, 2, 1};
-	static const uint8_t epilogue[] = {39, 2, 2, 2, 2, 1, 1}; // of the add, and of each pop
+	static const uint8_t epilogue[] = {46, 2, 2, 2, 2, 1, 1}; // of the add, and of each pop
 	size_t start = begin_function(to, code + GORGON_LINES_FRAME, GORGON_LINES_FRAME_END);
 	struct gorgon_lines_bytes frame = {0};
 	unsigned depth = 8, at = 0;
+	uint8_t cfa;
 
 	begin_code(to, depth);
 	for (size_t i = 0; i < sizeof(prologue); i++) {
@@ -473,12 +474,14 @@ static void put_frame_rules(struct gorgon_lines_bytes *to, uint64_t code,
 			is_saved(to, i);
 	}
 	advance(to, GORGON_LINES_CALL - at);
-	begin_code(to, 8);
-	OPS(&frame, DW_OP_lit8, DW_OP_minus);
+	// The stub of a record that has the frame comes next: its CFA is the record's end.
+	cfa = layout->records ? GORGON_LINES_RECORD_SIZE : 8;
+	begin_code(to, cfa);
+	OPS(&frame, DW_OP_const1u, cfa, DW_OP_minus);
 	if (layout->frame_entry && layout->records) {
 		struct gorgon_lines_bytes record = {0};
 
-		OPS(&record, DW_OP_lit8, DW_OP_minus);
+		OPS(&record, DW_OP_const1u, cfa, DW_OP_minus);
 		put_rule(to, GORGON_LINES_R12, &record);
 		newest_by_list(&frame, layout);
 	} else if (layout->records) {

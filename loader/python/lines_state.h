@@ -59,9 +59,10 @@ struct gorgon_lines {
 		uint8_t original[GORGON_LINES_JUMP_SIZE];
 	} evaluator_patch, depth_patch;
 	/* the interpreter's limit of recursion, where each call can be counted, else NULL; and as
-	 * it was when threads began to be counted */
+	 * it was when the counting began */
 	const int *limit;
-	int counted_limit;
+	int counted_limit; /* atomic; 0: they are not */
+	uint64_t generation; /* of breakpoints; 0: there are none; atomic */
 	struct gorgon_lines_links *links;
 	struct jitreg_entry *jit;
 	struct gorgon_lines_file *files; /* only added to; atomic */

@@ -4,6 +4,7 @@
 import os
 import re
 import signal
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -456,11 +457,56 @@ def hot(n):
     total = 0
     for i in range(10):
         total += i
-    return total
+    try:
+        return {}[total]
+    except KeyError:
+        return total
 
 cold(1)
 print("hot", len([hot(i) for i in range(1000)]), flush=True)
 cold(2)
+"""
+
+LIMITS = """import sys, threading
+
+def cold(n):
+    return n
+
+def down(n):
+    try:
+        return down(n + 1)
+    except RecursionError as error:
+        return n, str(error)
+
+def through_c(n):
+    try:
+        return max(map(through_c, (n + 1,)))
+    except RecursionError as error:
+        return n, str(error)
+
+def nested():
+    value = []
+    for _ in range(sys.getrecursionlimit()):
+        value = [value]
+    try:
+        return repr(value)
+    except RecursionError as error:
+        return str(error)
+
+def tell():
+    print("told", down(0), through_c(0), nested(), sys.getrecursionlimit(), flush=True)
+
+cold(1)
+tell()
+for limit in (300, 2000, 2000):
+    sys.setrecursionlimit(limit)
+    tell()
+cold(2)
+tell()
+thread = threading.Thread(target=lambda: (cold(3), tell()))
+thread.start()
+thread.join()
+cold(4)
 """
 
 CHILD = """import os, time
@@ -681,6 +727,23 @@ class WithoutLines(unittest.TestCase):
                                      ["5", "8", "9", "10"] if step == "finish" else ["5", "9", "10", "13"], output)
 
 
+EVALUATED = """import time
+
+def wait(n):
+    time.sleep(0)
+
+def key(n):
+    wait(n)
+    return n
+
+def main():
+    x = sorted([2], key=key)
+    y = x
+    return y
+
+main()
+"""
+
 DEEP = """import sys
 
 sys.setrecursionlimit(1000000)
@@ -702,6 +765,18 @@ main()
 @harness.needs_gdb
 @harness.needs_python_lines
 class ManyFrames(unittest.TestCase):
+    def test_finish_of_an_evaluator(self):
+        """It has run several functions, and ends where C code has called the first of them."""
+        for python in PYTHONS:
+            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "evaluated.py")
+                with open(path, "w") as file:
+                    file.write(EVALUATED)
+                output = harness.gdb([*CHEAP, "tbreak time_sleep", "run", "frame function _PyEval_EvalFrameDefault", "finish", "bt 2",
+                                      "echo === key\\n", "tbreak evaluated.py:12", "continue"], *run(1, python=python)[:-1], path)
+                self.assertRegex(output, r"(?m)^0x\w+ in python_frame \(\)\n(?s:.*)^#1 .* _Py\w+ \(.*\n(?s:.*)=== key\n", output)
+                self.assertRegex(output, r"(?s)=== key\n.*hit Temporary breakpoint 2, evaluated\.main \(\) at .*evaluated\.py:12\n")
+
     def test_a_circle_ends(self):
         """Somebody attaches while an evaluator begins: what its frames lead to is what was there before."""
         for python in PYTHONS:
@@ -894,6 +969,19 @@ class Others(unittest.TestCase):
                 self.assertGreater(events, 2, output)
                 self.assertLess(events, 30, output)
                 self.assertLess(after - before, 100, output)  # functions that call each other need no code of ours
+
+    def test_limits_of_recursion_are_those_of_python3(self):
+        """In CPython 3.11 calls are counted by what tells of the limit."""
+        for python in PYTHONS:
+            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "limits.py")
+                with open(path, "w") as file:
+                    file.write(LIMITS)
+                expected = subprocess.run([harness.GORGON, "run", f"--python={python}", path], capture_output=True, text=True, check=True).stdout
+                self.assertGreaterEqual(expected.count("maximum recursion depth exceeded"), 12, expected)
+                output = harness.gdb(["break limits.cold", "run", *4 * ["continue"]], *run(1, python=python)[:-1], path)
+                self.assertEqual(re.findall(r"^told .*\n", output, re.M), expected.splitlines(True), output)
+                self.assertEqual(output.count("hit Breakpoint 1, limits.cold"), 4, output)
 
     @unittest.skipUnless(harness.VERSION == "3.11", "later ones have sys.monitoring")
     def test_a_program_with_a_trace_function(self):

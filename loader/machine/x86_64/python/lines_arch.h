@@ -40,20 +40,23 @@ struct gorgon_lines_record {
 #define GORGON_LINES_PASSED 2
 
 /* Of an evaluator's record on the stack: frames that wait for its newest one have breakpoints; the
- * evaluator's first frame was called by a frame, and not by C code. */
-#define GORGON_LINES_HELD   4
-#define GORGON_LINES_DIRECT 8
+ * evaluator's first frame was called by a frame, and not by C code; @after is to be called. */
+#define GORGON_LINES_HELD    4
+#define GORGON_LINES_DIRECT  8
+#define GORGON_LINES_RETURNS 16
 
 /* What the code below reads and calls; it lies behind the code. */
 struct gorgon_lines_links {
 	uint64_t evaluator; /* _PyEval_EvalFrameDefault */
 	/* void (*)(void *ctx, struct gorgon_lines_record *): called when @active is not 0, or a
-	 * breakpoint is at @watched */
+	 * breakpoint is at @watched, or bit 31 of @counted is set and that of the limit of
+	 * recursion in the state of a thread of CPython 3.11 is not */
 	uint64_t before;
-	uint64_t after; /* the same, called after the evaluator */
+	/* the same, called after the evaluator, also when the record's @entry is not 0 */
+	uint64_t after;
 	uint64_t tracer; /* as Py_tracefunc, with @ctx as a fifth argument */
 	uint64_t ctx;
-	uint64_t active;
+	uint64_t active, counted;
 	uint64_t watched; /* where debuggers have a breakpoint whenever the process runs */
 	/* const char *(const char *text, uint64_t offset, void *ctx) */
 	uint64_t evaluate;
@@ -108,24 +111,23 @@ static inline void gorgon_lines_write_entry(uint8_t *entry)
 }
 
 /* Code of an interpreter, one page. */
-#define GORGON_LINES_CODE_SIZE 256
+#define GORGON_LINES_CODE_SIZE 272
 #define GORGON_LINES_FRAME     0  /* what CPython calls for each frame, in place of the evaluator */
-#define GORGON_LINES_CALL      60 /* calls the evaluator, */
-#define GORGON_LINES_CALLED    66 /* which returns to here */
-#define GORGON_LINES_SLOW      117 /* from here on: @before and @after are called */
-#define GORGON_LINES_FRAME_END 177
-#define GORGON_LINES_TRACER    192 /* a function with four arguments; calls @tracer */
-#define GORGON_LINES_LEAVE     208
-#define GORGON_LINES_GENERIC   224 /* the stub of frames whose line is not known */
+#define GORGON_LINES_CALL      73 /* calls the evaluator, */
+#define GORGON_LINES_CALLED    79 /* which returns to here */
+#define GORGON_LINES_FRAME_END 197
+#define GORGON_LINES_TRACER    208 /* a function with four arguments; calls @tracer */
+#define GORGON_LINES_LEAVE     224
+#define GORGON_LINES_GENERIC   240 /* the stub of frames whose line is not known */
 #define GORGON_LINES_GENERIC_RESUME (GORGON_LINES_GENERIC + GORGON_LINES_STUB_RESUME)
 /* run when an exception is raised by the frame in rbx, r13 leads to a text; returns */
-#define GORGON_LINES_RAISED    240
+#define GORGON_LINES_RAISED    256
 /* Debuggers call one of these functions with a text: the frame that has n older records has
  * function n. Each calls @evaluate with the distance of its own end from the first function's
  * beginning. The last function is that of frames with more older records, too. */
-#define GORGON_LINES_EVALUATE      288
+#define GORGON_LINES_EVALUATE      304
 #define GORGON_LINES_EVALUATE_SIZE 5
-#define GORGON_LINES_EVALUATE_ALL  750
+#define GORGON_LINES_EVALUATE_ALL  740
 /* what the evaluator began with before a jump to GORGON_LINES_FRAME, and a jump behind it */
 #define GORGON_LINES_EVALUATOR  4048
 /* the same of the function of the limit of recursion, which jumps to GORGON_LINES_DEPTH */
