@@ -16,7 +16,7 @@ with open(os.environ["PATH_OF_PROGRAM"]) as file:
              and not any(word in line for word in (" def ", "@", "print("))]
 with open(os.environ["PATH_OF_PROGRAM"]) as file:
     BEGINS = {n for n, line in enumerate(file, 1) if line.lstrip().startswith(("def ", "async def ", "@"))}
-EVALUATOR = () if os.environ["PYTHON"].endswith("3.11") else ("_PyEval_EvalFrameDefault", "python_frame")
+EVALUATOR = "_PyEval_EvalFrameDefault", "python_frame"
 chosen = random.Random(SEED)
 
 
