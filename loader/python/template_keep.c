@@ -19,6 +19,7 @@
 #include "process/kernel/fork.h"
 #include "process/libc/locales.h"
 #include "process/kernel/signals.h"
+#include "process/threads/thread_dtors.h"
 #include "process/threads/tsd.h"
 #include "process/memory/zone_heap.h"
 #include "file/grow.h"
@@ -240,18 +241,26 @@ static bool explain_thread_numbers(const struct keeping *keeping)
 
 // --- what nothing explains --------------------------------------------------------------------
 
+static const char *name_at(const struct gorgon_ns *ns, uint64_t addr)
+{
+	const struct gorgon_object *object = gorgon_ns_object_at((struct gorgon_ns *)ns, addr);
+
+	return object ? object->path : "a library";
+}
+
 // Where a word is: a library's variable, or memory of Python's.
 static void describe_word(const struct gorgon_ns *ns, uint64_t offset, char *ret, size_t size)
 {
 	uint64_t addr = ns->zone + offset;
 	const struct gorgon_object *object = gorgon_ns_object_at((struct gorgon_ns *)ns, addr);
-	uint64_t start;
+	uint64_t start, caller;
 	size_t block;
 
 	if (object)
 		snprintf(ret, size, "%s+%#lx", object->path, (unsigned long)(addr - object->bias));
-	else if ((start = gorgon_zone_heap_block_at(ns->usage.zone_heap, addr, &block)))
-		snprintf(ret, size, "a block of %zu bytes from malloc(), at +%#lx", block,
+	else if ((start = gorgon_zone_heap_block_at(ns->usage.zone_heap, addr, &block, &caller)))
+		snprintf(ret, size, "a block of %zu bytes from malloc()%s%s, at +%#lx", block,
+			 caller ? " of " : "", caller ? name_at(ns, caller) : "",
 			 (unsigned long)(addr - start));
 	else
 		snprintf(ret, size, "mapped memory at %#lx, at +%#lx of its zone",
@@ -416,6 +425,15 @@ static struct gorgon_error *refuse_differing(struct keeping *keeping)
 				   "example");
 }
 
+static const char *owner_of_dtors(const struct gorgon_ns *ns)
+{
+	const struct gorgon_object *object = ns->first;
+
+	while (object && !gorgon_thread_has_dtors(object))
+		object = object->next;
+	return object ? object->path : "a shared library";
+}
+
 static struct gorgon_error *keep(struct keeping *keeping)
 {
 	struct gorgon_template *template = keeping->template;
@@ -424,9 +442,10 @@ static struct gorgon_error *keep(struct keeping *keeping)
 	bool same;
 
 	if (keeping->threads[0]->dtors)
-		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-					   "template: it has a thread_local variable with a "
-					   "destructor, expected none");
+		return gorgon_error_create(
+			GORGON_ERROR_UNSUPPORTED,
+			"template: %s has a thread_local variable with a destructor, expected none",
+			owner_of_dtors(ns));
 	if ((err = gorgon_template_check_parts(ns, keeping->fresh)) ||
 	    (err = keep_objects(keeping)) || (err = list_places(keeping)) ||
 	    (err = keep_keys(keeping)) || (err = keep_tls(keeping)) ||

@@ -174,7 +174,7 @@ static __attribute__((noinline)) void *finish_malloc(void *base, size_t size,
 static __attribute__((noinline)) void *heap_malloc_slowly(size_t size, struct gorgon_heap *heap)
 {
 	if (gorgon_zone_heap_is_open(heap->usage->zone_heap))
-		return gorgon_zone_heap_alloc(heap->usage->zone_heap, 0, size);
+		return gorgon_zone_heap_alloc(heap->usage->zone_heap, 0, size, NULL);
 	return finish_malloc(allowed(heap, size) ? malloc(size + HEADER) : NULL, size, heap);
 }
 
@@ -200,7 +200,7 @@ void *gorgon_heap_calloc(size_t count, size_t size, struct gorgon_heap *heap)
 
 	if (gorgon_zone_heap_is_open(heap->usage->zone_heap) &&
 	    !__builtin_mul_overflow(count, size, &bytes))
-		return gorgon_zone_heap_alloc(heap->usage->zone_heap, 0, bytes);
+		return gorgon_zone_heap_alloc(heap->usage->zone_heap, 0, bytes, NULL);
 	base = !__builtin_mul_overflow(count, size, &bytes) && allowed(heap, bytes)
 		       ? make_room(calloc(1, bytes + HEADER), bytes)
 		       : NULL;

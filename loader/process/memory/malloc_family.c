@@ -15,10 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static __attribute__((noinline)) void *malloc_slowly(size_t size, struct gorgon_usage *usage)
+// Where the call that this function is returns to.
+#define CALLER __builtin_return_address(0)
+
+static __attribute__((noinline)) void *malloc_slowly(size_t size, struct gorgon_usage *usage,
+						     const void *caller)
 {
 	if (gorgon_zone_heap_is_open(usage->zone_heap))
-		return gorgon_zone_heap_alloc(usage->zone_heap, 0, size);
+		return gorgon_zone_heap_alloc(usage->zone_heap, 0, size, caller);
 	return gorgon_blocks_allow(size, usage)
 		       ? gorgon_blocks_note(malloc(gorgon_blocks_size(size)), usage)
 		       : NULL;
@@ -36,7 +40,7 @@ void *gorgon_malloc(size_t size, struct gorgon_usage *usage)
 	void *p;
 
 	if (__builtin_expect(size >= __atomic_load_n(&usage->quick_below, __ATOMIC_ACQUIRE), false))
-		return malloc_slowly(size, usage);
+		return malloc_slowly(size, usage, CALLER);
 	p = gorgon_blocks_malloc(size + sizeof(uint64_t));
 	if (__builtin_expect(p && gorgon_blocks_note_quickly(p, usage), true))
 		return p;
@@ -52,7 +56,7 @@ void *gorgon_malloc_calloc(size_t count, size_t size, struct gorgon_usage *usage
 		return NULL;
 	}
 	if (gorgon_zone_heap_is_open(usage->zone_heap))
-		return gorgon_zone_heap_alloc(usage->zone_heap, 0, bytes);
+		return gorgon_zone_heap_alloc(usage->zone_heap, 0, bytes, CALLER);
 	return gorgon_blocks_allow(bytes, usage)
 		       ? gorgon_blocks_note(calloc(1, gorgon_blocks_size(bytes)), usage)
 		       : NULL;
@@ -63,7 +67,7 @@ void *gorgon_malloc_aligned_alloc(size_t alignment, size_t size, struct gorgon_u
 	if (alignment & (alignment - 1))
 		return aligned_alloc(alignment, size); // which C libraries refuse, or round up
 	if (gorgon_zone_heap_is_open(usage->zone_heap))
-		return gorgon_zone_heap_alloc(usage->zone_heap, alignment, size);
+		return gorgon_zone_heap_alloc(usage->zone_heap, alignment, size, CALLER);
 	if (!gorgon_blocks_allow(size, usage))
 		return NULL;
 	// The counted block's size need be no multiple of the alignment, on which some replacements
@@ -77,7 +81,7 @@ int gorgon_malloc_posix_memalign(void **ret, size_t alignment, size_t size,
 	int saved = errno, number = ENOMEM;
 
 	if (gorgon_zone_heap_is_open(usage->zone_heap)) {
-		void *p = gorgon_zone_heap_alloc(usage->zone_heap, alignment, size);
+		void *p = gorgon_zone_heap_alloc(usage->zone_heap, alignment, size, CALLER);
 
 		errno = saved;
 		if (!p)

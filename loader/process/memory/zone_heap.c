@@ -41,8 +41,9 @@
 #define RANDOM_MAX 64
 
 struct header {
-	uint64_t size;  // of the block
-	uint64_t shift; // of an aligned block, from the block that it is in
+	uint64_t size;   // of the block
+	uint32_t shift;  // of an aligned block, from the block that it is in
+	uint32_t caller; // the offset in the zone of what has asked for it, or 0
 };
 
 struct gorgon_zone_heap {
@@ -119,15 +120,18 @@ static void *take_block(struct gorgon_zone_heap *heap, size_t size)
 	return header ? header + 1 : NULL;
 }
 
-void *gorgon_zone_heap_alloc(struct gorgon_zone_heap *heap, size_t alignment, size_t size)
+void *gorgon_zone_heap_alloc(struct gorgon_zone_heap *heap, size_t alignment, size_t size,
+			     const void *caller)
 {
 	size_t room = alignment > 16 ? alignment + sizeof(struct header) : 0;
 	char *block = size <= PTRDIFF_MAX ? take_block(heap, size + room) : NULL, *aligned;
+	uint64_t offset = (uintptr_t)caller - zone_of(heap);
 
 	if (!block) {
 		errno = ENOMEM;
 		return NULL;
 	}
+	((struct header *)block)[-1].caller = offset < GORGON_ZONE_SIZE ? (uint32_t)offset : 0;
 	if (!room)
 		return block;
 	aligned = (char *)(((uintptr_t)block + room - 1) & -(uintptr_t)alignment);
@@ -135,13 +139,13 @@ void *gorgon_zone_heap_alloc(struct gorgon_zone_heap *heap, size_t alignment, si
 		aligned += alignment;
 	((struct header *)aligned)[-1] =
 		(struct header){((struct header *)block)[-1].size - (size_t)(aligned - block),
-				(uint64_t)(aligned - block)};
+				(uint32_t)(aligned - block), 0};
 	return aligned;
 }
 
 void *gorgon_zone_heap_zeros(struct gorgon_zone_heap *heap, size_t size)
 {
-	return heap ? gorgon_zone_heap_alloc(heap, 16, size) : calloc(1, size);
+	return heap ? gorgon_zone_heap_alloc(heap, 16, size, NULL) : calloc(1, size);
 }
 
 void gorgon_zone_heap_free(struct gorgon_zone_heap *heap, void *p)
@@ -202,7 +206,8 @@ uint64_t gorgon_zone_heap_end(const struct gorgon_zone_heap *heap)
 	return heap->next - zone_of(heap);
 }
 
-uint64_t gorgon_zone_heap_block_at(const struct gorgon_zone_heap *heap, uint64_t addr, size_t *size)
+uint64_t gorgon_zone_heap_block_at(const struct gorgon_zone_heap *heap, uint64_t addr, size_t *size,
+				   uint64_t *caller)
 {
 	uint64_t at = zone_of(heap) + GORGON_ZONE_BLOCKS;
 
@@ -214,6 +219,7 @@ uint64_t gorgon_zone_heap_block_at(const struct gorgon_zone_heap *heap, uint64_t
 			return 0;
 		if (addr < start + header->size) {
 			*size = header->size;
+			*caller = header->caller ? zone_of(heap) + header->caller : 0;
 			return start;
 		}
 		at = start + header->size;

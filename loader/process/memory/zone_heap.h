@@ -34,9 +34,10 @@ bool gorgon_zone_heap_place(struct gorgon_ns *ns, uint64_t offset, uint64_t size
 
 /* Where the blocks end: an offset in the zone. */
 uint64_t gorgon_zone_heap_end(const struct gorgon_zone_heap *heap);
-/* The block that an address is in, which may have been freed; 0: none. Takes a while. */
-uint64_t gorgon_zone_heap_block_at(const struct gorgon_zone_heap *heap, uint64_t addr,
-				   size_t *size);
+/* The block that an address is in, which may have been freed; 0: none. @caller: an address in what
+ * has asked for it, or 0. Takes a while. */
+uint64_t gorgon_zone_heap_block_at(const struct gorgon_zone_heap *heap, uint64_t addr, size_t *size,
+				   uint64_t *caller);
 
 /* So that the blocks of the forked child are whole. @heap may be NULL. */
 void gorgon_zone_heap_before_fork(struct gorgon_zone_heap *heap);
@@ -46,8 +47,10 @@ void gorgon_zone_heap_after_fork(struct gorgon_zone_heap *heap);
 bool gorgon_zone_heap_is_open(const struct gorgon_zone_heap *heap);
 /* Whether a block of malloc() is from here. @heap may be NULL. */
 bool gorgon_zone_heap_owns(const struct gorgon_zone_heap *heap, const void *p);
-/* The zeros of a new block; NULL: no memory, and errno is set. */
-void *gorgon_zone_heap_alloc(struct gorgon_zone_heap *heap, size_t alignment, size_t size);
+/* The zeros of a new block; NULL: no memory, and errno is set. @caller: where the call returns
+ * to. */
+void *gorgon_zone_heap_alloc(struct gorgon_zone_heap *heap, size_t alignment, size_t size,
+			     const void *caller);
 /* Zeros in the zone; without @heap a block of calloc(3). */
 void *gorgon_zone_heap_zeros(struct gorgon_zone_heap *heap, size_t size);
 void gorgon_zone_heap_free(struct gorgon_zone_heap *heap, void *p);
