@@ -22,9 +22,10 @@ import functools
 import logging
 import pickle
 import threading
-from concurrent.futures import Executor
+from concurrent.futures import CancelledError, Executor
 
 import dask.config
+from distributed.core import Status
 from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.worker import _run_task, _run_task_simple
 
@@ -76,6 +77,7 @@ class WorkerExecutor(Executor):
         self.on_threads = set()  # functions_of() tasks which need the worker
         self.in_interpreters = self.outside = 0  # tasks
         self.keys = {}
+        self.has_ended = self.is_interrupted = False
 
     def submit(self, fn, /, *args, **kwargs):
         """In the worker's event loop: run_in_executor() of a task, or of something else."""
@@ -100,14 +102,20 @@ class WorkerExecutor(Executor):
 
     def compute(self, task, data):
         with self.lock:  # report() waits until its key is known
-            future = self.pool.submit(compute, task, data)
-            self.keys[future] = task.key
+            if future := None if self.has_ended else self.pool.submit(compute, task, data):
+                self.keys[future] = task.key
+        if not future:
+            return task(data)
         try:
             ret, why = future.result(), None
         except NeedsWorker:
             why = "asks for the worker"
         except STAYS as error:  # what tasks raise is Raised
             why = f"has or gives what stays in its process ({error})"
+        except KeyboardInterrupt:
+            if not self.is_interrupted:
+                raise
+            raise CancelledError(f"{task.key}: the worker ends") from None  # the other one would end the worker's loop
         finally:
             del self.keys[future]
         if not why:
@@ -128,8 +136,14 @@ class WorkerExecutor(Executor):
             key = self.keys.get(future)
         self.worker.loop.add_callback(self.worker.log_event, "progress", {"key": str(key), "value": value})
 
+    def end(self, wait, interrupt):
+        """Tasks that are there run to their end, unless they are interrupted; others run on threads."""
+        with self.lock:
+            self.has_ended, self.is_interrupted = True, interrupt
+        self.pool.shutdown(wait, cancel_futures=interrupt, interrupt=interrupt)
+
     def shutdown(self, wait=True, *, cancel_futures=False):
-        self.pool.shutdown(wait, cancel_futures=True, interrupt=True)
+        self.end(wait, interrupt=True)
         self.threads.shutdown(wait)
 
     def metrics(self):
@@ -167,7 +181,7 @@ class Interpreters(WorkerPlugin):
         worker.executors["default"] = executor.threads
         for name in executor.metrics():
             worker.metrics.pop(name, None)
-        executor.pool.shutdown(wait=False, cancel_futures=True, interrupt=True)
+        executor.end(wait=False, interrupt=worker.status in (Status.closing, Status.closed, Status.failed))
 
 
 def dask_setup(worker):

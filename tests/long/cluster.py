@@ -15,7 +15,9 @@ import harness
 EXAMPLE = os.path.join(harness.ROOT, "examples", "cluster.py")
 WORK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "cluster_work.py")
 OWN = ["own: the first result is in the worker alone True", "own: what a worker keeps stays 1000.0 0.0", "own: environments True"]
-ALL_THE_TIME = ["own: four interpreters True", "own: memory True", "own: metrics True True True"]  # of workers that stay
+ALL_THE_TIME = ["own: four interpreters True", "own: memory True", "own: metrics True True True",
+                "own: without a plug-in True None True"]  # of workers that stay
+ENDS = ["own: inside True", "own: the end {'cancelled'}"]
 
 
 def lines_of(python, site, kind):
@@ -52,7 +54,7 @@ def main():
                 report.check(f"{kind}: {line.split(':')[0]}", False, line, "otherwise", "\n".join(lines) + failure)
             report.check(f"{kind}: work", lines and not failure and [line for line in lines if line not in own] == expected,
                          f"the {len(expected)} lines of dask's own workers", f"{len(lines) - len(own)} lines", failure)
-            wanted = OWN if kind == "adaptive" else OWN + ALL_THE_TIME
+            wanted = OWN if kind == "adaptive" else OWN + ALL_THE_TIME + (ENDS if kind == "plugin" else [])
             report.check(f"{kind}: what is an interpreter's own", own == wanted, "; ".join(wanted), "; ".join(own))
         check_example(report, python, site)
     return report.finish()

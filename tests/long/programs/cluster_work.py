@@ -199,6 +199,34 @@ def work(client, folder):
     show("after cancelled tasks", client.submit(lambda: 1).result())
 
 
+def show_plugins(client):
+    """The plug-in changes, and goes, while tasks run, and they run on."""
+    import gorgon.distributed
+    processes = client.run(os.getpid)
+    begun = [client.map(where, [1] * 4, pure=False)]
+    time.sleep(0.5)
+    client.register_plugin(gorgon.distributed.Interpreters(max_tasks_per_child=100))
+    begun.append(client.map(where, [1] * 4, pure=False))
+    time.sleep(0.5)
+    client.unregister_worker_plugin(gorgon.distributed.Interpreters.name)
+    inside = [number is not None for _, number in client.gather(sum(begun, []))]
+    print("own: without a plug-in", all(inside[:4]), client.submit(where, 0, pure=False).result()[1], processes == client.run(os.getpid))
+    client.register_plugin(gorgon.distributed.Interpreters())
+
+
+def show_end():
+    """A worker in this process ends while tasks run."""
+    import gorgon.distributed
+    with LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None, silence_logs=logging.CRITICAL) as cluster, \
+            Client(cluster) as client:
+        client.register_plugin(gorgon.distributed.Interpreters())
+        print("own: inside", client.submit(where, 0).result()[1] is not None)
+        running = client.map(time.sleep, [1000, 1001])
+        while not all(client.processing().values()):
+            time.sleep(0.1)
+    print("own: the end", {future.status for future in running})
+
+
 @contextlib.contextmanager
 def cluster_of_two():
     preload = PRELOAD if KIND in ("preload", "adaptive") else []
@@ -243,7 +271,10 @@ def main():
                 metrics = [each["metrics"] for each in client.scheduler_info()["workers"].values()]
                 print("own: metrics", sum(each["tasks in interpreters"] for each in metrics) > 2000,
                       sum(each["tasks on threads"] for each in metrics) > 0, all(f"interpreter 1: {name}" in metrics[0] for name in ("tasks", "memory")))
+                show_plugins(client)
             show("a worker that dies", client.submit(die_once, os.path.join(folder, "died")).result())
+    if KIND == "plugin":
+        show_end()
 
 
 if __name__ == "__main__":
