@@ -377,7 +377,11 @@ def end(handle, limit=0):
     """Why it cannot end, within milliseconds if there is a limit, and stays, without its number; None: it has ended."""
     try:
         if limit:
-            _gorgon._stop(handle, limit)
+            try:
+                _gorgon._stop(handle, limit)
+            except _gorgon.Error as error:
+                if error.code != BUSY:  # it has called exit()
+                    raise
         _gorgon._destroy(handle)
     except _gorgon.Error as error:
         staying.append(handle)

@@ -356,9 +356,10 @@ def leave():
 def number():
     import gorgon
     return gorgon.interpreter
-with Pool(1) as pool:
-    print(pool.submit(number).result(), fails(pool.submit(leave).result), pool.submit(number).result())
-""", "0 BrokenInterpreterPool: interpreter 0: its code has called exit(4) 1")
+for limit in None, 60:
+    with Pool(1, time_limit=limit) as pool:
+        print(pool.submit(number).result(), fails(pool.submit(leave).result), pool.submit(number).result())
+""", *[f"{n} BrokenInterpreterPool: interpreter {n}: its code has called exit(4) {n + 1}" for n in (0, 2)])
 
     def test_progress_comes_with_its_future(self):
         self.check("""
