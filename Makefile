@@ -217,7 +217,7 @@ docs-plot:
 
 # Sessions of gdb and lldb as they look at a terminal.
 docs-pictures: all
-	for name in gdb lldb flames; do BUILD=$(abspath $(BUILD)) $(PYTHON3) tools/picture.py $$name docs/$$name.svg || exit; done
+	for name in gdb lldb mixed flames; do BUILD=$(abspath $(BUILD)) $(PYTHON3) tools/picture.py $$name docs/$$name.svg || exit; done
 
 # The figures of docs/comparison.md, out of tests/bench/LOAD.md and EXECUTOR.md.
 docs-comparison:
@@ -661,7 +661,7 @@ help:
 	@echo "docs-process  loader/process/NAMES.md, out of loader/process and loader/dl/replacements.c"
 	@echo "census  tests/process/census.txt: which names of the C library extensions of Python import"
 	@echo "docs-api  pages of the C and C++ interfaces, in build/api/html"
-	@echo "docs-pictures  docs/gdb.svg and docs/lldb.svg, of real sessions, and docs/flames.svg"
+	@echo "docs-pictures  docs/gdb.svg, docs/lldb.svg and docs/mixed.svg, of real sessions, and docs/flames.svg"
 	@echo "docs-comparison  the figures of docs/comparison.md, out of tests/bench/LOAD.md and EXECUTOR.md"
 	@echo "docs-machines  the table of docs/machines.md: which files are of one machine"
 	@echo "docs-plot  docs/debuggers.svg and the plots in tests/bench, out of tests/bench/DEBUG.md and FEEL.md"

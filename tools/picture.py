@@ -2,36 +2,45 @@
 # SPDX-License-Identifier: MIT
 """Draw a session with gdb or lldb as a terminal shows it, a real session that is typed into a pseudo terminal; or a flame graph.
 
-Usage: picture.py gdb|lldb|flames PICTURE.svg
+Usage: picture.py gdb|lldb|mixed|flames PICTURE.svg
 
-Runs the debugger with our scripts on `gorgon run -n 3` and draws what it has printed, with colours, but without its notices of
-threads; or records two interpreters with gorgon-symdump. `make docs-pictures` makes the pictures in docs/."""
+Runs the debugger with our scripts on `gorgon run -n 3`, or plain gdb on the program of docs/mixed.md, and draws what it has printed,
+with colours, but without its notices of threads; or records two interpreters with gorgon-symdump. `make docs-pictures` makes the
+pictures in docs/."""
 
 import html
 import os
 import pty
 import re
 import select
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.abspath(os.environ.get("BUILD", f"{ROOT}/build"))
 PROGRAM = ["gorgon", "run", "-n", "3", "-c", "import time; time.sleep(1)"]
+MIXED = ["gorgon", "run", "--python-lines=on", "shop.py"]
+TITLES = {"mixed": "plain gdb: Python and C in one stack"}
 SECONDS = 300  # how long to wait for an answer
 COLUMNS, PITCH, ADVANCE, MARGIN, BAR = 116, 17, 7.83, 14, 30
+PLAIN = ["set pagination off", "set width 0", "set confirm off", "set debuginfod enabled off", "set breakpoint pending on",
+         "set print thread-events off"]
 QUIET = {
-    "gdb": ["set pagination off", "set width 0", "set confirm off", "set debuginfod enabled off", "set breakpoint pending on",
-            "set print thread-events off", f"source {ROOT}/gdb/gorgon.py"],
+    "gdb": [*PLAIN, f"source {ROOT}/gdb/gorgon.py"],
+    "mixed": PLAIN,
     "lldb": ["settings set auto-confirm true", "settings set stop-line-count-before 0", "settings set stop-line-count-after 0",
              "settings set stop-disassembly-display never", f"command script import {ROOT}/lldb/gorgon.py"],
 }
 TYPED = {
     "gdb": ["break time_sleep", "run", "gorgon list", "bt 2", "py-bt", "continue"],
+    "mixed": ["break shop.py:5", "run", "bt -frame-arguments none -frame-info short-location 12", "next", 'print py("[total, cost, price]")',
+              "finish", "frame function functools_reduce", "info locals"],
     "lldb": ["gorgon symbols auto", "breakpoint set -n time_sleep", "run", "gorgon list", "frame variable", "gorgon whose $pc"],
 }
 # Interpreter 0 parses in two threads that want one GIL, while 1 compresses without its own and a thread of it rests.
@@ -53,8 +62,8 @@ print("ready", flush=True)
 first()
 """
 # Lines that a picture leaves out: new threads, the file of a breakpoint's library, missing source files.
-LEFT_OUT = re.compile(r"\[(New Thread|Thread debugging|Switching|Thread 0x)|Using host|Function \"|warning: |\d+\t|.*No such file or directory|"
-                      r"WARNING: |Process \d+ (launched|stopped)|Target \d|\d+ locations? added|(gdb|lldb)?$")
+LEFT_OUT = re.compile(r"\[(New Thread|Thread debugging|Switching|Thread 0x)|Using host|Function \"|No source file|warning: |\d+\t(?! )|"
+                      r".*No such file or directory|WARNING: |Process \d+ (launched|stopped)|Target \d|\d+ locations? added|(gdb|lldb)?$")
 COLOURS = {30: "#7f8590", 31: "#ff7b72", 32: "#7ee787", 33: "#e3b341", 34: "#79c0ff", 35: "#d2a8ff", 36: "#76e3ea", 37: "#e6edf3"}
 FOREGROUND, BACKGROUND, FRAME = "#d6dde6", "#151b23", "#262d37"
 
@@ -97,19 +106,34 @@ class Session:
         os.close(self.terminal)
 
 
-def record(debugger):
+def program_of_page(folder):
+    with open(f"{ROOT}/docs/mixed.md") as page, open(f"{folder}/shop.py", "w") as file:
+        file.write(re.search(r"```python\n(.*?)```", page.read(), re.S)[1])
+
+
+def record(kind):
     """[(typed or None, line with colours)]."""
+    if kind == "mixed":
+        with tempfile.TemporaryDirectory() as folder:
+            program_of_page(folder)
+            command = [*MIXED[:-1], f"{folder}/{MIXED[-1]}"]
+            return [(typed, line.replace(f"{folder}/" if typed == "$ " else folder, "" if typed == "$ " else "/home/me"))
+                    for typed, line in record_session(kind, "gdb", command)]
+    return record_session(kind, kind, PROGRAM)
+
+
+def record_session(kind, debugger, command):
     program = shutil.which("gdb") if debugger == "gdb" else next(filter(None, map(shutil.which, ("lldb-19", *(f"lldb-{n}" for n in range(20, 30)), "lldb"))))
     options = ["-nx", "-q", "--args"] if debugger == "gdb" else ["--no-lldbinit", "--"]
     environment = dict(os.environ, TERM="xterm-256color", PATH=f"{BUILD}:/usr/bin:{os.environ['PATH']}", COLUMNS="500", PYTHONWARNINGS="ignore")
     environment.pop("DEBUGINFOD_URLS", None)
-    session = Session(debugger, [program, *options, shutil.which("gorgon", path=BUILD) or sys.exit("picture: make all"), *PROGRAM[1:]], environment)
+    session = Session(debugger, [program, *options, shutil.which("gorgon", path=BUILD) or sys.exit("picture: make all"), *command[1:]], environment)
     session.read()
-    for line in QUIET[debugger]:
+    for line in QUIET[kind]:
         session.ask(line)
-    name = PROGRAM[0] if debugger == "gdb" else f"$(command -v {PROGRAM[0]})"  # lldb takes a folder of that name for the program
-    shown = [("$ ", f"{debugger} {options[-1]} {name} {' '.join(PROGRAM[1:-1])} '{PROGRAM[-1]}'")]
-    for line in TYPED[debugger]:
+    name = command[0] if debugger == "gdb" else f"$(command -v {command[0]})"  # lldb takes a folder of that name for the program
+    shown = [("$ ", f"{debugger} {options[-1]} {name} {shlex.join(command[1:])}")]
+    for line in TYPED[kind]:
         answer = session.ask(line)
         shown.append((session.prompt, line))
         shown += [(None, text) for text in answer if not LEFT_OUT.match(re.sub(r"\x1b\[[\d;]*m", "", text))]
@@ -170,7 +194,8 @@ def flames():
 
 
 def main(debugger, picture):
-    image = flames() if debugger == "flames" else draw(f"{debugger}: three interpreters in one process, one breakpoint", record(debugger))
+    image = flames() if debugger == "flames" else draw(
+        TITLES.get(debugger, f"{debugger}: three interpreters in one process, one breakpoint"), record(debugger))
     with open(picture, "w") as file:
         file.write(image)
 
