@@ -30,6 +30,7 @@
 #include "process/kernel/fork.h"
 #include "process/libc/locales.h"
 #include "process/kernel/signals.h"
+#include "process/threads/thread_dtors.h"
 #include "process/threads/tsd.h"
 #include "process/memory/zone_heap.h"
 
@@ -255,6 +256,24 @@ static void copy_tls(const struct copying *copying)
 	}
 }
 
+// What constructors have registered on this thread is among the template's.
+static bool register_dtors(struct copying *copying)
+{
+	const struct gorgon_template *template = copying->template;
+	bool done = true;
+
+	gorgon_lock();
+	gorgon_thread_forget_dtors(copying->interp->ns);
+	gorgon_unlock();
+	for (size_t i = template->dtor_count; i-- > 0 && done;) {
+		const struct gorgon_template_dtor *dtor = &template->dtors[i];
+
+		done = !gorgon_thread_atexit((void (*)(void *))moved(copying, (void *)dtor->fn),
+					     moved(copying, dtor->arg), moved(copying, dtor->dso));
+	}
+	return done;
+}
+
 // Each object with thread-local storage that the template's main thread has used has a block,
 // before places are listed.
 static void touch_tls(const struct copying *copying)
@@ -383,7 +402,8 @@ static struct gorgon_error *register_again(struct copying *copying)
 	const struct gorgon_template *template = copying->template;
 	struct gorgon_interp *interp = copying->interp;
 
-	if (!register_exits(copying) || !register_forks(copying) || !set_environment(copying))
+	if (!register_dtors(copying) || !register_exits(copying) || !register_forks(copying) ||
+	    !set_environment(copying))
 		return &gorgon_error_nomem;
 	gorgon_imports_move(interp->imports, moved, copying);
 	if (template->import_locks)

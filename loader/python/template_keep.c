@@ -200,6 +200,56 @@ static struct gorgon_error *keep_tls(struct keeping *keeping)
 	return NULL;
 }
 
+// --- destructors of thread_local variables -----------------------------------------------------
+
+struct dtors {
+	struct keeping *keeping;
+	int run;
+	size_t count;
+	bool failed, differ;
+};
+
+static void keep_dtor(void *ctx, void (*fn)(void *), void *arg, void *dso)
+{
+	struct dtors *dtors = ctx;
+	struct gorgon_template *template = dtors->keeping->template;
+	const struct gorgon_spots *places = dtors->keeping->runs.places;
+	size_t number = dtors->count++;
+
+	if (!dtors->run) {
+		struct gorgon_template_dtor *added =
+			jitreg_add(&template->dtors, &template->dtor_count, sizeof(*added));
+
+		dtors->failed |= !added;
+		if (added)
+			*added = (struct gorgon_template_dtor){fn, arg, dso};
+	} else if (number < template->dtor_count) {
+		const struct gorgon_template_dtor *kept = &template->dtors[number];
+		const struct gorgon_spots *own = &places[dtors->run];
+
+		dtors->differ |= gorgon_spots_move(places, own, (void *)kept->fn) != (void *)fn ||
+				 gorgon_spots_move(places, own, kept->arg) != arg ||
+				 gorgon_spots_move(places, own, kept->dso) != dso;
+	}
+}
+
+static struct gorgon_error *keep_dtors(struct keeping *keeping)
+{
+	for (int i = 0; i < 3; i++) {
+		struct dtors dtors = {.keeping = keeping, .run = i};
+
+		gorgon_thread_each_dtor(keeping->threads[i], keep_dtor, &dtors);
+		if (dtors.failed)
+			return &gorgon_error_nomem;
+		if (dtors.differ || dtors.count != keeping->template->dtor_count)
+			return gorgon_error_create(
+				GORGON_ERROR_UNSUPPORTED,
+				"template: two runs of it have other thread_local variables with a "
+				"destructor, expected the same");
+	}
+	return NULL;
+}
+
 // --- thread identities ------------------------------------------------------------------------
 
 // An int below 257 is an object that is there once. Where the numbers of threads are so small, in a
@@ -425,15 +475,6 @@ static struct gorgon_error *refuse_differing(struct keeping *keeping)
 				   "example");
 }
 
-static const char *owner_of_dtors(const struct gorgon_ns *ns)
-{
-	const struct gorgon_object *object = ns->first;
-
-	while (object && !gorgon_thread_has_dtors(object))
-		object = object->next;
-	return object ? object->path : "a shared library";
-}
-
 static struct gorgon_error *keep(struct keeping *keeping)
 {
 	struct gorgon_template *template = keeping->template;
@@ -441,14 +482,10 @@ static struct gorgon_error *keep(struct keeping *keeping)
 	struct gorgon_error *err;
 	bool same;
 
-	if (keeping->threads[0]->dtors)
-		return gorgon_error_create(
-			GORGON_ERROR_UNSUPPORTED,
-			"template: %s has a thread_local variable with a destructor, expected none",
-			owner_of_dtors(ns));
 	if ((err = gorgon_template_check_parts(ns, keeping->fresh)) ||
 	    (err = keep_objects(keeping)) || (err = list_places(keeping)) ||
 	    (err = keep_keys(keeping)) || (err = keep_tls(keeping)) ||
+	    (err = keep_dtors(keeping)) ||
 	    (err = gorgon_map_create(&keeping->runs, &template->map, &same)))
 		return err;
 	if (!same)

@@ -45,6 +45,7 @@ void gorgon_template_drop(struct gorgon_template *template)
 	free(template->import_locks);
 	free(template->keys);
 	free(template->tls_fixes);
+	free(template->dtors);
 	free(template->exits);
 	free(template->forks);
 	free(template->locale);

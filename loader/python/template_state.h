@@ -29,6 +29,12 @@ struct gorgon_template_key {
 	void *value;
 };
 
+/* A destructor of a thread_local variable of the main thread. */
+struct gorgon_template_dtor {
+	void (*fn)(void *);
+	void *arg, *dso;
+};
+
 /* A handler of fork(). */
 struct gorgon_template_fork {
 	void (*fns[3])(void);
@@ -58,6 +64,8 @@ struct gorgon_template {
 	size_t key_count;
 	struct gorgon_template_tls_fix *tls_fixes;
 	size_t tls_fix_count;
+	struct gorgon_template_dtor *dtors; /* the last first */
+	size_t dtor_count;
 	struct gorgon_atexit_entry *exits;
 	size_t exit_count;
 	struct gorgon_template_fork *forks;

@@ -332,20 +332,6 @@ static void template_programs_that_cannot_be_copied_are_refused(void **state)
 	assert_int_equal(gorgon_interp_count(), 0); // nothing of them is left
 }
 
-// A thread_local variable with a destructor.
-static void template_refused_for_a_library_names_it(void **state)
-{
-	char program[PATH_MAX + 64];
-	struct gorgon_template_opts opts = {.size = sizeof(opts), .program = program};
-	struct gorgon_template *template;
-
-	(void)state;
-	snprintf(program, sizeof(program), "import ctypes\nctypes.CDLL('%s').ends_thread()",
-		 test_module("libends_a.so"));
-	assert_refused(gorgon_template_create(&opts, &template), GORGON_ERROR_UNSUPPORTED,
-		       "libends_a.so has a thread_local");
-}
-
 // What a program looks at may be changing while the template is made.
 static void template_programs_that_differ_once_run_again(void **state)
 {
@@ -451,6 +437,28 @@ static void template_copies_have_what_cxx_has_allocated(void **state)
 	gorgon_template_free(template);
 }
 
+// Their destructors run at the end of each copy, in the order of a start's.
+static void template_copies_have_thread_local_variables(void **state)
+{
+	static const char program[] = "import ctypes\nlibrary = ctypes.CDLL('%s')\n"
+				      "assert library.lifetime_touch_a() == 8\n";
+	char text[sizeof(program) + PATH_MAX];
+	struct gorgon_template *template;
+
+	(void)state;
+	snprintf(text, sizeof(text), program, test_module("liblifetime_a.so"));
+	template = make(text);
+	for (int i = 0; i < 2; i++) {
+		struct gorgon_interp *interp = copy(template);
+
+		run(interp, "assert library.lifetime_touch_a() == 8");
+		test_notes();
+		destroy(interp);
+		assert_string_equal(test_notes(), "-a.second -a.first -a.global ");
+	}
+	gorgon_template_free(template);
+}
+
 static void template_of_numpy_is_numpy(void **state)
 {
 	static const char work[] =
@@ -551,10 +559,10 @@ int main(void)
 		cmocka_unit_test(template_copies_have_what_it_has_registered),
 		cmocka_unit_test(template_copies_are_interrupted_limited_and_fork),
 		cmocka_unit_test(template_copies_are_made_on_many_threads),
-		cmocka_unit_test(template_refused_for_a_library_names_it),
 		cmocka_unit_test(template_programs_that_differ_once_run_again),
 		cmocka_unit_test(template_options_that_copies_cannot_have_are_refused),
 		cmocka_unit_test(template_copies_have_what_cxx_has_allocated),
+		cmocka_unit_test(template_copies_have_thread_local_variables),
 		cmocka_unit_test(template_of_numpy_is_numpy),
 		cmocka_unit_test(template_makes_interpreters_of_pools),
 	};

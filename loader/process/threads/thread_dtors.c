@@ -67,6 +67,14 @@ bool gorgon_thread_has_dtors(const struct gorgon_object *object)
 	return false;
 }
 
+void gorgon_thread_each_dtor(const struct gorgon_thread *thread,
+			     void (*fn)(void *ctx, void (*dtor)(void *), void *arg, void *dso),
+			     void *ctx)
+{
+	for (const struct gorgon_thread_dtor *dtor = thread->dtors; dtor; dtor = dtor->next)
+		fn(ctx, dtor->fn, dtor->arg, (void *)(uintptr_t)dtor->dso);
+}
+
 // Take the first destructor that @filter wants from a thread's list.
 static struct gorgon_thread_dtor *take_dtor(struct gorgon_thread *thread, dtor_filter *filter,
 					    void *ctx)

@@ -23,6 +23,12 @@ void gorgon_thread_forget_dtors(struct gorgon_ns *ns);
  * held. */
 bool gorgon_thread_has_dtors(const struct gorgon_object *object);
 
+/* Call @fn with what gorgon_thread_atexit() was given on a thread, the last first. The lock is
+ * held. */
+void gorgon_thread_each_dtor(const struct gorgon_thread *thread,
+			     void (*fn)(void *ctx, void (*dtor)(void *), void *arg, void *dso),
+			     void *ctx);
+
 /* Forget the destructors of a thread that has ended. */
 void gorgon_thread_free_dtors(struct gorgon_thread *thread);
 
