@@ -320,28 +320,46 @@ static bool is_held(const struct gorgon_lines *lines, uint64_t cframe)
 	return record && record->entry & GORGON_LINES_HELD;
 }
 
-// Are there events in a thread's newest evaluator, that of @function? Those of a profile function
-// are told by the same flag. CPython tells of exceptions whatever the flag is, and sets it after
-// that, so that there is no trace function, either, where there are to be no events. Where each
-// frame has an evaluator of its own, the flag is set anew soon.
-static void set_flag_of(struct gorgon_lines *lines, uint64_t state,
-			const struct gorgon_lines_function *function, bool on)
+// Are there to be events in a thread's newest evaluator, that of @function? CPython tells of
+// exceptions wherever there is a trace function, so that there is none, either, where there are to
+// be no events. False: the program has a trace function.
+static bool set_trace_of(struct gorgon_lines *lines, uint64_t state,
+			 const struct gorgon_lines_function *function, bool *wanted)
 {
 	const struct gorgon_lines_layout *layout = &lines->layout;
-	const uint64_t cframe = gorgon_lines_word(state + layout->state_cframe);
 	const uint64_t ours = (uintptr_t)lines->code + GORGON_LINES_TRACER;
 	uint64_t *trace = (uint64_t *)(uintptr_t)(state + layout->state_trace);
-	const bool wanted = on || has_events(lines, function) || is_held(lines, cframe);
 
-	if (*trace != ours && (*trace || !has_flags(lines))) {
-		if (wanted && has_flags(lines))
+	*wanted |= has_events(lines, function) ||
+		   is_held(lines, gorgon_lines_word(state + layout->state_cframe));
+	if (!has_flags(lines))
+		return *trace == ours;
+	if (*trace && *trace != ours) {
+		if (*wanted)
 			complain_of_trace(lines);
-		return;
+		return false;
 	}
-	if (has_flags(lines))
-		*trace = wanted ? ours : 0;
-	if (!gorgon_lines_word(state + layout->state_profile))
-		*(uint8_t *)(uintptr_t)cframe = wanted ? UINT8_MAX : 0;
+	*trace = *wanted ? ours : 0;
+	return true;
+}
+
+// Those of a profile function are told by the same flag.
+static void set_flag_of(struct gorgon_lines *lines, uint64_t state,
+			const struct gorgon_lines_function *function, bool wanted)
+{
+	const struct gorgon_lines_layout *layout = &lines->layout;
+
+	if (set_trace_of(lines, state, function, &wanted) &&
+	    !gorgon_lines_word(state + layout->state_profile))
+		*(uint8_t *)(uintptr_t)gorgon_lines_word(state + layout->state_cframe) =
+			wanted ? UINT8_MAX : 0;
+}
+
+static void call_for_each_of(struct gorgon_lines *lines,
+			     const struct gorgon_lines_function *function)
+{
+	if (lines->limit)
+		call_for_each(lines, has_events(lines, function));
 }
 
 // That of the thread that calls.
@@ -351,8 +369,17 @@ static void set_flag(struct gorgon_lines *lines, uint64_t state,
 	if (has_monitoring(lines) || (!has_flags(lines) && !traced))
 		return;
 	set_flag_of(lines, state, function, on);
-	if (lines->limit)
-		call_for_each(lines, has_events(lines, function));
+	call_for_each_of(lines, function);
+}
+
+// The same while CPython tells of an event: it sets the flag itself after that.
+static void set_trace(struct gorgon_lines *lines, uint64_t state,
+		      const struct gorgon_lines_function *function)
+{
+	bool wanted = false;
+
+	set_trace_of(lines, state, function, &wanted);
+	call_for_each_of(lines, function);
 }
 
 // The frame of CPython 3.11 that a thread runs.
@@ -696,7 +723,7 @@ static void follow_return(struct gorgon_lines *lines, uint64_t frame)
 	uint64_t caller = previous_of(lines, frame), state = lines->api.thread_state();
 
 	note_held(lines, gorgon_lines_word(state + layout->state_cframe), caller);
-	set_flag(lines, state, gorgon_lines_function_of(lines, caller), false);
+	set_trace(lines, state, gorgon_lines_function_of(lines, caller));
 }
 
 // A Py_tracefunc. It raises nothing.
@@ -725,7 +752,7 @@ static void trace_event(PyFrameObject *frame, int what, PyObject *arg, struct go
 	if (what == RETURN && has_flags(lines) && !gorgon_lines_is_first(lines, record->frame))
 		follow_return(lines, record->frame);
 	else if (stopped || (function ? !function->wanted : has_flags(lines)))
-		set_flag(lines, lines->api.thread_state(), function, false);
+		set_trace(lines, lines->api.thread_state(), function);
 }
 
 // Whether the thread's list of evaluators in CPython 3.11 is as the layout says.

@@ -45,3 +45,10 @@ class Sessions:
         for python, attached in itertools.product(PYTHONS, (False, True)):
             with self.subTest(python=python, attached=attached):
                 self.assertEqual(difference(self.debugger, self.load, python, 1, 12, 3, attached), "")
+
+    def test_debug_build(self):
+        """It asserts what CPython keeps for events."""
+        python = f"{harness.PYTHON}-dbg"
+        if not os.path.exists(python):
+            self.skipTest(f"no {python}")
+        self.assertEqual(difference(self.debugger, self.load, python, 1, 12, 1, False), "")
