@@ -272,6 +272,20 @@ static bool is_thread_number(const struct keeping *keeping, uint64_t offset)
 	return true;
 }
 
+// A library may keep the identity of a thread that it has ended, as the child of a fork() does.
+static bool is_ended_thread(const struct keeping *keeping, uint64_t offset)
+{
+	bool ret = true;
+
+	for (int i = 0; i < 3 && ret; i++) {
+		const struct gorgon_ns *ns = keeping->runs.of[i]->ns;
+
+		ret = gorgon_zone_heap_knew_thread(ns->usage.zone_heap,
+						   *gorgon_words_at(ns->zone + offset));
+	}
+	return ret;
+}
+
 static bool explain_thread_numbers(const struct keeping *keeping)
 {
 	struct gorgon_map *map = &keeping->template->map;
@@ -280,6 +294,8 @@ static bool explain_thread_numbers(const struct keeping *keeping)
 	for (size_t i = 0; i < map->unknown_count; i++) {
 		uint64_t offset = map->unknown[i];
 
+		if (offset % 8 == 0 && is_ended_thread(keeping, offset))
+			continue;
 		if (offset % 8 || !is_thread_number(keeping, offset))
 			map->unknown[kept++] = offset;
 		else if (!gorgon_map_add_pointer(map, offset))

@@ -437,6 +437,24 @@ static void template_copies_have_what_cxx_has_allocated(void **state)
 	gorgon_template_free(template);
 }
 
+// OpenBLAS for example goes on with the identities of threads that it has ended before a fork().
+static void template_may_know_threads_that_have_ended(void **state)
+{
+	struct gorgon_template *template =
+		make("import ctypes\n"
+		     "c = ctypes.CDLL(None)\n"
+		     "threads = (ctypes.c_ulong * 4)()\n"
+		     "for i in range(4):\n"
+		     "    c.pthread_create(ctypes.byref(threads, 8 * i), None, c.usleep, 50000)\n"
+		     "for i in range(4):\n"
+		     "    c.pthread_join(ctypes.c_ulong(threads[i]), None)\n"
+		     "del i\n");
+
+	(void)state;
+	destroy(copy(template));
+	gorgon_template_free(template);
+}
+
 // Their destructors run at the end of each copy, in the order of a start's.
 static void template_copies_have_thread_local_variables(void **state)
 {
@@ -562,6 +580,7 @@ int main(void)
 		cmocka_unit_test(template_programs_that_differ_once_run_again),
 		cmocka_unit_test(template_options_that_copies_cannot_have_are_refused),
 		cmocka_unit_test(template_copies_have_what_cxx_has_allocated),
+		cmocka_unit_test(template_may_know_threads_that_have_ended),
 		cmocka_unit_test(template_copies_have_thread_local_variables),
 		cmocka_unit_test(template_of_numpy_is_numpy),
 		cmocka_unit_test(template_makes_interpreters_of_pools),

@@ -39,6 +39,7 @@
 #define SMALL      1024 // up to here a class for each 16 bytes, then four for each power of two
 #define STEP       ((uint64_t)16 << 20) // so much is mapped at once
 #define RANDOM_MAX 64
+#define THREADS    128 // so many that have ended are remembered
 
 struct header {
 	uint64_t size;   // of the block
@@ -54,6 +55,8 @@ struct gorgon_zone_heap {
 	struct header *free_lists[CLASSES]; // linked by the first word of the block
 	unsigned char random[RANDOM_MAX];
 	size_t random_size;
+	uint64_t threads[THREADS];
+	size_t thread_count;
 };
 
 static uint64_t zone_of(const struct gorgon_zone_heap *heap)
@@ -281,6 +284,25 @@ bool gorgon_zone_heap_reset(struct gorgon_ns *ns, uint64_t size)
 bool gorgon_zone_heap_place(struct gorgon_ns *ns, uint64_t offset, uint64_t size)
 {
 	return gorgon_memory_map_at(memory_of(ns->usage.zone_heap), ns->zone + offset, size);
+}
+
+void gorgon_zone_heap_note_thread(struct gorgon_zone_heap *heap, uint64_t thread)
+{
+	if (!gorgon_zone_heap_is_open(heap))
+		return;
+	pthread_mutex_lock(&heap->lock);
+	if (heap->thread_count < THREADS)
+		heap->threads[heap->thread_count++] = thread;
+	pthread_mutex_unlock(&heap->lock);
+}
+
+bool gorgon_zone_heap_knew_thread(const struct gorgon_zone_heap *heap, uint64_t thread)
+{
+	size_t i = 0;
+
+	while (i < heap->thread_count && heap->threads[i] != thread)
+		i++;
+	return i < heap->thread_count;
 }
 
 static ssize_t zone_heap_getrandom(void *buffer, size_t size, unsigned flags,

@@ -39,6 +39,11 @@ uint64_t gorgon_zone_heap_end(const struct gorgon_zone_heap *heap);
 uint64_t gorgon_zone_heap_block_at(const struct gorgon_zone_heap *heap, uint64_t addr, size_t *size,
 				   uint64_t *caller);
 
+/* While memory is allocated here: a thread of the namespace ends. @heap may be NULL. */
+void gorgon_zone_heap_note_thread(struct gorgon_zone_heap *heap, uint64_t thread);
+/* Whether a thread that has ended was called so by pthread_self(). */
+bool gorgon_zone_heap_knew_thread(const struct gorgon_zone_heap *heap, uint64_t thread);
+
 /* So that the blocks of the forked child are whole. @heap may be NULL. */
 void gorgon_zone_heap_before_fork(struct gorgon_zone_heap *heap);
 void gorgon_zone_heap_after_fork(struct gorgon_zone_heap *heap);

@@ -6,7 +6,9 @@
 #include "altstack.h"
 #include "tsd.h"
 #include "thread_dtors.h"
+#include "ns/ns.h"
 #include "ns/tls.h"
+#include "process/memory/zone_heap.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -26,6 +28,9 @@ static void free_thread(struct gorgon_thread *thread)
 void gorgon_thread_on_exit(struct gorgon_thread *thread, bool last)
 {
 	if (!last) {
+		if (thread->ns && !thread->exit_round)
+			gorgon_zone_heap_note_thread(thread->ns->usage.zone_heap,
+						     (uint64_t)thread->pthread);
 		gorgon_tsd_at_thread_exit(thread);
 		return;
 	}
