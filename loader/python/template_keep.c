@@ -95,6 +95,33 @@ static struct gorgon_error *list_places(struct keeping *keeping)
 			      "expected the same");
 }
 
+// --- what nothing explains ---------------------------------------------------------------------
+
+// The mapping that an address is in, as the kernel names it; false: none.
+static bool find_mapping(uint64_t addr, char *ret, size_t size)
+{
+	FILE *file = fopen("/proc/self/maps", "re");
+	char *line = NULL, *name;
+	unsigned long start, end;
+	size_t room = 0;
+	bool found = false;
+	int at = 0;
+
+	while (file && !found && getline(&line, &room, file) > 0) {
+		if (sscanf(line, "%lx-%lx %*s %*s %*s %*s %n", &start, &end, &at) < 2 ||
+		    addr < start || addr >= end)
+			continue;
+		found = true;
+		name = line + at;
+		name[strcspn(name, "\n")] = 0;
+		snprintf(ret, size, "%s", *name ? name : "memory of the process");
+	}
+	free(line);
+	if (file)
+		fclose(file);
+	return found;
+}
+
 // --- thread-specific data ----------------------------------------------------------------------
 
 struct keys {
@@ -171,6 +198,8 @@ static bool explain_tls(struct keeping *keeping, uint64_t *const blocks[3], size
 static struct gorgon_error *keep_tls(struct keeping *keeping)
 {
 	struct gorgon_template *template = keeping->template;
+	size_t unknown = 0;
+	char name[512];
 
 	for (size_t i = 0; i < template->object_count; i++) {
 		struct gorgon_template_object *kept = &template->objects[i];
@@ -190,11 +219,13 @@ static struct gorgon_error *keep_tls(struct keeping *keeping)
 			return &gorgon_error_nomem;
 		memcpy(kept->tls, blocks[0], size);
 		for (size_t k = 0; k < words; k++)
-			if (!explain_tls(keeping, blocks, i, k))
+			if (!explain_tls(keeping, blocks, i, k) &&
+			    (find_mapping(blocks[0][k], name, sizeof(name)) ||
+			     ++unknown > HANDFUL))
 				return gorgon_error_create(
 					GORGON_ERROR_UNSUPPORTED,
 					"template: %s: thread-local storage at +%#zx differs "
-					"between two runs, and is no address of theirs",
+					"between two runs, and is no place of theirs",
 					kept->path, k * sizeof(uint64_t));
 	}
 	return NULL;
@@ -331,31 +362,6 @@ static void describe_word(const struct gorgon_ns *ns, uint64_t offset, char *ret
 	else
 		snprintf(ret, size, "mapped memory at %#lx, at +%#lx of its zone",
 			 (unsigned long)addr, (unsigned long)offset);
-}
-
-// The mapping that an address is in, as the kernel names it; false: none.
-static bool find_mapping(uint64_t addr, char *ret, size_t size)
-{
-	FILE *file = fopen("/proc/self/maps", "re");
-	char *line = NULL, *name;
-	unsigned long start, end;
-	size_t room = 0;
-	bool found = false;
-	int at = 0;
-
-	while (file && !found && getline(&line, &room, file) > 0) {
-		if (sscanf(line, "%lx-%lx %*s %*s %*s %*s %n", &start, &end, &at) < 2 ||
-		    addr < start || addr >= end)
-			continue;
-		found = true;
-		name = line + at;
-		name[strcspn(name, "\n")] = 0;
-		snprintf(ret, size, "%s", *name ? name : "memory of the process");
-	}
-	free(line);
-	if (file)
-		fclose(file);
-	return found;
 }
 
 static struct gorgon_error *check_unknown(const struct keeping *keeping)
