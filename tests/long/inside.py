@@ -48,6 +48,7 @@ ALLOWED = {
         "*.RaiseSignalTest.test_sigint": ("call", "failed", WITHOUT),
     },
     "test_multiprocessing_fork": MULTIPROCESSING,
+    "test_multiprocessing_forkserver": MULTIPROCESSING,
     "test_multiprocessing_spawn": MULTIPROCESSING,
     "test_threading": {
         "*.InterruptMainTests.test_interrupt_main_mainthread": ("call", "failed", WITHOUT),
