@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Runs inside gdb or lldb: random commands. At each stop the debugger's Python frames are compared
-with what Python says of its own stack."""
+with what Python says of its own stack, and their variables with Python's."""
 import ast
 import os
 import random
@@ -8,7 +8,8 @@ import sys
 
 PROGRAM = "lines_random.py"
 FOLDER, SEED, STEPS = os.environ["FOLDER"], os.environ["SEED"], int(os.environ["STEPS"])
-QUESTION = (f"open({FOLDER + '/answer'!r}, 'w').write(repr([(f.f_code.co_qualname, n) for f, n in "
+QUESTION = (f"open({FOLDER + '/answer'!r}, 'w').write(repr([(f.f_code.co_qualname, n, {{name: str(value) for name, value in "
+            f"f.f_locals.items() if type(value) is int and f.f_back}}) for f, n in "
             f"__import__('traceback').walk_stack(__import__('sys')._getframe()) "
             f"if f.f_code.co_filename.endswith({PROGRAM!r})]))")
 with open(os.environ["PATH_OF_PROGRAM"]) as file:
@@ -16,6 +17,7 @@ with open(os.environ["PATH_OF_PROGRAM"]) as file:
              and not any(word in line for word in (" def ", "@", "print("))]
 with open(os.environ["PATH_OF_PROGRAM"]) as file:
     BEGINS = {n for n, line in enumerate(file, 1) if line.lstrip().startswith(("def ", "async def ", "@"))}
+OURS = "number", "py"
 EVALUATOR = "_PyEval_EvalFrameDefault", "python_frame"
 chosen = random.Random(SEED)
 
@@ -45,6 +47,9 @@ class Gdb:
         frame = self.gdb.newest_frame()
         return self.is_python(frame) and frame.pc() != frame.find_sal().pc
 
+    def is_at_line(self):
+        return self.is_python(self.gdb.newest_frame())
+
     @staticmethod
     def is_python(frame):
         symtab = frame.find_sal().symtab
@@ -55,6 +60,14 @@ class Gdb:
         while frame:
             if self.is_python(frame):
                 found.append((frame.name().partition(".")[2], frame.find_sal().line))
+            frame = frame.older()
+        return found
+
+    def values(self):
+        frame, found = self.gdb.newest_frame(), []
+        while frame:
+            if self.is_python(frame):
+                found.append({each.name: each.value(frame).string() for each in frame.block() if each.name not in OURS})
             frame = frame.older()
         return found
 
@@ -118,9 +131,16 @@ class Lldb:
         start = frame.GetLineEntry().GetStartAddress().GetLoadAddress(self.debugger.GetSelectedTarget())
         return self.is_python(frame) and frame.GetPC() != start
 
+    def is_at_line(self):
+        return self.is_python(self.frames()[0])
+
     def stack(self):
         return [(frame.GetFunctionName().partition(".")[2], frame.GetLineEntry().GetLine())
                 for frame in self.frames() if self.is_python(frame)]
+
+    def values(self):
+        return [{each.GetName(): each.GetSummary().strip('"') for each in frame.GetVariables(True, True, False, True)
+                 if each.GetName() not in OURS} for frame in self.frames() if self.is_python(frame)]
 
     def ask(self):
         options = self.lldb.SBExpressionOptions()
@@ -147,14 +167,24 @@ def told(debugger):
     return ast.literal_eval(text) if text else answer
 
 
+def differences(values, theirs, may_be_unread):
+    """Of arguments and locals that are integers, from the oldest frame. The 32 newest have texts, at Python lines."""
+    for depth, (mine, (function, _, others)) in enumerate(zip(reversed(values), reversed(theirs))):
+        for name, text in others.items():
+            if mine.get(name) != text and not (mine.get(name) == "(not read)" and (may_be_unread or len(values) - depth > 32)):
+                yield f"{function}: {name} is {mine.get(name)}, Python {text}"
+
+
 def check(debugger, command):
     # After the last line of a function the debugger is in the caller's line already, or in a caller without lines.
     inside = debugger.is_inside() or debugger.function() == "python_code"
-    mine, theirs = debugger.stack(), told(debugger)
+    mine, values, theirs = debugger.stack(), debugger.values(), told(debugger)
+    wrong = list(differences(values, theirs, inside or not debugger.is_at_line()))
+    theirs = [(function, line) for function, line, _ in theirs]
     right = mine == theirs or (inside and mine == theirs[1:])
     if not right and command == "step" and mine and mine[0][1] in BEGINS:  # a generator that goes on is entered at its first line
         right |= mine[0][0] == theirs[0][0] and mine[1:] == theirs[1:]
-    print("same" if right else f"differs: {command}: debugger {mine}, Python {theirs}\n{debugger.do('bt')}")
+    print("same" if right and not wrong else f"differs: {command}: debugger {mine}, Python {theirs} {wrong}\n{debugger.do('bt')}")
 
 
 def session(debugger):
