@@ -368,8 +368,15 @@ void gorgon_lines_put_info(struct gorgon_lines_bytes *to, const struct gorgon_li
 	end_info(to);
 }
 
+static void begin_lines(struct gorgon_lines_bytes *to, const uint8_t *text)
+{
+	OPS(to, 0, 9, DW_LNE_set_address);
+	put_number(to, (uintptr_t)text, 8);
+}
+
 // Debuggers stop in a function that they step into where it has a line: not at its entry, but at
-// its first stub.
+// its first stub. The entry is a sequence of its own, because gdb takes no row of line 0: it would
+// be in the last line, so that `next` there would enter a call of the function itself.
 void gorgon_lines_put_lines(struct gorgon_lines_bytes *to, const struct gorgon_lines_file *file)
 {
 	static const uint8_t header[] = {1, 1, 1, (uint8_t)-5, 14, 13, 0, 1, 1,
@@ -389,8 +396,7 @@ void gorgon_lines_put_lines(struct gorgon_lines_bytes *to, const struct gorgon_l
 		const struct gorgon_lines_function *function = &file->functions[i];
 		int line = 1;
 
-		OPS(to, 0, 9, DW_LNE_set_address);
-		put_number(to, (uintptr_t)function->text, 8);
+		begin_lines(to, function->text);
 		for (size_t k = 0; k < function->line_count; k++) {
 			OPS(to, DW_LNS_advance_line);
 			put_sleb(to, (int64_t)function->lines[k] - line);
@@ -399,8 +405,10 @@ void gorgon_lines_put_lines(struct gorgon_lines_bytes *to, const struct gorgon_l
 			OPS(to, DW_LNS_copy, DW_LNS_advance_pc, GORGON_LINES_STUB_SIZE);
 			line = function->lines[k];
 		}
+		OPS(to, 0, 1, DW_LNE_end_sequence);
+		begin_lines(to, gorgon_lines_entry(function));
 		OPS(to, DW_LNS_advance_line);
-		put_sleb(to, -(int64_t)line);
+		put_sleb(to, -1);
 		OPS(to, DW_LNS_copy, DW_LNS_advance_pc, GORGON_LINES_ENTRY_SIZE);
 		OPS(to, 0, 1, DW_LNE_end_sequence);
 	}

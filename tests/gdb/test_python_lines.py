@@ -683,6 +683,44 @@ class Steps(unittest.TestCase):
                 self.assertEqual([line and line[1] for line in found], ["4", "4", "9", None, None], output)
 
 
+LAST = """import functools
+
+@functools.lru_cache(maxsize=None)
+def cached(n):
+    if not n:
+        return 0
+    return cached(n - 1)
+
+def down(n):
+    if not n:
+        return 0
+    return down(n - 1)
+
+for i in range(3):
+    down(3)
+    cached.cache_clear()
+    cached(3)
+print("end")
+"""
+
+
+@harness.needs_python_lines
+@harness.needs_gdb
+class LastLine(unittest.TestCase):
+    def test_next_over_a_call_of_the_function_itself(self):
+        """By itself, and by C: what a debugger thinks that the caller has called is behind the function's last line."""
+        for python in PYTHONS:
+            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "last.py")
+                with open(path, "w") as file:
+                    file.write(LAST)
+                output = harness.gdb(["break last.py:12 if number.n == 3", "break last.py:7 if number.n == 3", "run", "next", *5 * ["continue", "next"]],
+                                     *run(1, python=python)[:-1], path)
+                self.assertLessEqual({"12", "7"}, found := set(re.findall(r"^(\d+)\t", output, re.M)), output)
+                self.assertFalse(found & {"3", "4", "9"}, output)
+                self.assertEqual(output.count("hit Breakpoint"), 6, output)
+
+
 @harness.needs_gdb
 @unittest.skipUnless(PYTHONS[2:], "CPython 3.13 calls __init__ without C")
 class Init(unittest.TestCase):
