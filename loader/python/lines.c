@@ -68,6 +68,7 @@ static const struct gorgon_lines_layout layouts[] = {
 	 .code_extra = 176,
 	 .first_instruction = -2,
 	 .object_frame = 24,
+	 .state_interpreter = 16,
 	 .state_remaining = 32,
 	 .state_limit = 36,
 	 .state_cframe = 56,

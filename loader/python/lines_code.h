@@ -105,6 +105,7 @@ struct gorgon_lines_layout {
 	uint8_t object_frame;                                /* of PyFrameObject */
 	/* of PyThreadState, and of its _PyCFrame, in CPython 3.11, else 0 */
 	uint8_t state_cframe, state_profile, state_trace, cframe_frame, cframe_previous;
+	uint8_t state_interpreter;
 	uint8_t state_remaining, state_limit; /* of its recursion */
 	/* where a frame's instruction is at its beginning, from the code's first unit */
 	int8_t first_instruction;

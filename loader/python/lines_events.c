@@ -56,6 +56,13 @@ static bool has_flags(const struct gorgon_lines *lines)
 	return !has_monitoring(lines) && gorgon_lines_has_chain(lines);
 }
 
+// A subinterpreter has no lines. Its threads run the same evaluator.
+static bool is_of_other(const struct gorgon_lines *lines, uint64_t state)
+{
+	return has_flags(lines) && gorgon_lines_word(state + lines->layout.state_interpreter) !=
+					   (uintptr_t)lines->interpreter;
+}
+
 void gorgon_lines_complain(const struct gorgon_lines *lines, const char *text)
 {
 	dprintf(STDERR_FILENO, "gorgon: interpreter %u: %s\n", lines->interp->number, text);
@@ -478,7 +485,7 @@ bool gorgon_lines_events_check(struct gorgon_lines *lines)
 			     gorgon_lines_word((uintptr_t)frame + layout->object_frame))
 		return false;
 	return found == (uintptr_t)lines->code + GORGON_LINES_TRACER && on == UINT8_MAX &&
-	       !gorgon_lines_word(state + layout->state_trace);
+	       !is_of_other(lines, state) && !gorgon_lines_word(state + layout->state_trace);
 }
 
 // --- updates
@@ -866,6 +873,8 @@ static PyObject *monitor_event(PyObject *self, PyObject *const *args, ssize_t co
 static void follow(struct gorgon_lines *lines, uint64_t state,
 		   const struct gorgon_lines_function *function, bool on)
 {
+	if (is_of_other(lines, state))
+		return;
 	if (__atomic_load_n(&lines->stale, __ATOMIC_ACQUIRE) || needs_trace(lines) ||
 	    needs_count(lines, state) || has_raised_changed(lines))
 		update_thread(lines, function, on);
@@ -913,7 +922,7 @@ static void before_frame(void *ctx, struct gorgon_lines_record *record)
 	struct gorgon_lines_function *function;
 	uint64_t code;
 
-	if (lines->state == GORGON_LINES_OFF)
+	if (lines->state == GORGON_LINES_OFF || is_of_other(lines, record->state))
 		return;
 	if (has_flags(lines))
 		note_caller(lines, record,

@@ -467,6 +467,21 @@ print("hot", len([hot(i) for i in range(1000)]), flush=True)
 cold(2)
 """
 
+SUB = '''import _xxsubinterpreters as interpreters
+
+def cold(n):
+    return n
+
+cold(1)
+interpreters.run_string(interpreters.create(), """
+def same(n):
+    return n
+
+print("largest", max(map(same, range(1000))), flush=True)
+""")
+cold(2)
+'''
+
 LIMITS = """import sys, threading
 
 def cold(n):
@@ -1007,6 +1022,17 @@ class Others(unittest.TestCase):
                 self.assertGreater(events, 2, output)
                 self.assertLess(events, 30, output)
                 self.assertLess(after - before, 100, output)  # functions that call each other need no code of ours
+
+    def test_subinterpreters_have_no_lines_and_no_part_in_them(self):
+        for python in PYTHONS[:2]:  # 3.13 calls the module otherwise
+            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "sub.py")
+                with open(path, "w") as file:
+                    file.write(SUB)
+                output = harness.gdb(["break sub.cold", "break gorgon_lines_update", "ignore 2 100000", "run", "continue", "info breakpoints 2", "continue"],
+                                     *run(1, python=python)[:-1], path)
+                self.assertRegex(output, r"(?s)hit Breakpoint 1, sub\.cold .*\nlargest 999\n.*hit Breakpoint 1, sub\.cold ", output)
+                self.assertLess(int(re.search(r"already hit (\d+) time", output)[1]), 100, output)
 
     def test_limits_of_recursion_are_those_of_python3(self):
         """In CPython 3.11 calls are counted by what tells of the limit."""
