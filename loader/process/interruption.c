@@ -43,7 +43,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FRAMES_MAX 5 // from here to the function that looks for signals
+// Frames from here to the function that looks for signals: of a question, of a handler.
+enum { QUESTION_DEPTH = 5, HANDLER_DEPTH = 12 };
 
 #define ABANDONED_MS 10000 // so long threads of an abandoned interpreter are waited for
 
@@ -105,11 +106,11 @@ void gorgon_interruption_describe(struct gorgon_interruption *state,
 
 // A handler of a signal may ask, wherever the signal has met this thread: libgcc's unwinder, which
 // the thread may be in, has a lock.
-static bool is_look_for_signals(const struct gorgon_interruption *state)
+static bool is_look_for_signals(const struct gorgon_interruption *state, size_t depth)
 {
 	const struct gorgon_code_range *checks = state->python.checks;
-	struct gorgon_frame frames[FRAMES_MAX];
-	size_t count = gorgon_backtrace_here(frames, FRAMES_MAX);
+	struct gorgon_frame frames[HANDLER_DEPTH];
+	size_t count = gorgon_backtrace_here(frames, depth);
 
 	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0; k < sizeof(state->python.checks) / sizeof(*checks); k++)
@@ -158,13 +159,13 @@ static __attribute__((noinline)) pthread_t interruption_answer(struct gorgon_int
 	    (gorgon_shield_has_kept() ||
 	     (__atomic_load_n(&state->stolen, __ATOMIC_ACQUIRE) && thread &&
 	      pthread_self() == state->python.main && request_of(thread) == state->ns)) &&
-	    is_look_for_signals(state))
+	    is_look_for_signals(state, QUESTION_DEPTH))
 		trip_kept(state);
 	// Making the signal known asks which thread this is, too. The main thread finds it by
 	// itself.
 	if (tripping || pthread_self() == state->python.main || uninterrupted || !thread ||
 	    request_of(thread) != state->ns || !state->python.trip || gorgon_shield_is_whole() ||
-	    !is_look_for_signals(state))
+	    !is_look_for_signals(state, QUESTION_DEPTH))
 		return poses_as_main && !tripping ? state->python.main : pthread_self();
 	// Python is about to handle all signals that wait. A SIGINT is for the call on the main
 	// thread.
@@ -366,9 +367,11 @@ bool gorgon_interruption_is_shielded(pthread_t thread)
 	return ret;
 }
 
-bool gorgon_interruption_blocks(void)
+bool gorgon_interruption_blocks(const struct gorgon_interruption *state)
 {
-	return blocks;
+	// A lock of CPython 3.13.5 and newer asks which thread this is when signals have been
+	// handled, too, so that what is tripped then is not seen before the next time.
+	return blocks || is_look_for_signals(state, HANDLER_DEPTH);
 }
 
 bool gorgon_interruption_is_requested(const struct gorgon_interruption *state)

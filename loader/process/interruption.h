@@ -66,7 +66,7 @@ bool gorgon_interruption_take(struct gorgon_interruption *state);
 bool gorgon_interruption_is_shielded(pthread_t thread);
 /* Whether the calling main thread, which handles GORGON_SIGNAL_RESERVED under a shield, is in a
  * blocking call, which may be interrupted all the same. */
-bool gorgon_interruption_blocks(void);
+bool gorgon_interruption_blocks(const struct gorgon_interruption *state);
 /* Whether the calling thread has a request. */
 bool gorgon_interruption_is_requested(const struct gorgon_interruption *state);
 /* A SIGINT may be kept for the calling thread from now on. */

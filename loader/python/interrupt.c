@@ -128,7 +128,10 @@ static bool is_interrupt_to_raise(struct gorgon_interp *interp)
 static bool is_put_off(const struct gorgon_interp *interp)
 {
 	if (gorgon_call_is_main(interp))
-		return !gorgon_interruption_blocks() && gorgon_shield_keeps_interrupt();
+		return gorgon_shield_is_up(NULL) &&
+		       (gorgon_shield_is_whole() ||
+			!gorgon_interruption_blocks(interruption_of(interp))) &&
+		       gorgon_shield_keeps_interrupt();
 	return gorgon_shield_is_whole();
 }
 
