@@ -165,7 +165,7 @@ LINK_GORGON = -L$(BUILD) -lgorgon -ljitreg $(if $(RPATH),-Wl$(comma)-rpath$(comm
 
 $(BUILD)/gorgon: $(call obj,$(TOOL_SRC)) $(LIBGORGON)
 	@$(if $(Q),echo "  LD      $@")
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -Wl,--export-dynamic-symbol=fopen64 -o $@ $(filter %.o,$^) $(LINK_GORGON) $(JSON_LIBS)
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -Wl,--defsym=fopen=fopen64,--export-dynamic-symbol=fopen,--export-dynamic-symbol=fopen64 -o $@ $(filter %.o,$^) $(LINK_GORGON) $(JSON_LIBS)
 
 # Reads other processes: nothing of our libraries is in it.
 $(call obj,$(SYMDUMP_SRC)): EXTRA = $(JSON_CFLAGS) -DGORGON_VERSION='"$(VERSION)"'
