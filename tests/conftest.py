@@ -26,6 +26,8 @@ from chosen import choose
 from shorten import shorten
 
 sys.dont_write_bytecode = True
+# What interpreters and their program print comes in the order of time, and folders stay as they are, whoever runs the tests.
+os.environ.update(PYTHONUNBUFFERED="1", PYTHONDONTWRITEBYTECODE="1")
 
 KINDS = ["unit", "run", "jitreg", "symdump", "gdb", "lldb", "parity"]
 SANITIZED_KINDS = KINDS[:3]  # a sanitizer's runtime changes what debuggers see in the others

@@ -102,7 +102,7 @@ class Templates(Package):
         self.check("""
             with Pool(1, template="import no_such_module") as pool:
                 print(fails(pool.submit(abs, -1).result))
-            print(fails(Pool, template="import"))
+            print(fails(Pool, template="import os os"))
             print(fails(Pool, template=["numpy"]))
             print(fails(Pool, template="import os", python_lines="on"))
             print(gorgon.count())
