@@ -149,6 +149,7 @@ static void count_records(struct gorgon_lines_bytes *x)
 	end_jump(x, done);
 }
 
+// As many as put_evaluate_location() tells apart: they may lead in a circle.
 static void count_callers(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout)
 {
 	size_t again, more, done;
@@ -157,7 +158,10 @@ static void count_callers(struct gorgon_lines_bytes *x, const struct gorgon_line
 	OPS(x, DW_OP_lit0, DW_OP_swap);
 	again = x->size;
 	// count frame
-	OPS(x, DW_OP_plus_uconst, layout->frame_previous, DW_OP_deref, DW_OP_dup);
+	OPS(x, DW_OP_plus_uconst, layout->frame_previous, DW_OP_deref, DW_OP_dup, DW_OP_lit0,
+	    DW_OP_ne, DW_OP_pick, 2, DW_OP_const2u);
+	put_number(x, GORGON_LINES_EVALUATE_ALL, 2);
+	OPS(x, DW_OP_lt, DW_OP_and);
 	more = begin_jump(x, DW_OP_bra);
 	OPS(x, DW_OP_drop);
 	done = begin_jump(x, DW_OP_skip);

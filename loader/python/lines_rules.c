@@ -89,7 +89,8 @@ static size_t begin_if_gdb(struct gorgon_lines_bytes *x)
 // that a debugger that keeps the CFA finds the frame again: gdb finds other registers only by going
 // through all younger frames. gdb accepts any CFA for frames of GORGON_LINES_ANYWHERE, if the CFA
 // is below that of the older C frame. LLDB keeps registers, and wants each younger frame's CFA to
-// be below those of older frames.
+// be below those of older frames; where they lead in a circle (newest_of_record()) it counts
+// GORGON_LINES_CHAIN_MAX.
 static void frame_is(struct gorgon_lines_bytes *to, uint8_t reg,
 		     const struct gorgon_lines_layout *layout)
 {
@@ -106,7 +107,9 @@ static void frame_is(struct gorgon_lines_bytes *to, uint8_t reg,
 	again = x.size;
 	// address frame
 	OPS(&x, DW_OP_swap, DW_OP_lit16, DW_OP_minus, DW_OP_swap, DW_OP_plus_uconst,
-	    layout->frame_previous, DW_OP_deref, DW_OP_dup);
+	    layout->frame_previous, DW_OP_deref, DW_OP_dup, DW_OP_lit0, DW_OP_ne, DW_OP_pick, 2);
+	put_number_op(&x, ABOVE_STACKS - 16 * (uint64_t)GORGON_LINES_CHAIN_MAX);
+	OPS(&x, DW_OP_gt, DW_OP_and);
 	end_jump_back(&x, begin_jump(&x, DW_OP_bra), again);
 	OPS(&x, DW_OP_drop);
 	done = begin_jump(&x, DW_OP_skip);

@@ -168,6 +168,22 @@ class Variables(session.Case):
 
 
 @harness.needs_lldb
+@unittest.skipUnless(harness.PYTHONS_OF_LINES[1:], "CPython 3.11 has no chain of frames")
+class Circle(session.Case):
+    def test_it_ends(self):
+        """Somebody attaches while an evaluator begins: what its frames lead to is what was there before."""
+        for python in harness.PYTHONS_OF_LINES[1:]:
+            with self.subTest(python=python):
+                output = harness.lldb(["breakpoint set -n time_sleep", "run",
+                                       "script frame = next(f for f in lldb.thread if f.GetFunctionName() == 'lines.told'); "
+                                       "newest = frame.FindRegister('rbx').GetValueAsUnsigned(); "
+                                       "lldb.process.WriteMemory(newest + 8, newest.to_bytes(8, 'little'), lldb.SBError())",
+                                       "bt", SELECT.format("lines.told"), "frame variable", "script print('=== end')", "kill"],
+                                      harness.GORGON, "run", "--python-lines=on", f"--python={python}", PROGRAM, timeout=60)
+                self.assertRegex(output, r"(?s)frame #0: .*time_sleep.*\n=== end\n", output)
+
+
+@harness.needs_lldb
 @unittest.skipUnless(harness.PYTHONS_OF_LINES[2:], "CPython 3.13 calls __init__ without C")
 class Init(session.Case):
     def test_finish(self):
