@@ -61,7 +61,8 @@ class Ordinary(Invalid, unittest.TestCase):
     scripts = False
 
     def check_own(self):
-        self.assertIn(f"Error in re-setting breakpoint 1: {REFUSED}", self.answers[3])
+        if harness.gdb_version() < 16:  # which says nothing
+            self.assertIn(f"Error in re-setting breakpoint 1: {REFUSED}", self.answers[3])
 
 
 @harness.needs_gdb

@@ -83,6 +83,7 @@ static void *run_interpreter(void *arg)
 	if (template && interp != interps[0]) {
 		check(gorgon_interp_start(interp, NULL));
 		check(gorgon_interp_run_string(interp, code, "<string>"));
+		check(gorgon_interp_stop(interp)); // CPython 3.13 ends on no other thread
 		return NULL;
 	}
 	check(gorgon_interp_main(interp, 2, argv, &status));
