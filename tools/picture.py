@@ -25,7 +25,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.abspath(os.environ.get("BUILD", f"{ROOT}/build"))
 PROGRAM = ["gorgon", "run", "-n", "3", "-c", "import time; time.sleep(1)"]
-MIXED = ["gorgon", "run", "--python-lines=on", "shop.py"]
+MIXED = ["gorgon", "run", "shop.py"]
 TITLES = {"mixed": "plain gdb: Python and C in one stack"}
 SECONDS = 300  # how long to wait for an answer
 COLUMNS, PITCH, ADVANCE, MARGIN, BAR = 116, 17, 7.83, 14, 30

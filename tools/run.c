@@ -65,7 +65,7 @@ static const struct argp_option options[] = {
 	 1},
 	{"python-lines", OPT_PYTHON_LINES, "MODE", 0,
 	 "on: plain gdb and lldb show Python frames and stop at Python lines (break shop.py:4). "
-	 "auto: the same where it can be done. off is the default",
+	 "auto: the same where it can be done. off is the default, auto if gdb or lldb starts it",
 	 1},
 	{"isolate", OPT_ISOLATE, "HOW", 0,
 	 "Who makes copies: loader (the default, gorgon's own), copy (copies of files, for "
@@ -489,8 +489,8 @@ static int parse_and_run(struct run *run, int argc, char **argv)
 	return status;
 }
 
-// Whether gdb, lldb or strace looks on.
-static bool is_debugged(void)
+// The process that traces this one: gdb, lldb-server, strace. 0: none.
+static unsigned find_tracer(void)
 {
 	FILE *status = fopen("/proc/self/status", "re");
 	unsigned tracer = 0;
@@ -501,16 +501,33 @@ static bool is_debugged(void)
 		;
 	if (status)
 		fclose(status);
-	return tracer != 0;
+	return tracer;
+}
+
+static bool is_debugger(unsigned tracer)
+{
+	char path[48], name[32] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", tracer);
+	if (!(file = fopen(path, "re")))
+		return false;
+	if (!fgets(name, sizeof(name), file))
+		name[0] = '\0';
+	fclose(file);
+	return !strncmp(name, "gdb", 3) || !strncmp(name, "lldb", 4);
 }
 
 int tool_run(int argc, char **argv)
 {
 	struct run run = {.program = {.count = 1, .files = GORGON_FILES_THREAD}, .repeat = 1};
+	const unsigned tracer = find_tracer();
 	int status;
 
 	// a debugger writes to the same line
-	run.program.progress = isatty(STDERR_FILENO) && !is_debugged();
+	run.program.progress = isatty(STDERR_FILENO) && !tracer;
+	if (tracer && is_debugger(tracer))
+		run.program.python_lines = GORGON_PYTHON_LINES_AUTO;
 	status = parse_and_run(&run, argc, argv);
 	for (size_t i = 0; i < run.options.count; i++)
 		free((char *)run.options.list[i]);

@@ -529,6 +529,13 @@ static bool check_layout(struct gorgon_lines *lines)
 	return lines->correct;
 }
 
+// `gorgon list` says it anyway.
+static void complain_if_on(const struct gorgon_lines *lines, const char *text)
+{
+	if (lines->interp->python_lines == GORGON_PYTHON_LINES_ON)
+		gorgon_lines_complain(lines, text);
+}
+
 static void set_up(struct gorgon_lines *lines)
 {
 	struct gorgon_lines_bytes symfile = {0};
@@ -536,7 +543,7 @@ static void set_up(struct gorgon_lines *lines)
 	lines->state = GORGON_LINES_OFF; // whatever happens, once
 	lines->interp->ns->debug.python_lines = GORGON_DEBUG_LINES_FAILED;
 	if (!make_code(lines)) {
-		gorgon_lines_complain(
+		complain_if_on(
 			lines, "no Python lines: its libpython lacks a function that is needed");
 		return;
 	}
@@ -547,7 +554,7 @@ static void set_up(struct gorgon_lines *lines)
 	}
 	if (lines->state != GORGON_LINES_CHECKING || !check_layout(lines)) {
 		lines->state = GORGON_LINES_OFF;
-		gorgon_lines_complain(
+		complain_if_on(
 			lines, "no Python lines: CPython's structures are others than expected");
 		if (lines->evaluator)
 			*lines->evaluator = lines->own_evaluator;

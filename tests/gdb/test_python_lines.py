@@ -1000,11 +1000,17 @@ class TypedSession(unittest.TestCase):
 @harness.needs_python_lines
 @harness.needs_gdb
 class Others(unittest.TestCase):
-    def test_without_the_option_there_is_nothing(self):
-        command = [part for part in run(1) if part != "--python-lines=on"]
-        output = harness.gdb(["break time_sleep", "run", "info functions python_frame", "bt -frame-arguments none"], *command)
+    COMMANDS = ["break time_sleep", "run", "info functions python_frame", "bt -frame-arguments none"]
+
+    def test_with_off_there_is_nothing(self):
+        output = harness.gdb(self.COMMANDS, *("--python-lines=off" if part == "--python-lines=on" else part for part in run(1)))
         self.assertNotRegex(output, r"python_frame \(|0x\w+  python_frame")
         self.assertEqual(frames(output), [])
+
+    def test_a_program_that_a_debugger_starts_has_lines(self):
+        output = harness.gdb(self.COMMANDS, *(part for part in run(1) if part != "--python-lines=on"))
+        self.assertRegex(output, r"python_frame \(")
+        self.assertEqual([name.partition(":")[0] for name in frames(output)][-1], "<module>", output)
 
     def test_events_are_of_functions_with_breakpoints(self):
         """Where there is a breakpoint in one function, Python does not tell of another one's lines, which would take long."""
