@@ -76,9 +76,9 @@ class Gdb:
         while not self.is_python(frame):
             frame = frame.older()
         frame.select()
-        self.do("set scheduler-locking on")
+        self.do("disable")  # another thread may have a lock that this one needs: all of them run
         answer = self.do(f'print py("{QUESTION}")')
-        self.do("set scheduler-locking replay")
+        self.do("enable")
         self.gdb.newest_frame().select()
         return answer
 

@@ -12,7 +12,7 @@ from harness import ROOT
 sys.path.insert(0, os.path.join(ROOT, "tools"))
 import machine_table as machines  # noqa: E402
 
-LINES_MAX = 1100  # a third of it is the code of Python lines, which one machine has
+LINES_MAX = 1150  # two fifths of it are the code of Python lines, which one machine has
 
 
 class Machines(unittest.TestCase):
