@@ -139,6 +139,9 @@ static const struct gorgon_lines_layout layouts[] = {
 // How far from the beginning of an interpreter's state its evaluator is looked for, in bytes.
 #define STATE_SIZE 65536
 
+// How far from there the state of the first thread is, which is a part of that, in CPython 3.11.
+#define FIRST_STATE_MAX (256u << 10)
+
 // The watching thread calls functions of CPython under it, which take locks of CPython's and, for
 // the first thread-local variable that the thread has there, the loader's. Not held around fork().
 static pthread_mutex_t list = PTHREAD_MUTEX_INITIALIZER;
@@ -421,6 +424,8 @@ static const int *find_limit(struct gorgon_lines *lines)
 	while (word < end && *word != UNLIKELY)
 		word++;
 	set(before);
+	if ((uintptr_t)own - (uintptr_t)lines->interpreter < FIRST_STATE_MAX)
+		lines->first_limit = own;
 	return known && word < end && *word == before && *own == before ? word : NULL;
 }
 

@@ -38,6 +38,9 @@ enum {
 // Debuggers have a breakpoint on it whenever the process runs: <jitreg.h>.
 extern void __jit_debug_register_code(void);
 
+// A limit of recursion: no thread's calls are so few.
+#define BELOW_DEPTHS (-(1 << 29))
+
 // How large an evaluator's frame on the stack is at most.
 #define ENTRY_RECORD_MAX 16384
 
@@ -88,9 +91,12 @@ static bool is_counted(const struct gorgon_lines *lines)
 static bool has_lost_count(const struct gorgon_lines *lines)
 {
 	const int counted = __atomic_load_n(&lines->counted_limit, __ATOMIC_ACQUIRE);
+	const int *first = lines->first_limit;
 
-	return lines->limit &&
-	       counted != (is_counted(lines) ? __atomic_load_n(lines->limit, __ATOMIC_RELAXED) : 0);
+	if (!lines->limit || !is_counted(lines))
+		return lines->limit && counted;
+	return counted != __atomic_load_n(lines->limit, __ATOMIC_RELAXED) ||
+	       (first && __atomic_load_n(first, __ATOMIC_RELAXED) != BELOW_DEPTHS);
 }
 
 bool gorgon_lines_changed(const struct gorgon_lines *lines)
@@ -426,9 +432,6 @@ static void trace_threads(struct gorgon_lines *lines)
 // and we are called for each call in place of that function, so that the evaluator can call
 // functions itself. It must not where one that has breakpoints calls another one: nothing would
 // tell of the return. So CPython is to call our code for each function then.
-
-// No thread's calls are so few.
-#define BELOW_DEPTHS (-(1 << 29))
 
 static int *depth_word(uint64_t state, uint8_t offset)
 {

@@ -62,6 +62,9 @@ struct gorgon_lines {
 	 * it was when the counting began */
 	const int *limit;
 	int counted_limit; /* atomic; 0: they are not */
+	/* the limit that the state of Python's first thread has, a part of the interpreter's; or
+	 * NULL */
+	const int *first_limit;
 	uint64_t generation; /* of breakpoints; 0: there are none; atomic */
 	struct gorgon_lines_links *links;
 	struct jitreg_entry *jit;

@@ -482,6 +482,20 @@ print("largest", max(map(same, range(1000))), flush=True)
 cold(2)
 '''
 
+AGAIN = """import sys
+
+def cold(n):
+    return n
+
+def call(n):
+    return cold(n)
+
+cold(1)
+sys.setrecursionlimit(sys.getrecursionlimit())
+while True:
+    call(2)
+"""
+
 LIMITS = """import sys, threading
 
 def cold(n):
@@ -1039,6 +1053,15 @@ class Others(unittest.TestCase):
                                      *run(1, python=python)[:-1], path)
                 self.assertRegex(output, r"(?s)hit Breakpoint 1, sub\.cold .*\nlargest 999\n.*hit Breakpoint 1, sub\.cold ", output)
                 self.assertLess(int(re.search(r"already hit (\d+) time", output)[1]), 100, output)
+
+    def test_a_limit_of_recursion_that_is_set_again(self):
+        for python in PYTHONS:
+            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "again.py")
+                with open(path, "w") as file:
+                    file.write(AGAIN)
+                output = harness.gdb(["break again.cold", "run", "continue", "continue", "kill"], *run(1, python=python)[:-1], path)
+                self.assertEqual(output.count("hit Breakpoint 1, again.cold"), 3, output)
 
     def test_limits_of_recursion_are_those_of_python3(self):
         """In CPython 3.11 calls are counted by what tells of the limit."""
