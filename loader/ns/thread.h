@@ -95,7 +95,8 @@ _Static_assert(offsetof(struct gorgon_tls_slot, block) == offsetof(struct gorgon
 extern __thread struct gorgon_thread *gorgon_thread_current
 	__attribute__((tls_model("initial-exec")));
 
-/* Its member, or, without a record, one for no namespace. */
+/* It points to a member of the thread's record, or, in a thread without a record, to one that
+ * stands for no namespace. */
 extern __thread struct gorgon_untold *gorgon_untold_current
 	__attribute__((tls_model("initial-exec")));
 

@@ -20,20 +20,9 @@
 
 #if GORGON_LINES_SUPPORTED
 
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { CALL = 0, EXCEPTION = 1, LINE = 2, RETURN = 3 }; // what of Py_tracefunc
-enum {
-	PY_START = 1 << 0,
-	PY_RESUME = 1 << 1,
-	PY_RETURN = 1 << 2,
-	PY_YIELD = 1 << 3,
-	PY_LINE = 1 << 5,
-	PY_RAISE = 1 << 10,
-	PY_UNWIND = 1 << 12
-};
 
 // Debuggers have a breakpoint on it whenever the process runs: <jitreg.h>.
 extern void __jit_debug_register_code(void);
@@ -64,11 +53,6 @@ static bool is_of_other(const struct gorgon_lines *lines, uint64_t state)
 {
 	return has_flags(lines) && gorgon_lines_word(state + lines->layout.state_interpreter) !=
 					   (uintptr_t)lines->interpreter;
-}
-
-void gorgon_lines_complain(const struct gorgon_lines *lines, const char *text)
-{
-	dprintf(STDERR_FILENO, "gorgon: interpreter %u: %s\n", lines->interp->number, text);
 }
 
 // --- breakpoints
@@ -131,104 +115,6 @@ void gorgon_lines_notice(struct gorgon_lines *lines)
 	__atomic_store_n(&lines->stale, true, __ATOMIC_RELEASE);
 	__atomic_store_n(&lines->links->active, 1, __ATOMIC_RELEASE);
 	call_for_each(lines, true);
-}
-
-// --- from CPython 3.12 on: sys.monitoring
-// ----------------------------------------------------------------
-
-// Clears the error of a call whose result nobody needs.
-static bool drop(const struct gorgon_lines *lines, PyObject *result)
-{
-	lines->interp->api->Py_DecRef(result);
-	if (!result)
-		lines->interp->api->PyErr_Clear();
-	return result;
-}
-
-// Tools 3 and 4 have no purpose that is agreed on. A program may have one of them, or both.
-static bool take_tool(struct gorgon_lines *lines)
-{
-	const struct gorgon_api *api = lines->interp->api;
-
-	for (lines->tool = 4; lines->tool >= 3; lines->tool--)
-		if (drop(lines, api->PyObject_CallMethod(lines->monitoring, "use_tool_id", "is",
-							 lines->tool, "gorgon")))
-			return true;
-	return false;
-}
-
-// sys.monitoring's numbers for the events of lines that are its own, or for later ones.
-static int numbers_of(const struct gorgon_lines *lines, int events)
-{
-	const int later = events & ~(PY_RAISE - 1);
-
-	return (events - later) | later << lines->layout.later_events;
-}
-
-// What a frame that is unwound does is no event of a single code object.
-static bool monitor_all(struct gorgon_lines *lines)
-{
-	const bool entering = lines->awaited && gorgon_lines_has_chain(lines);
-	const int events = PY_UNWIND | (lines->raising ? PY_RAISE : 0) |
-			   (entering ? PY_START | PY_RESUME | PY_RETURN | PY_YIELD : 0);
-	const struct gorgon_api *api = lines->interp->api;
-
-	if (entering)
-		drop(lines, api->PyObject_CallMethod(lines->monitoring, "restart_events", NULL));
-	return drop(lines, api->PyObject_CallMethod(lines->monitoring, "set_events", "ii",
-						    lines->tool, numbers_of(lines, events)));
-}
-
-static bool begin_monitoring(struct gorgon_lines *lines)
-{
-	static const int events[] = {PY_START, PY_RESUME, PY_RETURN, PY_YIELD,
-				     PY_LINE,  PY_RAISE,  PY_UNWIND};
-	const struct gorgon_api *api = lines->interp->api;
-	bool done;
-
-	if (lines->tool)
-		return lines->tool > 0;
-	lines->monitoring = api->PySys_GetObject("monitoring"); // borrowed; sys holds it
-	api->Py_IncRef(lines->monitoring);
-	done = lines->monitoring && take_tool(lines) &&
-	       (lines->disable = api->PyObject_GetAttrString(lines->monitoring, "DISABLE"));
-	for (size_t i = 0; done && i < sizeof(events) / sizeof(*events); i++) {
-		PyObject *number = api->PyLong_FromLongLong(events[i]);
-		PyObject *function =
-			number ? lines->api.new_function(&lines->callback, number, NULL) : NULL;
-
-		done = function && drop(lines, api->PyObject_CallMethod(
-						       lines->monitoring, "register_callback",
-						       "iiO", lines->tool,
-						       numbers_of(lines, events[i]), function));
-		api->Py_DecRef(function);
-		api->Py_DecRef(number);
-	}
-	api->PyErr_Clear();
-	if (done && monitor_all(lines))
-		return true;
-	lines->tool = -1;
-	gorgon_lines_complain(lines, "tools 3 and 4 of sys.monitoring are taken: debuggers do not "
-				     "stop at its Python lines");
-	return false;
-}
-
-// A line that was disabled is enabled by taking all events of its function away.
-static void monitor(struct gorgon_lines *lines, struct gorgon_lines_function *function)
-{
-	const struct gorgon_api *api = lines->interp->api;
-	int wanted = (function->wanted ? PY_START | PY_RETURN | PY_YIELD | PY_LINE : 0) |
-		     (function->entering ? PY_START | PY_RESUME : 0);
-
-	if (!function->code || (!lines->tool && !wanted) || !begin_monitoring(lines))
-		return;
-	if (function->quiet || !wanted)
-		drop(lines, api->PyObject_CallMethod(lines->monitoring, "set_local_events", "iOi",
-						     lines->tool, function->code, 0));
-	function->quiet = false;
-	if (wanted)
-		drop(lines, api->PyObject_CallMethod(lines->monitoring, "set_local_events", "iOi",
-						     lines->tool, function->code, wanted));
 }
 
 // --- CPython 3.11: a trace function
@@ -428,10 +314,11 @@ static void trace_threads(struct gorgon_lines *lines)
 }
 
 // CPython 3.11 counts how deep a thread's calls are, and calls a function where they are beyond the
-// limit that the thread's state has. While there are breakpoints, that limit is below all depths,
+// limit that the thread's state has. While there is a debugger, that limit is below all depths,
 // and we are called for each call in place of that function, so that the evaluator can call
-// functions itself. It must not where one that has breakpoints calls another one: nothing would
-// tell of the return. So CPython is to call our code for each function then.
+// functions itself. The evaluator must not do that for a function that has breakpoints: nothing
+// would tell that the called function returns. So CPython is to call our code for each function
+// while such a function runs.
 
 static int *depth_word(uint64_t state, uint8_t offset)
 {
@@ -521,14 +408,14 @@ static void update_function(struct gorgon_lines *lines, const struct gorgon_line
 			gorgon_lines_is_hot(function->seen + i * GORGON_LINES_STUB_SIZE,
 					    GORGON_LINES_STUB_RESUME);
 	if (has_monitoring(lines))
-		monitor(lines, function);
+		gorgon_lines_monitor(lines, function);
 }
 
 void gorgon_lines_renew(struct gorgon_lines *lines, struct gorgon_lines_function *function)
 {
 	function->quiet = false;
 	if (has_monitoring(lines) && function->wanted)
-		monitor(lines, function);
+		gorgon_lines_monitor(lines, function);
 }
 
 void gorgon_lines_update(struct gorgon_lines *lines)
@@ -542,8 +429,8 @@ void gorgon_lines_update(struct gorgon_lines *lines)
 	__atomic_store_n(&lines->stale, false, __ATOMIC_RELEASE);
 	if (changed) {
 		lines->raising = !lines->raising;
-		if (has_monitoring(lines) && begin_monitoring(lines))
-			monitor_all(lines);
+		if (has_monitoring(lines) && gorgon_lines_begin_monitoring(lines))
+			gorgon_lines_monitor_all(lines);
 	}
 	any = lines->raising;
 	lines->awaited = lines->awaits_any = gorgon_lines_awaits_any(lines);
@@ -560,8 +447,8 @@ void gorgon_lines_update(struct gorgon_lines *lines)
 			lines->awaited |= file->functions[i].awaited;
 	}
 	if (awaited != lines->awaited && gorgon_lines_has_chain(lines) && has_monitoring(lines) &&
-	    begin_monitoring(lines))
-		monitor_all(lines);
+	    gorgon_lines_begin_monitoring(lines))
+		gorgon_lines_monitor_all(lines);
 	changed |= awaits_any != lines->awaits_any;
 	any |= has_flags(lines) && lines->awaits_any;
 	if (!any || !lines->generation)
@@ -590,7 +477,7 @@ static void change_events(struct gorgon_lines *lines, struct gorgon_lines_functi
 	if (!has_monitoring(lines))
 		return; // set_flag() is called
 	lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
-	monitor(lines, function);
+	gorgon_lines_monitor(lines, function);
 	lines->api.restore(type, value, traceback);
 }
 

@@ -223,9 +223,10 @@ static void skip_shim(struct gorgon_lines_bytes *x, const struct gorgon_lines_la
 	end_jump(x, done);
 }
 
-// CPython 3.11 has no such frames. While debuggers follow Python frames, r12 has the record of the
-// evaluator that has the younger of them: of its own frames, or of frames that it has called. The
-// frame on the stack is the first one of an evaluator: put its record there, too.
+// Evaluators of CPython 3.11 have no frames of their own. While debuggers follow Python frames, r12
+// has the record of the evaluator that runs the younger one of them, or that a younger frame has
+// been called by. The frame on the stack is the first one of an evaluator: put its record there,
+// too.
 static void record_of_first(struct gorgon_lines_bytes *x)
 {
 	size_t again, found, older, done;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Python lines of one interpreter: what lines.c, lines_files.c, lines_events.c and
- * lines_stops.c share. */
+/* Python lines of one interpreter: what lines.c, lines_files.c, lines_events.c,
+ * lines_monitoring.c and lines_stops.c share. */
 #ifndef GORGON_PYTHON_LINES_STATE_H
 #define GORGON_PYTHON_LINES_STATE_H
 
@@ -9,7 +9,9 @@
 #include "lines_values.h"
 #include "python/lines_arch.h"
 
+#include <stdio.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #if GORGON_LINES_SUPPORTED
 
@@ -102,7 +104,10 @@ static inline uint64_t gorgon_lines_code_of(const struct gorgon_lines *lines, ui
 }
 
 /* A line on stderr. */
-void gorgon_lines_complain(const struct gorgon_lines *lines, const char *text);
+static inline void gorgon_lines_complain(const struct gorgon_lines *lines, const char *text)
+{
+	dprintf(STDERR_FILENO, "gorgon: interpreter %u: %s\n", lines->interp->number, text);
+}
 
 /* --- events of Python: lines_events.c; with the GIL, but for changed and notice
  * ------------------- */
@@ -133,6 +138,30 @@ void gorgon_lines_update_thread(struct gorgon_lines *lines);
 
 /* @function has a code object of which no events are asked for yet. */
 void gorgon_lines_renew(struct gorgon_lines *lines, struct gorgon_lines_function *function);
+
+/* --- sys.monitoring: lines_monitoring.c; with the GIL
+ * ------------------------------------------------ */
+
+/* Its numbers of events; those from RAISE on are later ones in CPython 3.14. */
+enum {
+	PY_START = 1 << 0,
+	PY_RESUME = 1 << 1,
+	PY_RETURN = 1 << 2,
+	PY_YIELD = 1 << 3,
+	PY_LINE = 1 << 5,
+	PY_RAISE = 1 << 10,
+	PY_UNWIND = 1 << 12
+};
+
+/* Become one of its tools, unless that has been done. False: there is none to become, which has
+ * been said. */
+bool gorgon_lines_begin_monitoring(struct gorgon_lines *lines);
+
+/* Have the events of the whole program that are needed now. */
+bool gorgon_lines_monitor_all(struct gorgon_lines *lines);
+
+/* Have those of @function. */
+void gorgon_lines_monitor(struct gorgon_lines *lines, struct gorgon_lines_function *function);
 
 /* --- files: lines_files.c; with the GIL, but for remove
  * --------------------------------------------- */
@@ -190,8 +219,8 @@ void gorgon_lines_free_records(const struct gorgon_lines *lines);
 uint64_t gorgon_lines_newest_frame(const struct gorgon_lines *lines);
 uint64_t gorgon_lines_previous_frame(const struct gorgon_lines *lines, uint64_t frame);
 
-/* Whether an evaluator began with the frame. C code is its caller then, but in CPython 3.11 where
- * the evaluator's record is a direct one. */
+/* Whether an evaluator began with the frame. C code is the frame's caller then; in CPython 3.11
+ * another frame may be, and the evaluator's record says so (GORGON_LINES_DIRECT). */
 bool gorgon_lines_is_first(const struct gorgon_lines *lines, uint64_t frame);
 
 static inline bool gorgon_lines_is_direct(const struct gorgon_lines_record *record)

@@ -453,8 +453,8 @@ static const struct gorgon_bound own_bound[] = {
 };
 
 #ifdef __SANITIZE_THREAD__
-// A function of the thread sanitizer, which otherwise takes a lock that is made anew for one that
-// is held.
+// The thread sanitizer is told by this function that nobody holds the lock any more. It takes a
+// lock that is made anew for the held one otherwise.
 void AnnotateRWLockReleased(const char *file, int line, const volatile void *at, long is_writer);
 #define TELL_RELEASED(at) AnnotateRWLockReleased(__FILE__, __LINE__, at, 1)
 #else

@@ -114,7 +114,7 @@ static inline void gorgon_lines_write_entry(uint8_t *entry)
 #define GORGON_LINES_CODE_SIZE 272
 #define GORGON_LINES_FRAME     0  /* what CPython calls for each frame, in place of the evaluator */
 #define GORGON_LINES_CALL      73 /* calls the evaluator, */
-#define GORGON_LINES_CALLED    79 /* which returns to here */
+#define GORGON_LINES_CALLED    79 /* the evaluator returns to here */
 #define GORGON_LINES_FRAME_END 197
 #define GORGON_LINES_TRACER    208 /* a function with four arguments; calls @tracer */
 #define GORGON_LINES_LEAVE     224
