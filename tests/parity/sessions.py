@@ -240,6 +240,8 @@ class Gdb(Session):
         text = self.ask("run")
         if "turn_sync" not in text:
             raise AssertionError(f"the host did not come to turn_sync():\n{text}")
+        if self.variant.kind == "ordinary":
+            self.ask(f"source {os.path.join(HERE, 'ordinary.py')}")
         return []
 
     def attach(self):
