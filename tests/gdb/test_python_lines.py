@@ -467,7 +467,10 @@ print("hot", len([hot(i) for i in range(1000)]), flush=True)
 cold(2)
 """
 
-SUB = '''import _xxsubinterpreters as interpreters
+SUB = '''try:
+    import _interpreters as interpreters
+except ImportError:  # before CPython 3.13
+    import _xxsubinterpreters as interpreters
 
 def cold(n):
     return n
@@ -1044,7 +1047,7 @@ class Others(unittest.TestCase):
                 self.assertLess(after - before, 100, output)  # functions that call each other need no code of ours
 
     def test_subinterpreters_have_no_lines_and_no_part_in_them(self):
-        for python in PYTHONS[:2]:  # 3.13 calls the module otherwise
+        for python in PYTHONS:
             with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "sub.py")
                 with open(path, "w") as file:
