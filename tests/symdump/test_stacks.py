@@ -2,6 +2,7 @@
 """--stacks: the right functions in the right order for each interpreter, C and Python, live and from its
 cores."""
 
+import contextlib
 import json
 import os
 import re
@@ -71,7 +72,7 @@ PYTHON = [[[("sleep", "    time.sleep(600)"), ("<module>", "[sleep, in_numpy, de
           [[("in_cpp", "    walk.go(1"), ("<module>", "[sleep, in_numpy, deep, ")]]]
 OUTERMOST = ["Py_RunMain", "run_program", "gorgon_interp_main", "run_interpreter", "start_thread"]
 
-# Put before gorgon-symdump: writes down which thread is stopped, and how much has been printed by then.
+# Put before gorgon-symdump: writes down which thread is stopped, how much has been printed by then, and how often the thread has run.
 STOPS = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -90,8 +91,14 @@ long ptrace(enum __ptrace_request request, ...)
 	void *addr = va_arg(list, void *), *data = va_arg(list, void *);
 	va_end(list);
 	if (request == PTRACE_ATTACH || request == PTRACE_INTERRUPT) {
-		FILE *file = fopen(getenv("STOPS"), "a");
-		fprintf(file, "%d %ld\\n", (int)tid, (long)lseek(STDOUT_FILENO, 0, SEEK_CUR));
+		FILE *file = fopen(getenv("STOPS"), "a"), *schedstat;
+		char path[64];
+		int runs = 0;
+		snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)tid);
+		schedstat = fopen(path, "r");
+		fscanf(schedstat, "%*u %*u %d", &runs);
+		fclose(schedstat);
+		fprintf(file, "%d %ld %d\\n", (int)tid, (long)lseek(STDOUT_FILENO, 0, SEEK_CUR), runs);
 		fclose(file);
 	}
 	return next(request, tid, addr, data);
@@ -100,13 +107,13 @@ long ptrace(enum __ptrace_request request, ...)
 
 
 def stops(*command):
-    """[(thread, bytes of output by then)] for each time that the command has stopped a thread."""
+    """[(thread, bytes of output by then, how often it has run)] for each time that the command has stopped a thread."""
     with tempfile.TemporaryDirectory() as folder:
         shim, found = os.path.join(folder, "stops.so"), os.path.join(folder, "found")
         subprocess.run(["gcc", "-x", "c", "-", "-fPIC", "-shared", "-o", shim], input=STOPS, text=True, check=True)
         env = dict(os.environ, LD_PRELOAD=shim, STOPS=found, ASAN_OPTIONS="verify_asan_link_order=0:detect_leaks=0")
         with open(os.path.join(folder, "output"), "w") as file:
-            subprocess.run(command, stdout=file, env=env, check=True, timeout=harness.TIMEOUT)
+            subprocess.run(list(map(str, command)), stdout=file, env=env, check=True, timeout=harness.TIMEOUT)
         with open(found) as file:
             return [tuple(int(word) for word in line.split()) for line in file]
 
@@ -207,7 +214,7 @@ class Stacks(unittest.TestCase):
         cls.texts = {"live": session.output(pid, "--stacks"), "gcore": session.output(gcore, "--stacks")}
         cls.documents = {"live": session.output(pid, "--stacks", "--json"),
                          "gcore": session.output(gcore, "--json", "--stacks")}
-        cls.stops = {words: stops(harness.SYMDUMP, str(pid), *words.split())
+        cls.stops = {words: stops(harness.SYMDUMP, pid, *words.split())
                      for words in ("--stacks", "--stacks --json", "--record 0.3 --native")}
         with open(f"/proc/{pid}/stat") as file:
             cls.state = file.read().rsplit(")", 1)[1].split()[0]
@@ -231,10 +238,24 @@ class Stacks(unittest.TestCase):
         """Frames are in libraries of every kind; nobody is stopped again when one comes up that was not known yet."""
         for words, found in self.stops.items():
             with self.subTest(words):
-                self.assertEqual(sorted(tid for tid, _ in found), sorted(self.threads))
+                self.assertEqual(sorted(tid for tid, _, _ in found), sorted(self.threads))
+
+    def test_a_thread_that_has_not_run_since_is_not_stopped_again(self):
+        """On a busy machine a thread still waits for a processor after its stop when the next sample comes."""
+        with tempfile.TemporaryDirectory() as folder, session.start_host(folder) as host, contextlib.ExitStack() as busy:
+            for tid in os.listdir(f"/proc/{host.pid}/task"):
+                os.setpriority(os.PRIO_PROCESS, int(tid), 19)
+            for _ in range(2 * os.cpu_count()):
+                process = busy.enter_context(subprocess.Popen([sys.executable, "-c", "while True: pass"]))
+                busy.callback(process.kill)
+            found = stops(harness.SYMDUMP, host.pid, *"--record 0.5 --native".split())
+        self.assertGreater(len(found), 1)
+        for thread in {thread for thread, *_ in found}:
+            runs = [count for other, _, count in found if other == thread]
+            self.assertTrue(all(later > earlier + 1 for earlier, later in zip(runs, runs[1:])), f"one is to stop: {runs}")
 
     def test_output_comes_thread_by_thread(self):
-        printed = [size for _, size in self.stops["--stacks"]]
+        printed = [size for _, size, _ in self.stops["--stacks"]]
         self.assertEqual(printed, sorted(set(printed)))
 
     def test_functions_in_order(self):

@@ -4,7 +4,8 @@
 // /proc/PID/task/TID/syscall says whether a thread runs or in which call it sleeps, and a wait for
 // a lock has the lock's address. schedstat counts how often it got a processor: a thread that slept
 // and has the same count has not run since, so its stack is the same. A thread that was stopped by
-// us has run twice, into the stop and back to its sleep.
+// us has run twice, into the stop and back to its sleep; on a busy machine it may still wait for a
+// processor after the stop, and its stack is the same then, too.
 
 #define _GNU_SOURCE
 #include "record.h"
@@ -110,7 +111,7 @@ enum kernel_state watched_look(struct watched *thread)
 	if (read_text(thread->schedstat, ran, sizeof(ran)) <= 0)
 		goto gone;
 	sscanf(ran, "%*u %*u %lu", &runs);
-	if (slept && runs && runs == before)
+	if (slept && runs && (runs == before || (was_stopped && runs == before + STOP_RUNS - 1)))
 		return THREAD_SAME;
 	if (read_text(thread->syscall, call, sizeof(call)) <= 0)
 		goto gone;
