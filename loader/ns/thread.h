@@ -66,6 +66,7 @@ struct gorgon_thread {
 	size_t altstack_size;
 	bool has_altstack; /* it has been provided with one, or has its own */
 	bool dropped;      /* it ends without running private code; see ../process/waiting.c */
+	const void *start;  /* what a thread runs that private code has started, or NULL */
 	void *stack_bottom; /* of a thread that private code has started, or NULL: unknown */
 	unsigned
 		/* how often it has the lock of a stream (FILE) that it has asked for; see

@@ -117,19 +117,35 @@ static struct gorgon_error *check_descriptors(const fd_set *before)
 				   fd, name);
 }
 
-static struct gorgon_error *check_threads(const struct gorgon_ns *ns)
+// Of a thread that still runs: the library whose function it runs. Python's own run one of ours.
+static const char *name_thread(const struct gorgon_interp *interp)
 {
+	const struct gorgon_thread *thread = gorgon_thread_next(NULL);
+	const struct gorgon_object *object;
+
+	while (thread && __atomic_load_n(&thread->ns, __ATOMIC_ACQUIRE) != interp->ns)
+		thread = gorgon_thread_next(thread);
+	object = thread ? gorgon_ns_object_at(interp->ns, (uintptr_t)thread->start) : NULL;
+	return object ? object->path : interp->python.libpython;
+}
+
+static struct gorgon_error *check_threads(struct gorgon_interp *interp)
+{
+	const struct gorgon_ns *ns = interp->ns;
+	struct gorgon_error *err = NULL;
 	const struct timespec a_moment = {0, 1000000};
 	unsigned left = WAIT_MS;
 
 	while (__atomic_load_n(&ns->thread_count, __ATOMIC_ACQUIRE) && left--)
 		nanosleep(&a_moment, NULL);
-	return ns->thread_count
-		       ? gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-					     "template: %u threads that it has started still run, "
-					     "expected none",
-					     ns->thread_count)
-		       : NULL;
+	gorgon_lock();
+	if (ns->thread_count)
+		err = gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					  "template: %s: %u threads that it has started still run, "
+					  "expected none",
+					  name_thread(interp), ns->thread_count);
+	gorgon_unlock();
+	return err;
 }
 
 // With the GIL, on the thread of the run: come to the point where fork() would copy, and wait
@@ -146,7 +162,7 @@ static struct gorgon_error *stop_here(struct gorgon_interp *interp, void *ctx)
 	run->err = gorgon_tables_collect(interp, &run->result.tables);
 	gorgon_fork_rehearse(interp->ns, GORGON_FORK_PREPARE);
 	if (!run->err)
-		run->err = check_threads(interp->ns);
+		run->err = check_threads(interp);
 	run->result.interp = interp;
 	run->result.thread = gorgon_thread_get();
 	sem_post(&run->stopped);

@@ -80,6 +80,17 @@ bool gorgon_arenas_find(const struct gorgon_interp *interp, const struct gorgon_
 	return found == 1;
 }
 
+bool gorgon_arenas_have(const struct gorgon_interp *interp, const struct gorgon_arena_tree *tree,
+			uint64_t addr, uint64_t *end)
+{
+	const struct gorgon_layout *layout = gorgon_layout_of(interp);
+	uint64_t size = UINT64_C(1) << layout->arena_bits;
+
+	*end = (addr & -size) + size;
+	return addr - interp->ns->zone < GORGON_ZONE_SIZE &&
+	       gorgon_words_at(interp->ns->zone + tree->bottom)[bottom_index(layout, addr)];
+}
+
 struct block_walk {
 	const struct gorgon_layout *layout;
 	bool clear;

@@ -16,6 +16,9 @@ typedef bool gorgon_block_fn(const char *block, uint64_t size, void *ctx);
 /* False: the tree is not as the layout says. */
 bool gorgon_arenas_find(const struct gorgon_interp *interp, const struct gorgon_layout *layout,
 			struct gorgon_arena_tree *ret);
+/* Whether an arena has the address, and where this arena ends. */
+bool gorgon_arenas_have(const struct gorgon_interp *interp, const struct gorgon_arena_tree *tree,
+			uint64_t addr, uint64_t *end);
 /* Visit all blocks in use that are large enough for an object; with @clear fill with zeros what is
  * free. False: a pool is none as the layout says, or @visit has ended the walk. */
 bool gorgon_arenas_walk(const struct gorgon_interp *interp, const struct gorgon_layout *layout,

@@ -6,6 +6,7 @@
 #include "template_keep.h"
 #include "import_locks.h"
 #include "imports.h"
+#include "template_naming.h"
 #include "template_parts.h"
 #include "template_state.h"
 #include "traceback.h"
@@ -93,33 +94,6 @@ static struct gorgon_error *list_places(struct keeping *keeping)
 			      GORGON_ERROR_UNSUPPORTED,
 			      "template: two runs of it have loaded different libraries, "
 			      "expected the same");
-}
-
-// --- what nothing explains ---------------------------------------------------------------------
-
-// The mapping that an address is in, as the kernel names it; false: none.
-static bool find_mapping(uint64_t addr, char *ret, size_t size)
-{
-	FILE *file = fopen("/proc/self/maps", "re");
-	char *line = NULL, *name;
-	unsigned long start, end;
-	size_t room = 0;
-	bool found = false;
-	int at = 0;
-
-	while (file && !found && getline(&line, &room, file) > 0) {
-		if (sscanf(line, "%lx-%lx %*s %*s %*s %*s %n", &start, &end, &at) < 2 ||
-		    addr < start || addr >= end)
-			continue;
-		found = true;
-		name = line + at;
-		name[strcspn(name, "\n")] = 0;
-		snprintf(ret, size, "%s", *name ? name : "memory of the process");
-	}
-	free(line);
-	if (file)
-		fclose(file);
-	return found;
 }
 
 // --- thread-specific data ----------------------------------------------------------------------
@@ -220,7 +194,7 @@ static struct gorgon_error *keep_tls(struct keeping *keeping)
 		memcpy(kept->tls, blocks[0], size);
 		for (size_t k = 0; k < words; k++)
 			if (!explain_tls(keeping, blocks, i, k) &&
-			    (find_mapping(blocks[0][k], name, sizeof(name)) ||
+			    (gorgon_naming_mapping(blocks[0][k], name, sizeof(name)) ||
 			     ++unknown > HANDFUL))
 				return gorgon_error_create(
 					GORGON_ERROR_UNSUPPORTED,
@@ -338,57 +312,47 @@ static bool explain_thread_numbers(const struct keeping *keeping)
 
 // --- what nothing explains --------------------------------------------------------------------
 
-static const char *name_at(const struct gorgon_ns *ns, uint64_t addr)
+static struct gorgon_error *refuse_differing(struct keeping *keeping, const char *place)
 {
-	const struct gorgon_object *object = gorgon_ns_object_at((struct gorgon_ns *)ns, addr);
-
-	return object ? object->path : "a library";
+	keeping->differs = true;
+	return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+				   "template: %s: its runs did not do the same, expected that "
+				   "nothing changes meanwhile that it looks at, files beside it "
+				   "for example",
+				   place);
 }
 
-// Where a word is: a library's variable, or memory of Python's.
-static void describe_word(const struct gorgon_ns *ns, uint64_t offset, char *ret, size_t size)
-{
-	uint64_t addr = ns->zone + offset;
-	const struct gorgon_object *object = gorgon_ns_object_at((struct gorgon_ns *)ns, addr);
-	uint64_t start, caller;
-	size_t block;
-
-	if (object)
-		snprintf(ret, size, "%s+%#lx", object->path, (unsigned long)(addr - object->bias));
-	else if ((start = gorgon_zone_heap_block_at(ns->usage.zone_heap, addr, &block, &caller)))
-		snprintf(ret, size, "a block of %zu bytes from malloc()%s%s, at +%#lx", block,
-			 caller ? " of " : "", caller ? name_at(ns, caller) : "",
-			 (unsigned long)(addr - start));
-	else
-		snprintf(ret, size, "mapped memory at %#lx, at +%#lx of its zone",
-			 (unsigned long)addr, (unsigned long)offset);
-}
-
-static struct gorgon_error *check_unknown(const struct keeping *keeping)
+static struct gorgon_error *check_unknown(struct keeping *keeping)
 {
 	const struct gorgon_map *map = &keeping->template->map;
-	const struct gorgon_ns *ns = keeping->runs.of[0]->ns;
+	const struct gorgon_interp *interp = keeping->runs.of[0];
+	const struct gorgon_ns *ns = interp->ns;
 	char place[512], target[512];
 
+	if (map->unknown_count > WORDS_OF_ANOTHER) {
+		gorgon_naming_most(interp, keeping->template, place, sizeof(place));
+		return refuse_differing(keeping, place);
+	}
 	for (size_t i = 0; i < map->unknown_count && i < 64; i++) {
 		uint64_t word;
 
 		memcpy(&word, (void *)(uintptr_t)(ns->zone + map->unknown[i]), sizeof(word));
 		if (word - ns->zone < GORGON_ZONE_SIZE)
 			strcpy(target, "its own memory that is another one in each run");
-		else if (!find_mapping(word, target, sizeof(target)))
+		else if (!gorgon_naming_mapping(word, target, sizeof(target)))
 			continue;
-		describe_word(ns, map->unknown[i], place, sizeof(place));
+		gorgon_naming_word(interp, keeping->template, map->unknown[i], place,
+				   sizeof(place));
 		return gorgon_error_create(
 			GORGON_ERROR_UNSUPPORTED,
 			"template: %s: an address in %s, which a copy cannot have", place, target);
 	}
 	if (map->unknown_count <= HANDFUL)
 		return NULL;
-	describe_word(ns, map->unknown[0], place, sizeof(place));
+	gorgon_naming_most(interp, keeping->template, place, sizeof(place));
 	return gorgon_error_create(
 		GORGON_ERROR_UNSUPPORTED,
-		"template: %s: the first of %zu words that differ between two runs "
+		"template: %s: one of %zu words that differ between two runs "
 		"and are no address of theirs, expected %d at most",
 		place, map->unknown_count, HANDFUL);
 }
@@ -488,20 +452,12 @@ static bool keep_memory(struct gorgon_template *template, const struct gorgon_ns
 	return true;
 }
 
-static struct gorgon_error *refuse_differing(struct keeping *keeping)
-{
-	keeping->differs = true;
-	return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-				   "template: its runs did not do the same, expected that nothing "
-				   "changes meanwhile that it looks at, files beside it for "
-				   "example");
-}
-
 static struct gorgon_error *keep(struct keeping *keeping)
 {
 	struct gorgon_template *template = keeping->template;
 	const struct gorgon_ns *ns = keeping->runs.of[0]->ns;
 	struct gorgon_error *err;
+	char place[512];
 	bool same;
 
 	if ((err = gorgon_template_check_parts(ns, keeping->fresh)) ||
@@ -510,13 +466,13 @@ static struct gorgon_error *keep(struct keeping *keeping)
 	    (err = keep_dtors(keeping)) ||
 	    (err = gorgon_map_create(&keeping->runs, &template->map, &same)))
 		return err;
-	if (!same)
-		return refuse_differing(keeping);
+	if (!same) {
+		gorgon_naming_difference(&keeping->runs, template, place, sizeof(place));
+		return refuse_differing(keeping, place);
+	}
 	if (!gorgon_tables_choose(&template->tables, &keeping->runs, &template->map) ||
 	    !explain_thread_numbers(keeping))
 		return &gorgon_error_nomem;
-	if (template->map.unknown_count > WORDS_OF_ANOTHER)
-		return refuse_differing(keeping);
 	if ((err = check_unknown(keeping)))
 		return err;
 	return keep_memory(template, ns) && keep_registered(template, keeping->runs.of[0])

@@ -230,6 +230,24 @@ uint64_t gorgon_zone_heap_block_at(const struct gorgon_zone_heap *heap, uint64_t
 	return 0;
 }
 
+uint64_t gorgon_zone_heap_difference(const struct gorgon_zone_heap *heap,
+				     const struct gorgon_zone_heap *other, bool *in_other)
+{
+	uint64_t move = zone_of(other) - zone_of(heap), at = zone_of(heap) + GORGON_ZONE_BLOCKS;
+
+	while (at < heap->next && at + move < other->next) {
+		const struct header *header = (const struct header *)(uintptr_t)at;
+
+		if (memcmp(header, (const void *)(uintptr_t)(at + move), sizeof(*header)))
+			break;
+		at += sizeof(*header) + header->size;
+	}
+	*in_other = at >= heap->next;
+	return at < heap->next || at + move < other->next
+		       ? at - zone_of(heap) + sizeof(struct header)
+		       : 0;
+}
+
 static void start_over(struct gorgon_zone_heap *heap)
 {
 	heap->next = heap->mapped = zone_of(heap) + GORGON_ZONE_BLOCKS;

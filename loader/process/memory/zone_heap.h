@@ -39,6 +39,11 @@ uint64_t gorgon_zone_heap_end(const struct gorgon_zone_heap *heap);
 uint64_t gorgon_zone_heap_block_at(const struct gorgon_zone_heap *heap, uint64_t addr, size_t *size,
 				   uint64_t *caller);
 
+/* The first block that another namespace's heap has not at the same offset: an offset in the zone,
+ * or 0: none. @in_other: only the other one has a block there. */
+uint64_t gorgon_zone_heap_difference(const struct gorgon_zone_heap *heap,
+				     const struct gorgon_zone_heap *other, bool *in_other);
+
 /* While memory is allocated here: a thread of the namespace ends. @heap may be NULL. */
 void gorgon_zone_heap_note_thread(struct gorgon_zone_heap *heap, uint64_t thread);
 /* Whether a thread that has ended was called so by pthread_self(). */

@@ -121,8 +121,10 @@ static void *start_thread(void *arg)
 	pthread_sigmask(SIG_UNBLOCK, &wake, NULL);
 	// Without memory for its record the thread stays counted for good, so that its namespace is
 	// never unmapped while it runs.
-	if (thread)
-		__atomic_store_n(&thread->ns, start.ns, __ATOMIC_RELAXED);
+	if (thread) {
+		thread->start = (const void *)start.fn;
+		__atomic_store_n(&thread->ns, start.ns, __ATOMIC_RELEASE);
+	}
 	gorgon_altstack_provide(thread);
 	gorgon_locale_enter(start.ns->locale);
 	if (!thread)
