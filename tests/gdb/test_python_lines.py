@@ -653,6 +653,12 @@ for i in range(1000000):
     time.sleep(0)
     work(i)
 """
+UNTIL_ATTACHED = """    print("waits", flush=True)
+    while "TracerPid:\\t0\\n" in open("/proc/self/status").read():
+        time.sleep(0.1)
+    time.sleep(2)
+    work(i)
+"""
 
 
 @harness.needs_python_lines
@@ -678,13 +684,14 @@ class AtOnce(unittest.TestCase):
         self.assertRegex(output, r'\$1 = 0x\w+ "found"')
 
     def test_in_a_program_that_was_attached_to(self):
+        """There it counts milliseconds after the program goes on."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "called.py")
             with open(path, "w") as file:
-                file.write(CALLED.replace("sleep(0)", "sleep(2); print(i, flush=True)"))
-            with harness.Background(*run(1)[:-1], path, until="0\n", asleep=1) as program:
+                file.write(CALLED.replace("    work(i)\n", UNTIL_ATTACHED))
+            with harness.Background(*run(1)[:-1], path, until="waits", asleep=1) as program:
                 output = harness.gdb(["tbreak called.work", "continue", "printf \"called %g\\n\", number.n"], options=["-p", str(program.pid)])
-            self.assertIn("called 1\n", output)
+            self.assertIn("called 0\n", output)
 
 
 RECURSIVE = """def down(n):
