@@ -29,15 +29,17 @@ expect() {
 	exit 1
 }
 
-# The distribution's Python has the numpy that is shown, whatever python3 the user's shell has.
+# The distribution's Python has the numpy that is shown, whatever python3 the user's shell has. TEST_PYTHON=3.15 is another one that
+# the distribution has. Left alone, the hosts would take the newest.
 PATH=/usr/bin:$PATH
+python=$(command -v "python${TEST_PYTHON:-3}")
 
 title "1. $build/gorgon demo"
 "$build/gorgon" demo
 
 title "2. gdb on a host with three interpreters: one breakpoint by name, one by line, one on a static function"
 line=$(gdb -nx -batch -ex 'set debuginfod enabled off' -ex 'info line PyList_New' \
-	"$("$build/gorgon" info | sed -n 's/^libpython *//p')" 2>/dev/null |
+	"$("$build/gorgon" info --python "$python" | sed -n 's/^libpython *//p')" 2>/dev/null |
 	sed -n 's/.*Line \([0-9]*\) of "[^"]*listobject.c".*/\1/p' | tail -n 1)
 cat > "$work/session.gdb" <<END
 set pagination off
@@ -109,7 +111,7 @@ for p in points:
 gdb.execute("continue")
 end
 END
-gdb -nx -q -batch -x "$work/session.gdb" --args "$build/host" -n 3 "$program" 2>&1 | quieten | tee "$work/gdb.out"
+gdb -nx -q -batch -x "$work/session.gdb" --args "$build/host" -n 3 -p "$python" "$program" 2>&1 | quieten | tee "$work/gdb.out"
 expect gdb 4 "stopped in interpreters .0, 1, 2."
 
 title "3. lldb on the same host: by name with nothing loaded, by line after 'gorgon symbols all'"
@@ -175,7 +177,7 @@ frame variable size
 breakpoint disable
 continue
 END
-"$lldb" --no-lldbinit --batch -s "$work/session.lldb" -- "$build/host" -n 3 "$program" 2>&1 | quieten | tee "$work/lldb.out"
+"$lldb" --no-lldbinit --batch -s "$work/session.lldb" -- "$build/host" -n 3 -p "$python" "$program" 2>&1 | quieten | tee "$work/lldb.out"
 expect lldb 6 "^stopped in libpython.*interp [012]"
 
 title "gdb and lldb have stopped in each of three interpreters, by name and by line"

@@ -50,8 +50,10 @@ class Solibs(unittest.TestCase):
         with Terminal(harness.HOST, "-n", 2, session.walk()) as gdb:
             gdb.ask(f"source {harness.GDB_SCRIPT}")
             before = gdb.ask("info sharedlibrary walk")
-            gdb.ask(f"break walk.cc:{LINE} if $gorgon_interp() == 1")
-            gdb.ask("run")
+            for number in range(2):  # after a stop in each of them both have loaded it
+                gdb.ask(f"tbreak walk.cc:{LINE} if $gorgon_interp() == {number}")
+            for line in ("run", "continue"):
+                gdb.ask(line)
             listed, everything = gdb.ask("info sharedlibrary /walk"), gdb.ask("i sha")
             loaded = gdb.ask("sharedlibrary /walk.so")
             none, wrong = gdb.ask("info sharedlibrary nosuch"), gdb.ask("info sharedlibrary [")

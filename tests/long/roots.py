@@ -9,7 +9,7 @@ Python, gdb and lldb the demonstration runs, too. Each further Python that it ha
 scipy, the demonstration, walks through hosts with it, and the sessions that are about versions, those of
 both in one process among them.
 
-`gorgon run` takes the newest by default: further ones are removed before the tests of the
+Hosts take the newest by default: further ones are removed before the tests of the
 first, and installed again after those."""
 
 import re
@@ -94,8 +94,8 @@ class Release:
                    counts[0] if counts else f"status {result.returncode}", detail[-6000:])
         return f"{counts[1]} of {int(counts[1]) + int(counts[2])}" if counts else "does not end"
 
-    def demo(self, title="make demo"):
-        result = self.sh("make demo DEPS=no", timeout=TIMEOUT)
+    def demo(self, title="make demo", variables=""):
+        result = self.sh(f"make demo DEPS=no {variables}", timeout=TIMEOUT)
         ok = result.returncode == 0 and "stopped in interpreters [0, 1, 2]" in result.stdout
         self.check(title, ok, "gdb and lldb stop in each interpreter", f"status {result.returncode}",
                    (result.stdout + result.stderr)[-4000:])
@@ -116,7 +116,7 @@ class Release:
         self.root.install(further(version))
         python = self.numpy(version)
         debuggers = self.versions()
-        shown = self.demo(f"make demo with CPython {version}")  # `gorgon run` and the hosts take the newest
+        shown = self.demo(f"make demo with CPython {version}", f"TEST_PYTHON={version}")
         results = [f"{kind}: " + self.tests(f"check-{kind} with CPython {version}, too",
                                             f"make check-{kind} TEST_PYTHON={version} TESTS='{words}' DEPS=no")
                    for kind, words in VERSIONS.items()]

@@ -627,7 +627,7 @@ raise SystemExit(pytest.main(["-q", "-p", "no:cacheprovider", "-W", "ignore", "-
                               f"numpy.{'_core' if numpy.__version__[0] == '2' else 'core'}.tests.test_mem_policy"], plugins=[Ours()]))
 """  # new_policy would run many more of numpy's tests
         # The program runs in another folder, because pytest would read this project's settings in this one.
-        result = run(GORGON, "run", "-c", code, env={"ASAN_OPTIONS": "detect_leaks=0"},
+        result = run(GORGON, "run", "-c", code, env={"ASAN_OPTIONS": "detect_leaks=0", "PYTEST_ADDOPTS": ""},
                      cwd=tempfile.gettempdir())
         self.assertEqual((result.stderr, result.returncode), ("", 0), result.stdout)
         self.assertRegex(result.stdout, r"\n9 passed, 1 deselected")
