@@ -255,6 +255,7 @@ endef
 
 # cmocka 2 calls assert_in_range deprecated; cmocka 1 has no other name for it.
 $(BUILD)/obj/tests/%.o: EXTRA = -Wno-deprecated-declarations -Itests/lib -Itests/machine/$(ARCH) -DTEST_PYTHON='"$(TEST_PYTHON)"'
+$(BUILD)/obj/tests/python/test_lines.o: EXTRA += $(PYTHON_CFLAGS)
 
 # The source of each program is in the folder of the floor that it is about; the rules below say what else is in it.
 $(foreach u,$(UNIT_SRC),$(eval $(BUILD)/tests/$(basename $(notdir $(u))): $(call obj,$(u))))

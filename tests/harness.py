@@ -108,11 +108,11 @@ def lldb_version():
 
 needs_gdb = unittest.skipUnless(GDB, "gdb is not installed")
 needs_lldb = unittest.skipUnless(LLDB, "lldb is not installed")
-PYTHON_LINES = VERSION in ("3.11", "3.12", "3.13", "3.14", "3.15") and os.uname().machine == "x86_64"
+PYTHON_LINES = VERSION in ("3.11", "3.12", "3.13", "3.14", "3.15")
 # The distribution's, and others that are there.
 PYTHONS_OF_LINES = [PYTHON, *(path for version in ("3.12", "3.13")
                               for path in sorted(glob.glob(f"{PYENV}/{version}.*/bin/python{version}"))[-1:])]
-needs_python_lines = unittest.skipUnless(PYTHON_LINES, "Python lines are for CPython 3.11 to 3.15 on x86-64")
+needs_python_lines = unittest.skipUnless(PYTHON_LINES, "Python lines are for CPython 3.11 to 3.15")
 needs_templates = unittest.skipUnless(VERSION in ("3.11", "3.13") and os.uname().machine == "x86_64" and not SANITIZED,
                                       "templates are known of CPython 3.11 and 3.13 on x86-64")
 

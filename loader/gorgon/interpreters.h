@@ -176,7 +176,7 @@ struct gorgon_interp_opts {
 	 * it. At most 63 bytes, which are copied; more is GORGON_ERROR_ARGUMENT. NULL: nothing. */
 	const char *label;
 	/** Whether Python lines have addresses, so that plain debuggers show Python frames and stop
-	 * at Python lines; docs/mixed.md. On x86-64, with CPython 3.11 to 3.15, isolation by the
+	 * at Python lines; docs/mixed.md. With CPython 3.11 to 3.15, isolation by the
 	 * loader and a program of gorgon_interp_main() or gorgon_interp_start(). */
 	enum gorgon_python_lines python_lines;
 	/**

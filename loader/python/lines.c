@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Python lines that have addresses: plain debuggers show Python frames, and stop at Python lines.
 //
-// `python_frame`, some bytes of code of ours (lines_arch.h), is called in place of CPython's
+// `python_frame`, some bytes of code of ours (lines_machine.h), is called in place of CPython's
 // evaluator. It leaves a record on the stack, calls the evaluator, and returns. A rule for
 // debuggers says that its caller is the line that the newest frame of this evaluator has reached
 // (lines_rules.c), so a backtrace has Python's frames between those of C.
@@ -55,8 +55,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#if GORGON_LINES_SUPPORTED
 
 static const struct gorgon_lines_layout layouts[] = {
 	{.minor = 11,
@@ -365,6 +363,7 @@ static bool write_code(uint8_t *at, const uint8_t *bytes, size_t size)
 	if (mprotect((void *)start, length, PROT_READ | PROT_WRITE | PROT_EXEC))
 		return false;
 	memcpy(at, bytes, size);
+	__builtin___clear_cache((char *)at, (char *)at + size);
 	mprotect((void *)start, length, PROT_READ | PROT_EXEC);
 	return true;
 }
@@ -433,7 +432,7 @@ static const int *find_limit(struct gorgon_lines *lines)
 // that each function gets an evaluator of its own while there are breakpoints.
 static void take_depth(struct gorgon_lines *lines)
 {
-	static const uint8_t never = 0;
+	static const uint32_t never = 0;
 	uint8_t jump[GORGON_LINES_JUMP_SIZE];
 	uint8_t *function = gorgon_interp_find_symbol(lines->interp, "_Py_CheckRecursiveCall");
 
@@ -449,33 +448,42 @@ static void take_depth(struct gorgon_lines *lines)
 // Unused memory that the evaluator can jump to.
 static void *map_near(const void *evaluator, size_t size)
 {
-	void *hint = (void *)(((uintptr_t)evaluator & ~(uintptr_t)0xfff) - (64u << 20));
+	void *hint = (void *)(((uintptr_t)evaluator & -(uintptr_t)getpagesize()) - (64u << 20));
 
 	return mmap(hint, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
+// The links are writable.
+static size_t code_size(void)
+{
+	return GORGON_LINES_PAGE_SIZE + (size_t)getpagesize();
+}
+
 static bool make_code(struct gorgon_lines *lines)
 {
-	size_t page = (size_t)getpagesize();
-	uint8_t *code = map_near(
-		gorgon_interp_find_symbol(lines->interp, "_PyEval_EvalFrameDefault"), 2 * page);
+	const uintptr_t stack = (uintptr_t)__builtin_frame_address(0);
+	uint8_t *code =
+		map_near(gorgon_interp_find_symbol(lines->interp, "_PyEval_EvalFrameDefault"),
+			 code_size());
 
 	if (code == MAP_FAILED)
 		return false;
 	lines->code = code;
-	lines->links = (struct gorgon_lines_links *)(code + page);
+	lines->links = (struct gorgon_lines_links *)(void *)(code + GORGON_LINES_PAGE_SIZE);
 	gorgon_lines_events_init(lines);
 	lines->links->after = (uintptr_t)after_frame;
 	lines->links->evaluate = (uintptr_t)gorgon_lines_evaluate;
-	gorgon_lines_write_code(code, lines->links, gorgon_lines_newest_offset());
+	gorgon_lines_write_code(code, gorgon_lines_newest_offset());
 	if (!find_api(lines))
 		return false;
 	lines->default_evaluator = (void *)(uintptr_t)lines->links->evaluator;
 	lines->layout.none = (uintptr_t)lines->interp->api->_Py_NoneStruct;
+	lines->layout.end = UINT64_C(2) << (63 - __builtin_clzll((uintptr_t)code | stack));
 	lines->interpreter = lines->api.interpreter();
 	take_evaluator(lines);
 	take_depth(lines);
-	return !mprotect(code, page, PROT_READ | PROT_EXEC) &&
+	__builtin___clear_cache((char *)code, (char *)lines->links);
+	return !mprotect(code, GORGON_LINES_PAGE_SIZE, PROT_READ | PROT_EXEC) &&
 	       (lines->values_api = gorgon_lines_values_api_create(lines->interp));
 }
 
@@ -685,42 +693,11 @@ void gorgon_lines_end(struct gorgon_interp *interp)
 	gorgon_lines_remove(lines);
 	jitreg_unregister(lines->jit);
 	if (lines->code)
-		munmap(lines->code, 2 * (size_t)getpagesize());
+		munmap(lines->code, code_size());
 	free(lines->values_api);
 	gorgon_lines_free_records(lines);
 	free(lines);
 }
-
-#else
-
-static struct gorgon_error *check_support(const struct gorgon_interp *interp)
-{
-	(void)interp;
-	return gorgon_error_create(
-		GORGON_ERROR_UNSUPPORTED,
-		"gorgon_interp_opts: python_lines: not on this machine, only on x86-64");
-}
-
-struct gorgon_error *gorgon_lines_begin(struct gorgon_interp *interp)
-{
-	return check_support(interp);
-}
-
-void gorgon_lines_stop(struct gorgon_interp *interp)
-{
-	(void)interp;
-}
-
-void gorgon_lines_in_child(void)
-{
-}
-
-void gorgon_lines_end(struct gorgon_interp *interp)
-{
-	(void)interp;
-}
-
-#endif
 
 struct gorgon_error *gorgon_lines_check(struct gorgon_interp *interp)
 {

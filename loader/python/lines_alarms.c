@@ -14,9 +14,7 @@
 #include "lines_alarms.h"
 #include "process/kernel/dispositions.h"
 #include "process/kernel/signal_dispatch.h"
-#include "python/lines_arch.h"
-
-#if GORGON_LINES_SUPPORTED
+#include "lines_machine.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -180,5 +178,3 @@ void gorgon_lines_alarms_in_child(void)
 {
 	alarm_count = 0;
 }
-
-#endif

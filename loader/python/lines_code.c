@@ -7,10 +7,8 @@
 #define _GNU_SOURCE
 #include "lines_code.h"
 #include "api.h"
-#include "python/lines_arch.h"
+#include "lines_machine.h"
 #include "file/grow.h"
-
-#if GORGON_LINES_SUPPORTED
 
 #include <limits.h>
 #include <stdio.h>
@@ -22,7 +20,6 @@
 #define NAME_MAX_SIZE   512
 #define DEPTH_MAX       64 // of code objects among constants
 #define LINE_MAX_NUMBER (1 << 24)
-#define LINK_SIZE       16 // the address of "leave", before the stubs
 
 // --- attributes of code objects; an error is cleared
 // -----------------------------------------------------
@@ -333,9 +330,9 @@ static bool make_function(struct gorgon_interp *interp, PyObject *code, const ch
 // --- stubs
 // -----------------------------------------------------------------------------------------------
 
-static bool make_text(struct gorgon_lines_file *file, uint64_t leave)
+static bool make_text(struct gorgon_lines_file *file)
 {
-	size_t page = (size_t)getpagesize(), size = LINK_SIZE;
+	size_t page = (size_t)getpagesize(), size = 0;
 	uint8_t *text;
 
 	for (size_t i = 0; i < file->function_count; i++)
@@ -350,20 +347,18 @@ static bool make_text(struct gorgon_lines_file *file, uint64_t leave)
 		return false;
 	file->text = text;
 	file->text_size = size;
-	memset(text, GORGON_LINES_NOP, size);
-	memcpy(text, &leave, sizeof(leave));
-	text += LINK_SIZE;
 	for (size_t i = 0; i < file->function_count; i++) {
 		file->functions[i].text = text;
 		file->functions[i].seen = file->seen + (text - file->text);
 		for (size_t k = 0; k < file->functions[i].line_count;
 		     k++, text += GORGON_LINES_STUB_SIZE)
-			gorgon_lines_write_stub(text, file->text);
+			gorgon_lines_write_stub(text);
 		gorgon_lines_write_entry(text);
 		text += GORGON_LINES_ENTRY_SIZE;
 	}
 	memcpy(file->pristine, file->text, size);
 	memcpy(file->seen, file->text, size);
+	__builtin___clear_cache((char *)file->text, (char *)file->text + size);
 	return !mprotect(file->text, size, PROT_READ | PROT_EXEC);
 }
 
@@ -391,7 +386,7 @@ void gorgon_lines_file_free(struct gorgon_lines_file *file)
 }
 
 struct gorgon_lines_file *gorgon_lines_file_create(struct gorgon_interp *interp, PyObject *code,
-						   const char *path, uint64_t leave,
+						   const char *path,
 						   struct gorgon_lines_budget *budget)
 {
 	struct gorgon_lines_file *file = calloc(1, sizeof(*file));
@@ -410,7 +405,7 @@ struct gorgon_lines_file *gorgon_lines_file_create(struct gorgon_interp *interp,
 	done = file->functions && file->path;
 	for (size_t i = 0; done && i < collected.count; i++)
 		done = make_function(interp, file->codes[i], path, &file->functions[i], budget);
-	if (!done || !make_text(file, leave)) {
+	if (!done || !make_text(file)) {
 		gorgon_lines_file_free(file);
 		return NULL;
 	}
@@ -441,5 +436,3 @@ bool gorgon_lines_file_replaces(const struct gorgon_lines_file *file,
 		       is_same(&file->functions[i], &old->functions[i]);
 	return same;
 }
-
-#endif

@@ -49,7 +49,7 @@ struct gorgon_lines_file {
 	size_t function_count;
 	struct _object *
 		*codes; /* of each function; borrowed, and valid only while the file is made */
-	uint8_t *text;  /* a link to "leave", then the stubs; read-only */
+	uint8_t *text;  /* the stubs; read-only */
 	size_t text_size;
 	struct _object *held; /* while the file waits to be told of (lines.c): the module's code */
 	uint8_t *pristine; /* the same without breakpoints, */
@@ -68,12 +68,11 @@ struct gorgon_lines_budget {
 
 /*
  * Read @code, that of a module in the file @path, and the code objects among its constants. With
- * the GIL and without a Python error, which there is none afterwards, either. @leave is what
- * stubs call. NULL: no memory, or over the limits, or code with which CPython's own methods fail.
+ * the GIL and without a Python error, which there is none afterwards, either. NULL: no memory,
+ * or over the limits, or code with which CPython's own methods fail.
  */
 struct gorgon_lines_file *gorgon_lines_file_create(struct gorgon_interp *interp,
 						   struct _object *code, const char *path,
-						   uint64_t leave,
 						   struct gorgon_lines_budget *budget);
 
 void gorgon_lines_file_free(struct gorgon_lines_file *file);
@@ -125,6 +124,8 @@ struct gorgon_lines_layout {
 	/* The members from here on are found out in each interpreter. This is None's address: a
 	 * frame that CPython puts between an __init__ and its caller has None as its function. */
 	uint64_t none;
+	/* a power of two behind all addresses of frames and stacks */
+	uint64_t end;
 	/* Offsets follow: from the frame of the evaluator itself, in CPython 3.11 from its
 	 * _PyCFrame, to our record, */
 	uint32_t entry_record;

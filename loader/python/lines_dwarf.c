@@ -6,9 +6,7 @@
 #define _GNU_SOURCE
 #include "lines_symfile.h"
 #include "lines_values.h"
-#include "python/lines_arch.h"
-
-#if GORGON_LINES_SUPPORTED
+#include "lines_machine.h"
 
 #include "lines_bytes.h"
 
@@ -23,7 +21,7 @@ static void values_of_frame(struct gorgon_lines_bytes *x, const struct gorgon_li
 {
 	size_t again, same, done;
 
-	gorgon_lines_frame_of_cfa(x);
+	gorgon_lines_frame_of_cfa(x, layout);
 	OPS(x, DW_OP_dup, DW_OP_lit4, DW_OP_shr, DW_OP_const2u);
 	put_number(x, GORGON_LINES_RECORDS - 1, 2);
 	OPS(x, DW_OP_and, DW_OP_const1u, GORGON_LINES_RECORD_SIZE, DW_OP_mul);
@@ -154,7 +152,7 @@ static void count_callers(struct gorgon_lines_bytes *x, const struct gorgon_line
 {
 	size_t again, more, done;
 
-	gorgon_lines_frame_of_cfa(x);
+	gorgon_lines_frame_of_cfa(x, layout);
 	OPS(x, DW_OP_lit0, DW_OP_swap);
 	again = x->size;
 	// count frame
@@ -325,7 +323,7 @@ static uint64_t put_evaluate_type(struct gorgon_lines_bytes *to, uint64_t text)
 	return ret;
 }
 
-// The function that is run for an exception has an argument, in r13.
+// The function that is run for an exception has an argument.
 void gorgon_lines_put_info_of_code(struct gorgon_lines_bytes *to, uint64_t code)
 {
 	uint64_t text;
@@ -340,7 +338,7 @@ void gorgon_lines_put_info_of_code(struct gorgon_lines_bytes *to, uint64_t code)
 	put_number(to, GORGON_LINES_CODE_SIZE - GORGON_LINES_RAISED, 8);
 	OPS(to, 1, DW_OP_call_frame_cfa);
 	put_variable(to, PARAMETER, "exception", text);
-	OPS(to, 2, DW_OP_breg0 + GORGON_LINES_R13, 0);
+	OPS(to, 2, DW_OP_breg0 + GORGON_LINES_REG_ARGUMENT, 0);
 	OPS(to, 0);
 	OPS(to, CODE);
 	put_text(to, "python_code");
@@ -418,5 +416,3 @@ void gorgon_lines_put_lines(struct gorgon_lines_bytes *to, const struct gorgon_l
 	}
 	set_number(to, 0, to->size - 4, 4);
 }
-
-#endif

@@ -14,8 +14,6 @@
 #define _GNU_SOURCE
 #include "lines_state.h"
 
-#if GORGON_LINES_SUPPORTED
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -302,5 +300,3 @@ const char *gorgon_lines_evaluate(const char *text, uint64_t offset, struct gorg
 		lines->interp->api->PyGILState_Release(gil);
 	return ret;
 }
-
-#endif

@@ -18,8 +18,6 @@
 #define _GNU_SOURCE
 #include "lines_state.h"
 
-#if GORGON_LINES_SUPPORTED
-
 #include <string.h>
 
 enum { CALL = 0, EXCEPTION = 1, LINE = 2, RETURN = 3 }; // what of Py_tracefunc
@@ -68,7 +66,7 @@ static bool is_counted(const struct gorgon_lines *lines)
 {
 	return lines->limit &&
 	       (__atomic_load_n(&lines->generation, __ATOMIC_RELAXED) ||
-		*(const volatile uint8_t *)(uintptr_t)__jit_debug_register_code == 0xcc);
+		gorgon_lines_is_breakpoint((const void *)(uintptr_t)__jit_debug_register_code));
 }
 
 // sys.setrecursionlimit() ends the counting.
@@ -387,10 +385,15 @@ static bool has_changed(const struct gorgon_lines_function *function)
 	const uint64_t *text = (const uint64_t *)(const void *)function->text;
 	const uint64_t *seen = (const uint64_t *)(const void *)function->seen;
 	uint64_t different = 0;
+	enum {
+		WORDS = GORGON_LINES_STUB_SIZE / sizeof(*text)
+	};
 
-	_Static_assert(GORGON_LINES_STUB_SIZE == 16 && GORGON_LINES_ENTRY_SIZE == 16, "two words");
-	for (size_t i = 0; i <= function->line_count; i++)
-		different |= (text[2 * i] ^ seen[2 * i]) | (text[2 * i + 1] ^ seen[2 * i + 1]);
+	_Static_assert(GORGON_LINES_ENTRY_SIZE == WORDS * sizeof(*text), "as a stub");
+	for (size_t i = 0; i <= function->line_count; i++, text += WORDS, seen += WORDS)
+#pragma GCC unroll 4
+		for (size_t k = 0; k < WORDS; k++)
+			different |= text[k] ^ seen[k];
 	return different;
 }
 
@@ -922,12 +925,9 @@ void gorgon_lines_events_init(struct gorgon_lines *lines)
 		.tracer = has_monitoring(lines) ? (uintptr_t)monitor_event
 						: (uintptr_t)trace_or_check,
 		.ctx = (uintptr_t)lines,
-		.watched = (uintptr_t)__jit_debug_register_code,
-		.leave = (uintptr_t)lines->code + GORGON_LINES_LEAVE};
+		.watched = (uintptr_t)__jit_debug_register_code};
 	lines->callback = (PyMethodDef){
 		.ml_name = "gorgon",
 		.ml_meth = (PyCFunction)(uintptr_t)(lines->code + GORGON_LINES_TRACER),
 		.ml_flags = METH_FASTCALL};
 }
-
-#endif

@@ -17,8 +17,6 @@
 #define _GNU_SOURCE
 #include "lines_state.h"
 
-#if GORGON_LINES_SUPPORTED
-
 #include <jitreg.h>
 
 #include <limits.h>
@@ -218,9 +216,7 @@ void gorgon_lines_add(struct gorgon_lines *lines, PyObject *code, bool executed)
 	if (!gorgon_lines_function_of_code(lines, (uintptr_t)code))
 		path = find_file(lines, code);
 	if (path)
-		file = gorgon_lines_file_create(lines->interp, code, path,
-						(uintptr_t)lines->code + GORGON_LINES_LEAVE,
-						&lines->budget);
+		file = gorgon_lines_file_create(lines->interp, code, path, &lines->budget);
 	free(path);
 	if (!file || take_old_file(lines, file) || (executed && wait(lines, file, code)))
 		return;
@@ -256,5 +252,3 @@ void gorgon_lines_remove(struct gorgon_lines *lines)
 	free_files(lines->waiting);
 	lines->files = lines->waiting = NULL;
 }
-
-#endif

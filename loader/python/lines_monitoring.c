@@ -5,8 +5,6 @@
 #define _GNU_SOURCE
 #include "lines_state.h"
 
-#if GORGON_LINES_SUPPORTED
-
 // Clears the error of a call whose result nobody needs.
 static bool drop(const struct gorgon_lines *lines, PyObject *result)
 {
@@ -101,5 +99,3 @@ void gorgon_lines_monitor(struct gorgon_lines *lines, struct gorgon_lines_functi
 		drop(lines, api->PyObject_CallMethod(lines->monitoring, "set_local_events", "iOi",
 						     lines->tool, function->code, wanted));
 }
-
-#endif

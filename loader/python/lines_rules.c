@@ -9,26 +9,24 @@
 // The rule of python_frame goes from the frame to its code object, from there to our struct
 // gorgon_lines_function, and takes the address of the line from its table. A frame that has none
 // is in python_code. A stub that is run, because a breakpoint is there, has the address of the
-// same record in rbx, so it is the same frame as one that is found by unwinding. Where frames are
-// found by CPython's chain, rbx has the frame itself, and a stub's caller is another stub, or, for
-// the first frame of an evaluator, the real caller of python_frame.
+// same record in a register, so it is the same frame as one that is found by unwinding. Where
+// frames are found by CPython's chain, that register has the frame itself, and a stub's caller is
+// another stub, or, for the first frame of an evaluator, the real caller of python_frame.
 //
 // Specification: DWARF 4, sections 2.5 and 6.4.
 
 #define _GNU_SOURCE
 #include "lines_symfile.h"
-#include "python/lines_arch.h"
-
-#if GORGON_LINES_SUPPORTED
+#include "lines_machine.h"
 
 #include "lines_bytes.h"
 
-// No frame of C is there.
-#define BELOW_STACKS (UINT64_C(1) << 47) // if an address of a frame is taken from it
-#define ABOVE_STACKS (UINT64_C(1) << 48)
+// Registers that python_frame has saved in its record, at @offset.
+static const struct {
+	uint8_t reg, offset;
+} saved[] = GORGON_LINES_SAVED_REGISTERS;
 
-// Registers that python_frame has saved, in the order in which they are below the return address.
-static const uint8_t saved[] = {GORGON_LINES_RBX, GORGON_LINES_RBP, 12, 13, 14, 15};
+#define SAVED_COUNT (sizeof(saved) / sizeof(*saved))
 
 static void def_cfa(struct gorgon_lines_bytes *to, uint64_t reg, uint64_t offset)
 {
@@ -39,36 +37,34 @@ static void def_cfa(struct gorgon_lines_bytes *to, uint64_t reg, uint64_t offset
 
 static void advance(struct gorgon_lines_bytes *to, unsigned bytes)
 {
-	OPS(to, (uint8_t)(DW_CFA_advance_loc | bytes));
-}
-
-// Register @i of @saved is where it was saved.
-static void is_saved(struct gorgon_lines_bytes *to, size_t i)
-{
-	OPS(to, (uint8_t)(DW_CFA_offset | saved[i]), (uint8_t)(i + 2));
+	if (bytes < 64)
+		OPS(to, (uint8_t)(DW_CFA_advance_loc | bytes));
+	else
+		OPS(to, DW_CFA_advance_loc1, (uint8_t)bytes);
 }
 
 static void all_saved(struct gorgon_lines_bytes *to)
 {
-	for (size_t i = 0; i < sizeof(saved); i++)
-		is_saved(to, i);
-	OPS(to, DW_CFA_offset | GORGON_LINES_RETURN_ADDRESS, 1);
+	for (size_t i = 0; i < SAVED_COUNT; i++)
+		OPS(to, (uint8_t)(DW_CFA_offset | saved[i].reg),
+		    (uint8_t)((GORGON_LINES_RECORD_SIZE - saved[i].offset) / 8));
 }
 
-// Code that keeps the caller's registers, with its return address below @depth bytes of the stack,
-// in place of the CIE's rules.
-static void begin_code(struct gorgon_lines_bytes *to, uint64_t depth)
+// The registers are those of the caller, which has just called the code.
+static void none_saved(struct gorgon_lines_bytes *to)
 {
-	def_cfa(to, GORGON_LINES_RSP, depth);
-	OPS(to, DW_CFA_offset | GORGON_LINES_RETURN_ADDRESS, 1);
-	OPS(to, DW_CFA_val_offset, GORGON_LINES_RSP, 0);
-	for (size_t i = 0; i < sizeof(saved); i++)
-		OPS(to, DW_CFA_same_value, saved[i]);
+	for (size_t i = 0; i < SAVED_COUNT; i++)
+		OPS(to, DW_CFA_same_value, saved[i].reg);
+	if (GORGON_LINES_CALL_DEPTH)
+		OPS(to, DW_CFA_offset | GORGON_LINES_REG_RETURN, 1);
 }
 
-static void same_value(struct gorgon_lines_bytes *to, size_t i)
+// Code that has just been called, in place of the CIE's rules.
+static void begin_code(struct gorgon_lines_bytes *to)
 {
-	OPS(to, DW_CFA_same_value, saved[i]);
+	def_cfa(to, GORGON_LINES_REG_STACK, GORGON_LINES_CALL_DEPTH);
+	OPS(to, DW_CFA_val_offset, GORGON_LINES_REG_STACK, 0);
+	none_saved(to);
 }
 
 static void put_rule(struct gorgon_lines_bytes *to, uint8_t reg, struct gorgon_lines_bytes *x)
@@ -88,8 +84,9 @@ static size_t begin_if_gdb(struct gorgon_lines_bytes *x)
 // A register has the frame, or its record. A frame's CFA is made of the frame's own address, so
 // that a debugger that keeps the CFA finds the frame again: gdb finds other registers only by going
 // through all younger frames. gdb accepts any CFA for frames of GORGON_LINES_ANYWHERE, if the CFA
-// is below that of the older C frame. LLDB keeps registers, and wants each younger frame's CFA to
-// be below those of older frames; where they lead in a circle (newest_of_record()) it counts
+// is below that of the older C frame: it is what is left from there to the end of all addresses.
+// LLDB keeps registers, and wants each younger frame's CFA to be below those of older frames: these
+// are behind that end. Where frames lead in a circle (newest_of_record()) it counts
 // GORGON_LINES_CHAIN_MAX.
 static void frame_is(struct gorgon_lines_bytes *to, uint8_t reg,
 		     const struct gorgon_lines_layout *layout)
@@ -102,33 +99,34 @@ static void frame_is(struct gorgon_lines_bytes *to, uint8_t reg,
 		return;
 	}
 	is_gdb = begin_if_gdb(&x);
-	put_number_op(&x, ABOVE_STACKS);
+	put_number_op(&x, 2 * layout->end);
 	OPS(&x, (uint8_t)(DW_OP_breg0 + reg), 0);
 	again = x.size;
 	// address frame
 	OPS(&x, DW_OP_swap, DW_OP_lit16, DW_OP_minus, DW_OP_swap, DW_OP_plus_uconst,
 	    layout->frame_previous, DW_OP_deref, DW_OP_dup, DW_OP_lit0, DW_OP_ne, DW_OP_pick, 2);
-	put_number_op(&x, ABOVE_STACKS - 16 * (uint64_t)GORGON_LINES_CHAIN_MAX);
+	put_number_op(&x, 2 * layout->end - 16 * (uint64_t)GORGON_LINES_CHAIN_MAX);
 	OPS(&x, DW_OP_gt, DW_OP_and);
 	end_jump_back(&x, begin_jump(&x, DW_OP_bra), again);
 	OPS(&x, DW_OP_drop);
 	done = begin_jump(&x, DW_OP_skip);
 	end_jump(&x, is_gdb);
-	put_number_op(&x, BELOW_STACKS);
+	put_number_op(&x, layout->end);
 	OPS(&x, (uint8_t)(DW_OP_breg0 + reg), 0, DW_OP_minus);
 	end_jump(&x, done);
 	OPS(to, DW_CFA_def_cfa_expression);
 	put_block(to, &x);
 }
 
-void gorgon_lines_frame_of_cfa(struct gorgon_lines_bytes *x)
+void gorgon_lines_frame_of_cfa(struct gorgon_lines_bytes *x,
+			       const struct gorgon_lines_layout *layout)
 {
 	size_t is_gdb = begin_if_gdb(x), done;
 
-	OPS(x, DW_OP_drop, DW_OP_breg0 + GORGON_LINES_RBX, 0);
+	OPS(x, DW_OP_drop, DW_OP_breg0 + GORGON_LINES_REG_FRAME, 0);
 	done = begin_jump(x, DW_OP_skip);
 	end_jump(x, is_gdb);
-	put_number_op(x, BELOW_STACKS);
+	put_number_op(x, layout->end);
 	OPS(x, DW_OP_swap, DW_OP_minus);
 	end_jump(x, done);
 }
@@ -223,15 +221,15 @@ static void skip_shim(struct gorgon_lines_bytes *x, const struct gorgon_lines_la
 	end_jump(x, done);
 }
 
-// Evaluators of CPython 3.11 have no frames of their own. While debuggers follow Python frames, r12
-// has the record of the evaluator that runs the younger one of them, or that a younger frame has
-// been called by. The frame on the stack is the first one of an evaluator: put its record there,
-// too.
+// Evaluators of CPython 3.11 have no frames of their own. While debuggers follow Python frames, a
+// register has the record of the evaluator that runs the younger one of them, or that a younger
+// frame has been called by. The frame on the stack is the first one of an evaluator: put its record
+// there, too.
 static void record_of_first(struct gorgon_lines_bytes *x)
 {
 	size_t again, found, older, done;
 
-	OPS(x, DW_OP_breg0 + GORGON_LINES_R12, 0);
+	OPS(x, DW_OP_breg0 + GORGON_LINES_REG_RECORD, 0);
 	again = x->size;
 	// frame record
 	OPS(x, DW_OP_over, DW_OP_over, DW_OP_deref, DW_OP_eq);
@@ -261,17 +259,18 @@ static void record_of_own(struct gorgon_lines_bytes *x, const struct gorgon_line
 static void put_register(struct gorgon_lines_bytes *x, const struct gorgon_lines_layout *layout,
 			 uint64_t generic, uint8_t reg)
 {
-	if (reg == GORGON_LINES_RETURN_ADDRESS)
+	if (reg == GORGON_LINES_REG_RETURN)
 		line_of_frame(x, layout, generic);
-	else if (reg != GORGON_LINES_RBX && reg != GORGON_LINES_RSP)
+	else if (reg != GORGON_LINES_REG_FRAME && reg != GORGON_LINES_REG_STACK)
 		OPS(x, DW_OP_drop, (uint8_t)(DW_OP_breg0 + reg), 0);
 }
 
 // Of C code, whose registers are in the record on the stack, @reg at @offset.
 static void put_saved(struct gorgon_lines_bytes *x, uint8_t reg, uint8_t offset)
 {
-	OPS(x, DW_OP_plus_uconst, offset);
-	if (reg != GORGON_LINES_RSP)
+	OPS(x, DW_OP_plus_uconst);
+	put_uleb(x, offset);
+	if (reg != GORGON_LINES_REG_STACK)
 		OPS(x, DW_OP_deref);
 }
 
@@ -280,7 +279,7 @@ static void put_caller(struct gorgon_lines_bytes *x, const struct gorgon_lines_l
 {
 	size_t first, done;
 
-	gorgon_lines_frame_of_cfa(x);
+	gorgon_lines_frame_of_cfa(x, layout);
 	OPS(x, DW_OP_plus_uconst, layout->frame_previous, DW_OP_deref);
 	first = begin_if_own(x, layout);
 	skip_shim(x, layout);
@@ -299,7 +298,7 @@ static void put_caller_by_list(struct gorgon_lines_bytes *x,
 {
 	size_t first, done, done_too, direct, again;
 
-	gorgon_lines_frame_of_cfa(x);
+	gorgon_lines_frame_of_cfa(x, layout);
 	OPS(x, DW_OP_dup, DW_OP_plus_uconst, layout->frame_entry, DW_OP_deref_size, 1);
 	first = begin_jump(x, DW_OP_bra);
 	again = x->size;
@@ -316,7 +315,7 @@ static void put_caller_by_list(struct gorgon_lines_bytes *x,
 	put_saved(x, reg, offset);
 	done_too = begin_jump(x, DW_OP_skip);
 	end_jump(x, direct);
-	if (reg == GORGON_LINES_R12) {
+	if (reg == GORGON_LINES_REG_RECORD) {
 		OPS(x, DW_OP_swap, DW_OP_drop, DW_OP_plus_uconst,
 		    offsetof(struct gorgon_lines_record, older), DW_OP_deref);
 	} else {
@@ -332,25 +331,16 @@ static void put_caller_by_list(struct gorgon_lines_bytes *x,
 static void put_callers(struct gorgon_lines_bytes *to, const struct gorgon_lines_layout *layout,
 			uint64_t generic)
 {
-	static const struct {
-		uint8_t reg, offset;
-	} rules[] = {{GORGON_LINES_RETURN_ADDRESS, 88},
-		     {GORGON_LINES_RBX, 80},
-		     {GORGON_LINES_RBP, 72},
-		     {12, 64},
-		     {13, 56},
-		     {14, 48},
-		     {15, 40},
-		     {GORGON_LINES_RSP, 96}};
-
-	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
+	for (size_t i = 0; i <= SAVED_COUNT; i++) {
+		uint8_t reg = i < SAVED_COUNT ? saved[i].reg : GORGON_LINES_REG_STACK;
+		uint8_t offset = i < SAVED_COUNT ? saved[i].offset : GORGON_LINES_RECORD_SIZE;
 		struct gorgon_lines_bytes x = {0};
 
 		if (layout->frame_entry)
-			put_caller_by_list(&x, layout, generic, rules[i].reg, rules[i].offset);
+			put_caller_by_list(&x, layout, generic, reg, offset);
 		else
-			put_caller(&x, layout, generic, rules[i].reg, rules[i].offset);
-		put_rule(to, rules[i].reg, &x);
+			put_caller(&x, layout, generic, reg, offset);
+		put_rule(to, reg, &x);
 	}
 }
 
@@ -427,7 +417,7 @@ static void newest_by_list(struct gorgon_lines_bytes *x, const struct gorgon_lin
 	end_jump(x, done);
 }
 
-// Its rules are those of a stub: the frame of the record in rbx.
+// Its rules are those of a stub: the frame, or the record, in a register.
 void gorgon_lines_put_cie(struct gorgon_lines_bytes *to, const struct gorgon_lines_layout *layout,
 			  uint64_t generic)
 {
@@ -437,8 +427,8 @@ void gorgon_lines_put_cie(struct gorgon_lines_bytes *to, const struct gorgon_lin
 	OPS(to, 4, 0, 8, 0); // version, augmentation, sizes of addresses and segments
 	put_uleb(to, 1);
 	put_sleb(to, -8);
-	put_uleb(to, GORGON_LINES_RETURN_ADDRESS);
-	frame_is(to, GORGON_LINES_RBX, layout);
+	put_uleb(to, GORGON_LINES_REG_RETURN);
+	frame_is(to, GORGON_LINES_REG_FRAME, layout);
 	if (layout->records)
 		put_callers(to, layout, generic);
 	else
@@ -454,39 +444,25 @@ static void returns_to_line(struct gorgon_lines_bytes *to, const uint8_t *frame,
 
 	put_bytes(&rule, frame, size);
 	line_of_frame(&rule, layout, generic);
-	put_rule(to, GORGON_LINES_RETURN_ADDRESS, &rule);
+	put_rule(to, GORGON_LINES_REG_RETURN, &rule);
 }
 
-static void put_frame_rules(struct gorgon_lines_bytes *to, uint64_t code,
-			    const struct gorgon_lines_layout *layout)
+// While the evaluator runs.
+static void put_evaluator_rules(struct gorgon_lines_bytes *to, uint64_t code,
+				const struct gorgon_lines_layout *layout)
 {
-	// up to the end of each push
-	static const uint8_t prologue[] = {1, 1, 2, 2, 2, 2, 11, 1, 2, 2, 1};
-	static const uint8_t epilogue[] = {46, 2, 2, 2, 2, 1, 1}; // of the add, and of each pop
-	size_t start = begin_function(to, code + GORGON_LINES_FRAME, GORGON_LINES_FRAME_END);
 	struct gorgon_lines_bytes frame = {0};
-	unsigned depth = 8, at = 0;
-	uint8_t cfa;
-
-	begin_code(to, depth);
-	for (size_t i = 0; i < sizeof(prologue); i++) {
-		advance(to, prologue[i]);
-		at += prologue[i];
-		depth += 8;
-		def_cfa(to, GORGON_LINES_RSP, depth);
-		if (i < sizeof(saved))
-			is_saved(to, i);
-	}
-	advance(to, GORGON_LINES_CALL - at);
 	// The stub of a record that has the frame comes next: its CFA is the record's end.
-	cfa = layout->records ? GORGON_LINES_RECORD_SIZE : 8;
-	begin_code(to, cfa);
+	const uint8_t cfa = layout->records ? GORGON_LINES_RECORD_SIZE : GORGON_LINES_CALL_DEPTH;
+
+	begin_code(to);
+	def_cfa(to, GORGON_LINES_REG_STACK, cfa);
 	OPS(&frame, DW_OP_const1u, cfa, DW_OP_minus);
 	if (layout->frame_entry && layout->records) {
 		struct gorgon_lines_bytes record = {0};
 
 		OPS(&record, DW_OP_const1u, cfa, DW_OP_minus);
-		put_rule(to, GORGON_LINES_R12, &record);
+		put_rule(to, GORGON_LINES_REG_RECORD, &record);
 		newest_by_list(&frame, layout);
 	} else if (layout->records) {
 		newest_of_record(&frame, layout);
@@ -496,23 +472,37 @@ static void put_frame_rules(struct gorgon_lines_bytes *to, uint64_t code,
 	}
 	returns_to_line(to, frame.data, frame.size, layout, code + GORGON_LINES_GENERIC_RESUME);
 	if (layout->records)
-		put_rule(to, GORGON_LINES_RBX, &frame);
+		put_rule(to, GORGON_LINES_REG_FRAME, &frame);
 	else
 		free(frame.data);
-	advance(to, GORGON_LINES_CALLED - GORGON_LINES_CALL);
-	all_saved(to);
-	def_cfa(to, GORGON_LINES_RSP, depth);
-	depth -= 40;
-	for (size_t i = 0; i < sizeof(epilogue); i++) {
-		advance(to, epilogue[i]);
-		def_cfa(to, GORGON_LINES_RSP, depth);
-		if (i)
-			same_value(to, sizeof(saved) - i);
-		depth -= 8;
+}
+
+static void put_frame_rules(struct gorgon_lines_bytes *to, uint64_t code,
+			    const struct gorgon_lines_layout *layout)
+{
+	static const struct {
+		uint16_t at;
+		uint8_t depth;
+		bool saved;
+	} depths[] = GORGON_LINES_DEPTHS;
+	size_t start = begin_function(to, code + GORGON_LINES_FRAME, GORGON_LINES_FRAME_END);
+	unsigned at = 0;
+
+	begin_code(to);
+	for (size_t i = 0; i < sizeof(depths) / sizeof(*depths); i++) {
+		if (depths[i].at == GORGON_LINES_CALLED) {
+			advance(to, GORGON_LINES_CALL - at);
+			put_evaluator_rules(to, code, layout);
+			at = GORGON_LINES_CALL;
+		}
+		advance(to, depths[i].at - at);
+		at = depths[i].at;
+		def_cfa(to, GORGON_LINES_REG_STACK, depths[i].depth);
+		if (depths[i].saved)
+			all_saved(to);
+		else
+			none_saved(to);
 	}
-	advance(to, 1); // ret
-	def_cfa(to, GORGON_LINES_RBX, (uint64_t)GORGON_LINES_RECORD_SIZE);
-	all_saved(to);
 	end_entry(to, start);
 }
 
@@ -521,35 +511,36 @@ static void put_leaf_rules(struct gorgon_lines_bytes *to, uint64_t address, uint
 {
 	size_t start = begin_function(to, address, size);
 
-	begin_code(to, 8);
+	begin_code(to);
 	end_entry(to, start);
 }
 
-// The function that is run for an exception: the frame in rbx has called it, debuggers think.
+// The function that is run for an exception: the frame that runs has called it, debuggers think.
 static void put_raised_rules(struct gorgon_lines_bytes *to, uint64_t code,
 			     const struct gorgon_lines_layout *layout)
 {
 	size_t start = begin_function(to, code + GORGON_LINES_RAISED,
 				      GORGON_LINES_CODE_SIZE - GORGON_LINES_RAISED);
 
-	begin_code(to, 8);
+	begin_code(to);
 	returns_to_line(to,
-			(const uint8_t[]){DW_OP_drop, DW_OP_breg0 + GORGON_LINES_RBX, 0,
+			(const uint8_t[]){DW_OP_drop, DW_OP_breg0 + GORGON_LINES_REG_FRAME, 0,
 					  layout->records ? DW_OP_nop : DW_OP_deref},
 			4, layout, code + GORGON_LINES_GENERIC_RESUME);
 	end_entry(to, start);
 }
 
-// When the mov has put the caller's record into rbx, the frame's own is still in r15.
+// When the mov has put the caller's record into the frame's register, the frame's own is still that
+// of the newest.
 static void put_stub(struct gorgon_lines_bytes *to, const struct gorgon_lines_layout *layout)
 {
 	advance(to, GORGON_LINES_STUB_JUMP);
 	OPS(to, DW_CFA_remember_state);
-	frame_is(to, GORGON_LINES_R15, layout);
+	frame_is(to, GORGON_LINES_REG_NEWEST, layout);
 	if (layout->records)
-		OPS(to, DW_CFA_register, GORGON_LINES_RBX, GORGON_LINES_R13, DW_CFA_register,
-		    GORGON_LINES_RETURN_ADDRESS, GORGON_LINES_R10, DW_CFA_same_value,
-		    GORGON_LINES_R12);
+		OPS(to, DW_CFA_register, GORGON_LINES_REG_FRAME, GORGON_LINES_REG_ARGUMENT,
+		    DW_CFA_register, GORGON_LINES_REG_RETURN, GORGON_LINES_REG_BACK,
+		    DW_CFA_same_value, GORGON_LINES_REG_RECORD);
 	advance(to, GORGON_LINES_STUB_SIZE - GORGON_LINES_STUB_JUMP);
 	OPS(to, DW_CFA_restore_state);
 }
@@ -569,8 +560,8 @@ void gorgon_lines_put_code_rules(struct gorgon_lines_bytes *to, uint64_t code,
 	put_raised_rules(to, code, layout);
 }
 
-// These rules are for the stubs of a function. At a stub's entry rbx holds the caller's record,
-// until the stub's mov gives it another value.
+// These rules are for the stubs of a function. At an entry the frame's register holds the caller's
+// record, until the mov gives it another value.
 void gorgon_lines_put_stub_rules(struct gorgon_lines_bytes *to,
 				 const struct gorgon_lines_function *function,
 				 const struct gorgon_lines_layout *layout)
@@ -581,12 +572,11 @@ void gorgon_lines_put_stub_rules(struct gorgon_lines_bytes *to,
 	for (size_t i = 0; i < function->line_count; i++)
 		put_stub(to, layout);
 	OPS(to, DW_CFA_remember_state);
-	frame_is(to, GORGON_LINES_R15, layout);
-	OPS(to, DW_CFA_same_value, GORGON_LINES_RBX, DW_CFA_same_value, GORGON_LINES_R12);
-	OPS(to, DW_CFA_register, GORGON_LINES_RETURN_ADDRESS, GORGON_LINES_R10);
+	frame_is(to, GORGON_LINES_REG_NEWEST, layout);
+	OPS(to, DW_CFA_same_value, GORGON_LINES_REG_FRAME);
+	OPS(to, DW_CFA_same_value, GORGON_LINES_REG_RECORD);
+	OPS(to, DW_CFA_register, GORGON_LINES_REG_RETURN, GORGON_LINES_REG_BACK);
 	advance(to, GORGON_LINES_ENTRY_JUMP);
 	OPS(to, DW_CFA_restore_state);
 	end_entry(to, start);
 }
-
-#endif

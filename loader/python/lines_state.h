@@ -7,13 +7,11 @@
 #include "api.h"
 #include "lines_code.h"
 #include "lines_values.h"
-#include "python/lines_arch.h"
+#include "lines_machine.h"
 
 #include <stdio.h>
 #include <sys/types.h>
 #include <unistd.h>
-
-#if GORGON_LINES_SUPPORTED
 
 /* What CPython has and the stable ABI's headers do not. */
 struct gorgon_lines_api {
@@ -54,7 +52,7 @@ struct gorgon_lines {
 	void *default_evaluator;
 	void **evaluator;  /* where that has its evaluator: our code, */
 	void *own_evaluator; /* or what was there before; atomic */
-	uint8_t *code; /* two pages: lines_arch.h's code, and the links */
+	uint8_t *code; /* lines_machine.h's code, and the links */
 	/* functions of CPython that begin with a jump to our code, and what was there before */
 	struct gorgon_lines_patch {
 		uint8_t *at; /* NULL: none */
@@ -257,7 +255,8 @@ gorgon_lines_function_of(const struct gorgon_lines *lines, uint64_t frame)
 static inline bool gorgon_lines_is_live(const struct gorgon_lines *lines,
 					const struct gorgon_lines_record *record)
 {
-	return ((const uint64_t *)record)[-1] == (uintptr_t)lines->code + GORGON_LINES_CALLED;
+	return ((const uint64_t *)record)[GORGON_LINES_CALLED_WORD] ==
+	       (uintptr_t)lines->code + GORGON_LINES_CALLED;
 }
 
 /* That of a record; NULL, too, if the record is another interpreter's, or of a stack that the
@@ -274,18 +273,10 @@ gorgon_lines_function_at(const struct gorgon_lines *lines, const struct gorgon_l
 uint64_t gorgon_lines_resume_of(const struct gorgon_lines *lines,
 				const struct gorgon_lines_record *record);
 
-/* Whether a debugger has a breakpoint at a place of a stub. */
-static inline bool gorgon_lines_is_hot(const uint8_t *stub, size_t place)
-{
-	uint8_t now = __atomic_load_n(stub + place, __ATOMIC_RELAXED);
-
-	return now != (place == GORGON_LINES_STUB_RESUME ? 0x41 : GORGON_LINES_NOP);
-}
-
 /* Whether a debugger waits for a frame whose lines are not known. */
 static inline bool gorgon_lines_awaits_any(const struct gorgon_lines *lines)
 {
-	return __atomic_load_n(lines->code + GORGON_LINES_GENERIC_RESUME, __ATOMIC_RELAXED) == 0xcc;
+	return gorgon_lines_is_hot(lines->code + GORGON_LINES_GENERIC, GORGON_LINES_STUB_RESUME);
 }
 
 /* Whether a debugger's step may go into @record, a frame that begins: the debugger waits until
@@ -320,7 +311,5 @@ bool gorgon_lines_on_raise(struct gorgon_lines *lines, struct gorgon_lines_recor
  * from the first: the value of an expression in a frame of this thread, as a text that holds until
  * the interpreter's next answer. */
 const char *gorgon_lines_evaluate(const char *text, uint64_t offset, struct gorgon_lines *lines);
-
-#endif /* GORGON_LINES_SUPPORTED */
 
 #endif

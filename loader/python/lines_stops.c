@@ -4,8 +4,6 @@
 #define _GNU_SOURCE
 #include "lines_state.h"
 
-#if GORGON_LINES_SUPPORTED
-
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -233,10 +231,11 @@ static void run_stub(struct gorgon_lines *lines, struct gorgon_lines_record *rec
 	PyObject *type, *value, *traceback;
 	const uint64_t frame = record->frame;
 
-	run->r15 = id_of(lines, record);
-	run->r12 = (uintptr_t)newest;
-	if (!run->rbx)
-		run->rbx = run->r15;
+	run->newest = id_of(lines, record);
+	run->record = (uintptr_t)newest;
+	run->leave = (uintptr_t)lines->code + GORGON_LINES_LEAVE;
+	if (!run->frame)
+		run->frame = run->newest;
 	lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
 	gorgon_lines_is_busy = true;
 	make_values(lines, first);
@@ -279,10 +278,10 @@ bool gorgon_lines_on_entry(struct gorgon_lines *lines, struct gorgon_lines_recor
 	struct gorgon_lines_record *caller = older_record(lines, record);
 	uint64_t waiting = caller ? waiting_at(caller->waiting) : 0;
 	struct gorgon_lines_run run = {.target = waiting,
-				       .rbx = caller ? id_of(lines, caller) : 0,
-				       .r11 = (uintptr_t)gorgon_lines_entry(function),
-				       .r13 = (uintptr_t)function->text,
-				       .r10 = waiting};
+				       .frame = caller ? id_of(lines, caller) : 0,
+				       .jump = (uintptr_t)gorgon_lines_entry(function),
+				       .argument = (uintptr_t)function->text,
+				       .back = waiting};
 
 	if (!waiting)
 		return false;
@@ -312,7 +311,7 @@ bool gorgon_lines_on_line(struct gorgon_lines *lines, struct gorgon_lines_record
 			  const struct gorgon_lines_function *function, int line)
 {
 	uint8_t *stub = gorgon_lines_stub(function, line);
-	struct gorgon_lines_run run = {.target = (uintptr_t)stub, .r11 = (uintptr_t)stub};
+	struct gorgon_lines_run run = {.target = (uintptr_t)stub, .jump = (uintptr_t)stub};
 	uint64_t waiting = waiting_at(record->waiting);
 	bool entered = record->entry & GORGON_LINES_ENTERED;
 
@@ -343,8 +342,8 @@ static bool on_return_to(struct gorgon_lines *lines, uint64_t frame)
 	resume = gorgon_lines_resume_of(lines, record)
 			 ?: (uintptr_t)lines->code + GORGON_LINES_GENERIC_RESUME;
 	run.target = waiting_at(resume);
-	run.rbx = caller;
-	run.r11 = resume - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_CALL;
+	run.frame = caller;
+	run.jump = resume - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_CALL;
 	if (!run.target)
 		return false;
 	run_stub(lines, record, &run);
@@ -368,16 +367,16 @@ bool gorgon_lines_on_return(struct gorgon_lines *lines, struct gorgon_lines_reco
 		return false;
 	run = (struct gorgon_lines_run){
 		.target = waiting,
-		.r11 = waiting - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_RETURN,
-		.r13 = id_of(lines, caller),
-		.r10 = resume - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_CALL,
+		.jump = waiting - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_RETURN,
+		.argument = id_of(lines, caller),
+		.back = resume - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_CALL,
 	};
 	run_stub(lines, record, &run);
 	record->waiting = 0;
 	// The stub that was left is the caller's, unless the debugger waits no more.
 	wait_for(gorgon_lines_has_chain(lines)
-			 ? record_of(lines, run.rbx)
-			 : (struct gorgon_lines_record *)(uintptr_t)run.rbx,
+			 ? record_of(lines, run.frame)
+			 : (struct gorgon_lines_record *)(uintptr_t)run.frame,
 		 run.resume);
 	return true;
 }
@@ -388,7 +387,7 @@ bool gorgon_lines_on_raise(struct gorgon_lines *lines, struct gorgon_lines_recor
 	uint8_t *target = lines->code + GORGON_LINES_RAISED;
 	char name[128];
 	const char *text = name;
-	struct gorgon_lines_run run = {.target = (uintptr_t)target, .r13 = (uintptr_t)&text};
+	struct gorgon_lines_run run = {.target = (uintptr_t)target, .argument = (uintptr_t)&text};
 
 	if (!gorgon_lines_is_hot(target, 0))
 		return false;
@@ -397,5 +396,3 @@ bool gorgon_lines_on_raise(struct gorgon_lines *lines, struct gorgon_lines_recor
 	wait_for(record, gorgon_lines_resume_of(lines, record)); // "finish"
 	return true;
 }
-
-#endif

@@ -6,11 +6,10 @@
 
 #define _GNU_SOURCE
 #include "lines_symfile.h"
-#include "python/lines_arch.h"
-
-#if GORGON_LINES_SUPPORTED
+#include "lines_machine.h"
 
 #include "lines_bytes.h"
+#include "base/arch.h"
 
 #include <elf.h>
 
@@ -74,7 +73,7 @@ static void put_file(struct gorgon_lines_bytes *to, const struct text *texts, si
 		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
 			    EV_CURRENT},
 		.e_type = ET_REL,
-		.e_machine = EM_X86_64,
+		.e_machine = GORGON_ARCH_MACHINE,
 		.e_version = EV_CURRENT,
 		.e_ehsize = sizeof(header),
 		.e_shentsize = sizeof(Elf64_Shdr),
@@ -210,5 +209,3 @@ void gorgon_lines_describe_files(struct gorgon_lines_bytes *ret,
 	put_file(ret, texts, count, &contents);
 	free_contents(&contents);
 }
-
-#endif

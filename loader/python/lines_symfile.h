@@ -5,8 +5,6 @@
 
 #include "lines_code.h"
 
-#define GORGON_LINES_RECORD_SIZE ((int)sizeof(struct gorgon_lines_record))
-
 /* gdb lets the frame of a function of this name be anywhere: gcc's split stacks have it. */
 #define GORGON_LINES_ANYWHERE "__morestack"
 
@@ -23,7 +21,8 @@ void gorgon_lines_put_stub_rules(struct gorgon_lines_bytes *to,
 				 const struct gorgon_lines_layout *layout);
 
 /* An expression that makes the frame's address out of the CFA on the stack. */
-void gorgon_lines_frame_of_cfa(struct gorgon_lines_bytes *x);
+void gorgon_lines_frame_of_cfa(struct gorgon_lines_bytes *x,
+			       const struct gorgon_lines_layout *layout);
 
 void gorgon_lines_put_abbrevs(struct gorgon_lines_bytes *to);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A host with several interpreters, for the debugger sessions and the demonstration.
 //
-//	host [-n N] [-p PYTHON]... [-d K] [-a] [-l] [-s] [-t IMPORTS] CODE
+//	host [-n N] [-p PYTHON]... [-d K] [-a] [-l] [-s] [-y] [-t IMPORTS] CODE
 //
 // Creates N interpreters (default 3), prints for each the address of its own
 // PyList_Append, which debugger tests compare with what they see, calls
@@ -10,7 +10,7 @@
 // host_destroyed(). Of several PYTHONs the interpreters take turns. -a: after the programs have ended creates one more and runs CODE in it.
 // -l: debuggers are told as little as with very many interpreters (GORGON_DEBUG_LAZY). -s: descriptors are the host's
 // (GORGON_FILES_SHARED): an interpreter with its own would close the connection over which QEMU talks to a debugger.
-// -t IMPORTS: all but the first are copies of a template that has run these.
+// -y: Python lines have addresses. -t IMPORTS: all but the first are copies of a template that has run these.
 
 #define _GNU_SOURCE
 #include <gorgon.h>
@@ -29,6 +29,7 @@ static struct gorgon_template *template;
 static enum gorgon_debug_mode debug;
 // The threads below do nothing but run programs.
 static enum gorgon_files files = GORGON_FILES_THREAD;
+static enum gorgon_python_lines lines;
 
 // The address of each interpreter's PyList_Append, as this host has computed it. Debuggers compare with it what
 // they say of an address.
@@ -64,6 +65,7 @@ static void create(int i, const char *python)
 		.python = python,
 		.ns = &(struct gorgon_ns_opts){.size = sizeof(struct gorgon_ns_opts), .debug = debug},
 		.files = files,
+		.python_lines = lines,
 		.from = i ? template : NULL,
 	};
 
@@ -116,7 +118,7 @@ int main(int argc, char **argv)
 	int opt, count = 3, doomed = -1, again = 0, python_count = 0;
 	long status;
 
-	while ((opt = getopt(argc, argv, "n:p:d:alst:")) != -1) {
+	while ((opt = getopt(argc, argv, "n:p:d:alsyt:")) != -1) {
 		if (opt == 'n')
 			count = atoi(optarg);
 		else if (opt == 'p' && python_count < PYTHONS_MAX)
@@ -129,13 +131,15 @@ int main(int argc, char **argv)
 			debug = GORGON_DEBUG_LAZY;
 		else if (opt == 's')
 			files = GORGON_FILES_SHARED;
+		else if (opt == 'y')
+			lines = GORGON_PYTHON_LINES_ON;
 		else if (opt == 't')
 			of_template.program = optarg;
 		else
 			return 2;
 	}
 	if (optind != argc - 1 || count < 1 || count >= COUNT_MAX || doomed >= count) {
-		fprintf(stderr, "usage: host [-n N] [-p PYTHON]... [-d K] [-a] [-l] [-t IMPORTS] CODE\n");
+		fprintf(stderr, "usage: host [-n N] [-p PYTHON]... [-d K] [-a] [-l] [-s] [-y] [-t IMPORTS] CODE\n");
 		return 2;
 	}
 	code = argv[optind];

@@ -7,24 +7,22 @@
 #include "process/kernel/dispositions.h"
 #include "process/kernel/signal_dispatch.h"
 #include "python/lines_alarms.h"
-#include "python/lines_arch.h"
+#include "python/lines_state.h"
 
 #include <jitreg.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/utsname.h>
+#include <sys/mman.h>
 
-#define MODULE "def price(n):\n    return n * 2\n"
+#ifdef __aarch64__
+#include "../jitreg/watch_aarch64.h"
+#else
+#include "../jitreg/watch_x86_64.h"
+#endif
 
-static bool supported(unsigned minor)
-{
-	struct utsname name;
+#define MODULE "def price(n):\n    return n * 2\ndef called(n):\n    return price(n)\n"
 
-	assert_false(uname(&name));
-	return !strcmp(name.machine, "x86_64") && minor <= 15;
-}
-
-static unsigned default_minor(void)
+static bool is_supported(void)
 {
 	struct gorgon_python python;
 	unsigned minor;
@@ -32,7 +30,7 @@ static unsigned default_minor(void)
 	assert_ok(gorgon_python_find(NULL, &python));
 	minor = python.minor;
 	gorgon_python_deinit(&python);
-	return minor;
+	return minor <= 15;
 }
 
 // The number of symfiles that an interpreter has when it has started, and how many more when it has run a module's file
@@ -65,7 +63,7 @@ static void lines_come_and_go_with_the_interpreter(void **state)
 	size_t without, with, more;
 
 	(void)state;
-	if (!supported(default_minor()))
+	if (!is_supported())
 		skip();
 	without = symfiles_of(GORGON_PYTHON_LINES_OFF, &more);
 	assert_int_equal(more, 0);
@@ -86,7 +84,7 @@ static void what_is_run_again_is_registered_once(void **state)
 	size_t before;
 
 	(void)state;
-	if (!supported(default_minor()))
+	if (!is_supported())
 		skip();
 	test_write(path, MODULE, strlen(MODULE));
 	interp = test_interp_create(&opts);
@@ -120,8 +118,6 @@ static void lines_are_refused_where_they_are_not_known(void **state)
 	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_ARGUMENT,
 		     "gorgon_interp_opts: python_lines is 3, expected 0 to 2");
 }
-
-#if GORGON_LINES_SUPPORTED
 
 // What is done at SIGURG, the library's own dispatcher apart.
 static uintptr_t action_now(void)
@@ -171,7 +167,118 @@ static void the_signal_of_stops_is_given_back(void **state)
 	signal(SIGURG, SIG_DFL);
 }
 
-#endif
+// --- breakpoints
+// ------------------------------------------------------------------------------------------------
+
+// As a debugger's temporary ones. They are hit in this order.
+static struct {
+	uint8_t *at;
+	watch_code before;
+} breakpoints[2];
+static size_t breakpoint_count;
+static volatile size_t hit_count;
+
+static void write_code(uint8_t *at, watch_code code)
+{
+	uintptr_t page = (uintptr_t)getpagesize(), start = (uintptr_t)at & -page;
+
+	assert_false(mprotect((void *)start, page, PROT_READ | PROT_WRITE | PROT_EXEC));
+	memcpy(at, &code, sizeof(code));
+	__builtin___clear_cache((char *)at, (char *)at + sizeof(code));
+	assert_false(mprotect((void *)start, page, PROT_READ | PROT_EXEC));
+}
+
+static void set_breakpoint(uint8_t *at)
+{
+	breakpoints[breakpoint_count].at = at;
+	memcpy(&breakpoints[breakpoint_count++].before, at, sizeof(watch_code));
+	write_code(at, WATCH_BREAKPOINT);
+}
+
+static void take_breakpoint(int number, siginfo_t *info, void *context)
+{
+	uint8_t *at = watch_again(context);
+
+	(void)number;
+	(void)info;
+	assert_true(hit_count < breakpoint_count);
+	assert_ptr_equal(at, breakpoints[hit_count].at);
+	write_code(at, breakpoints[hit_count++].before);
+}
+
+static struct gorgon_lines_function *find_function(const struct gorgon_lines *lines, const char *name)
+{
+	for (struct gorgon_lines_file *file = lines->files; file; file = file->next)
+		for (size_t i = 0; i < file->function_count; i++)
+			if (!strcmp(file->functions[i].name, name))
+				return &file->functions[i];
+	fail_msg("no function %s", name);
+	return NULL;
+}
+
+// Breakpoints are seen by a thread that looks now and then. All of them are hit at the first time then.
+static void run_until_hit(struct gorgon_interp *interp, const char *source)
+{
+	const struct timespec pause = {.tv_nsec = 10000000};
+
+	for (int i = 0; i < 1000 && !hit_count; i++) {
+		nanosleep(&pause, NULL);
+		run(interp, source);
+	}
+	assert_int_equal(hit_count, breakpoint_count);
+	hit_count = breakpoint_count = 0;
+}
+
+static void a_line_is_stopped_at_and_waited_for(void **state)
+{
+	const struct gorgon_interp_opts opts = {.size = sizeof(opts),
+						.python_lines = GORGON_PYTHON_LINES_ON};
+	const struct sigaction action = {.sa_sigaction = take_breakpoint, .sa_flags = SA_SIGINFO};
+	const char *path = test_temp("lines_module.py");
+	struct gorgon_interp *interp;
+	uint8_t *line;
+
+	(void)state;
+	if (!is_supported())
+		skip();
+	assert_false(sigaction(SIGTRAP, &action, NULL));
+	test_write(path, MODULE, strlen(MODULE));
+	interp = test_interp_create(&opts);
+	assert_ok(gorgon_interp_start(interp, NULL));
+	assert_ok(gorgon_interp_run_file(interp, path));
+	line = gorgon_lines_stub(find_function(interp->lines, "lines_module.price"), 2);
+	set_breakpoint(line);
+	run_until_hit(interp, "assert price(4) == 8\n");
+	set_breakpoint(line);
+	set_breakpoint(line + GORGON_LINES_STUB_RESUME); // it returns to its caller from there
+	run_until_hit(interp, "assert called(5) == 10\n");
+	set_breakpoint(interp->lines->code + GORGON_LINES_RAISED);
+	run_until_hit(interp, "try:\n    raise KeyError\nexcept KeyError:\n    pass\n");
+	destroy(interp);
+	signal(SIGTRAP, SIG_DFL);
+}
+
+// Functions call each other in one evaluator: its first bytes were as expected.
+static void the_evaluator_begins_with_a_jump(void **state)
+{
+	const struct gorgon_interp_opts opts = {.size = sizeof(opts),
+						.python_lines = GORGON_PYTHON_LINES_ON};
+	struct gorgon_interp *interp;
+
+	(void)state;
+	if (!is_supported())
+		skip();
+	interp = test_interp_create(&opts);
+	assert_ok(gorgon_interp_start(interp, NULL));
+	run(interp, "assert sum(n for n in range(4)) == 6\n"
+		    "def f(n): return n and f(n - 1)\n"
+		    "try: f(10**6)\n"
+		    "except RecursionError: pass\n");
+	assert_int_equal(interp->lines->state, GORGON_LINES_READY);
+	assert_true(gorgon_lines_has_chain(interp->lines));
+	assert_int_equal(!!interp->lines->limit, interp->python.minor == 11);
+	destroy(interp);
+}
 
 int main(void)
 {
@@ -179,9 +286,9 @@ int main(void)
 		cmocka_unit_test(lines_come_and_go_with_the_interpreter),
 		cmocka_unit_test(what_is_run_again_is_registered_once),
 		cmocka_unit_test(lines_are_refused_where_they_are_not_known),
-#if GORGON_LINES_SUPPORTED
 		cmocka_unit_test(the_signal_of_stops_is_given_back),
-#endif
+		cmocka_unit_test(a_line_is_stopped_at_and_waited_for),
+		cmocka_unit_test(the_evaluator_begins_with_a_jump),
 	};
 
 	return cmocka_run_group_tests_name("lines", tests, test_warm_up, NULL);

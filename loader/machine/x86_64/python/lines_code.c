@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The code of lines_arch.h.
+// The code of lines_machine.h.
 
-#include "python/lines_arch.h"
+#include "python/lines_machine.h"
 
 #include <string.h>
-
-_Static_assert(sizeof(struct gorgon_lines_record) == 96,
-	       "the code, and the rules in lines_rules.c");
 
 #define LAST \
 	(GORGON_LINES_EVALUATE + GORGON_LINES_EVALUATE_ALL * GORGON_LINES_EVALUATE_SIZE)
@@ -93,8 +90,9 @@ bool gorgon_lines_write_depth(uint8_t *code, struct gorgon_lines_links *links,
 			      &links->depth_rest, jump);
 }
 
-void gorgon_lines_write_code(uint8_t *code, const struct gorgon_lines_links *links, int32_t newest)
+void gorgon_lines_write_code(uint8_t *code, int32_t newest)
 {
+	const struct gorgon_lines_links *links = (const void *)(code + GORGON_LINES_PAGE_SIZE);
 	static const uint8_t frame[] = {
 		0x53,                                        //   0: push %rbx
 		0x55,                                        //   1: push %rbp
@@ -177,7 +175,7 @@ void gorgon_lines_write_code(uint8_t *code, const struct gorgon_lines_links *lin
 	memcpy(code + GORGON_LINES_FRAME, frame, sizeof(frame));
 	memcpy(code + GORGON_LINES_TRACER, tracer, sizeof(tracer));
 	memcpy(code + GORGON_LINES_LEAVE, leave, sizeof(leave));
-	gorgon_lines_write_stub(code + GORGON_LINES_GENERIC, &links->leave);
+	gorgon_lines_write_stub(code + GORGON_LINES_GENERIC);
 	code[GORGON_LINES_RAISED + 1] = 0xc3; // ret
 	memcpy(code + GORGON_LINES_CODE_SIZE, evaluate, sizeof(evaluate));
 	for (int32_t at = GORGON_LINES_EVALUATE; at <= LAST; at += GORGON_LINES_EVALUATE_SIZE) {

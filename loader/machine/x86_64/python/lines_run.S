@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* void gorgon_lines_run(struct gorgon_lines_run *run), see lines_arch.h. */
+/* void gorgon_lines_run(struct gorgon_lines_run *run), see lines_machine.h. */
 
 	.text
 	.globl	gorgon_lines_run
@@ -37,6 +37,7 @@ gorgon_lines_run:
 	mov	48(%rbp), %r10
 	mov	56(%rbp), %r15
 	mov	64(%rbp), %r12
+	mov	72(%rbp), %r14
 	jmp	*16(%rbp)
 1:
 	.cfi_adjust_cfa_offset -8
