@@ -52,7 +52,8 @@ static struct gorgon_error *map_from_file(const uint8_t *code, size_t size, uint
 
 static struct gorgon_error *map_code(const uint8_t *code, size_t size, uint8_t **ret)
 {
-	void *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	int errnum;
 
 	if (mapped == MAP_FAILED)

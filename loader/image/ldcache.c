@@ -13,6 +13,7 @@
 #define _GNU_SOURCE
 #include "ldcache.h"
 #include "base/arch.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +27,14 @@
 #define CACHE_PATH  "/etc/ld.so.cache"
 #define MAGIC       "glibc-ld.so.cache1.1"
 #define HEADER_SIZE 48
+
+// The file as gorgon_ldcache_find() has read it last, mapped; under the loader's lock. ldconfig
+// puts a new file in its place.
+static struct {
+	char *file; // or NULL
+	struct stat st;
+	bool settled; // when it was read
+} kept;
 
 struct entry {
 	int32_t flags;
@@ -56,27 +65,38 @@ void gorgon_ldcache_read(const char *file, size_t size, gorgon_ldcache_fn *fn, v
 	}
 }
 
-int gorgon_ldcache_for_each(gorgon_ldcache_fn *fn, void *ctx)
+// @ret: NULL where the system has none.
+static int map_cache(char **ret, struct stat *st)
 {
 	int fd = open(CACHE_PATH, O_RDONLY | O_CLOEXEC), err = 0;
-	struct stat st;
-	char *file;
+	char *file = NULL;
 
+	*ret = NULL;
 	if (fd < 0)
 		return errno == ENOENT ? 0 : errno;
-	if (fstat(fd, &st)) {
+	if (fstat(fd, st))
 		err = errno;
-	} else if (st.st_size > 0) {
-		file = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (file == MAP_FAILED) {
-			err = errno;
-		} else {
-			gorgon_ldcache_read(file, (size_t)st.st_size, fn, ctx);
-			munmap(file, (size_t)st.st_size);
-		}
-	}
+	else if (st->st_size > 0 &&
+		 (file = mmap(NULL, (size_t)st->st_size, PROT_READ, MAP_PRIVATE, fd, 0)) ==
+			 MAP_FAILED)
+		err = errno;
 	close(fd);
+	if (!err)
+		*ret = file;
 	return err;
+}
+
+int gorgon_ldcache_for_each(gorgon_ldcache_fn *fn, void *ctx)
+{
+	struct stat st;
+	char *file;
+	int err = map_cache(&file, &st);
+
+	if (!file)
+		return err;
+	gorgon_ldcache_read(file, (size_t)st.st_size, fn, ctx);
+	munmap(file, (size_t)st.st_size);
+	return 0;
 }
 
 struct find {
@@ -96,11 +116,28 @@ static bool ldcache_match(void *ctx, const char *name, const char *path)
 	return false;
 }
 
+// The file as it is: most loads look for names, and hardly ever has somebody changed it.
+static int renew_kept(void)
+{
+	struct stat st;
+	int err;
+
+	if (kept.settled && !stat(CACHE_PATH, &st) && gorgon_file_is_untouched(&kept.st, &st))
+		return 0;
+	if (kept.file)
+		munmap(kept.file, (size_t)kept.st.st_size);
+	err = map_cache(&kept.file, &kept.st);
+	kept.settled = kept.file && gorgon_file_is_settled(&kept.st);
+	return err;
+}
+
 int gorgon_ldcache_find(const char *name, char **ret)
 {
 	struct find find = {.name = name};
-	int err = gorgon_ldcache_for_each(ldcache_match, &find);
+	int err = renew_kept();
 
+	if (kept.file)
+		gorgon_ldcache_read(kept.file, (size_t)kept.st.st_size, ldcache_match, &find);
 	*ret = find.path;
 	return err ?: find.err;
 }

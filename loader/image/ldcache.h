@@ -15,7 +15,8 @@ int gorgon_ldcache_for_each(gorgon_ldcache_fn *fn, void *ctx);
 /* The same with the bytes of such a file. */
 void gorgon_ldcache_read(const char *file, size_t size, gorgon_ldcache_fn *fn, void *ctx);
 
-/* @ret: the path that the list has for @name, malloc()ed, or NULL. 0 or errno. */
+/* @ret: the path that the list has for @name, malloc()ed, or NULL. 0 or errno. The loader's lock is
+ * held. */
 int gorgon_ldcache_find(const char *name, char **ret);
 
 #endif

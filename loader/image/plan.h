@@ -10,7 +10,7 @@ enum gorgon_plan_kind {
 	GORGON_PLAN_PRIVATE,  /* symbol @definition of object @ordinal of the scope */
 	/* the same, unless the namespace has a first definition of the name already */
 	GORGON_PLAN_UNIQUE,
-	GORGON_PLAN_REPLACED, /* ours; see ../process/interpose.c */
+	GORGON_PLAN_REPLACED, /* our @name; see ../process/interpose.c */
 	GORGON_PLAN_SYSTEM,   /* at @addr, whatever the system loads */
 	/* at @addr, or weak and not defined if that is 0, until another library has the name */
 	GORGON_PLAN_OPEN,
@@ -22,6 +22,7 @@ struct gorgon_plan_item {
 	uint32_t kind;
 	union {
 		uint64_t addr;
+		const struct gorgon_our_name *name;
 		struct {
 			uint32_t ordinal, definition;
 		};

@@ -228,7 +228,6 @@ static struct gorgon_error *replay_item(struct replay *replay, const struct gorg
 					struct gorgon_plan_values *ret)
 {
 	const struct gorgon_object *object = replay->object;
-	const struct gorgon_image *image = object->image;
 	uint64_t *value = &ret->values[item->symbol];
 
 	ret->known[item->symbol] = true;
@@ -241,9 +240,7 @@ static struct gorgon_error *replay_item(struct replay *replay, const struct gorg
 		*value = item->addr;
 		return NULL;
 	case GORGON_PLAN_REPLACED:
-		*value = (uintptr_t)gorgon_interpose_find(
-			object->ns, object, NULL,
-			image->strtab + image->symbols[item->symbol].st_name);
+		*value = (uintptr_t)gorgon_interpose_address(object->ns, item->name);
 		return NULL;
 	case GORGON_PLAN_SEARCH:
 		break;
@@ -342,6 +339,18 @@ static void plan_system(const struct gorgon_object *object, const struct gorgon_
 	item->addr = (uintptr_t)binding->system.addr;
 }
 
+static void plan_replaced(const struct gorgon_object *object, const struct gorgon_binding *binding,
+			  const struct gorgon_symbol_query *query, struct gorgon_plan_item *item)
+{
+	const struct gorgon_our_name *name =
+		gorgon_interpose_choose(object->ns, object, NULL, query->name);
+
+	if (!name || gorgon_interpose_address(object->ns, name) != binding->system.addr)
+		return;
+	item->kind = GORGON_PLAN_REPLACED;
+	item->name = name;
+}
+
 static struct gorgon_plan_item plan_symbol(const struct gorgon_object *object,
 					   const struct list *objects, uint32_t index,
 					   const struct gorgon_binding *binding)
@@ -357,10 +366,8 @@ static struct gorgon_plan_item plan_symbol(const struct gorgon_object *object,
 		plan_private(objects, binding, outside_first, &item);
 	else if (!binding->found || binding->source == GORGON_BOUND_SYSTEM)
 		plan_system(object, binding, &query, &item);
-	else if (binding->source == GORGON_BOUND_REPLACED &&
-		 gorgon_interpose_find(object->ns, object, NULL, query.name) ==
-			 binding->system.addr)
-		item.kind = GORGON_PLAN_REPLACED;
+	else if (binding->source == GORGON_BOUND_REPLACED)
+		plan_replaced(object, binding, &query, &item);
 	return item;
 }
 

@@ -281,37 +281,59 @@ static struct gorgon_error *reloc_apply(struct pass *pass, const Elf64_Rela *rel
 	return NULL;
 }
 
-// Fill in a word with the address of a symbol that the plan knows. False: the plan cannot serve.
-static bool apply_planned(const struct pass *pass, const Elf64_Rela *rela)
+// By far most relocations are of type RELATIVE, which takes nothing but the bias, and linkers put
+// them in one row. How many there are in front.
+static uint64_t apply_relative(const struct pass *pass, const Elf64_Rela *rela, uint64_t count)
 {
-	uint32_t type = ELF64_R_TYPE(rela->r_info), index = ELF64_R_SYM(rela->r_info);
+	const uint32_t type = ELF64_R_TYPE(rela->r_info);
+	const uint64_t bias = pass->object->bias;
+	uint64_t i = 0;
 
-	if (!index || !pass->plan.known[index] ||
-	    gorgon_arch_reloc_kind(type) != GORGON_RELOC_SYMBOL ||
-	    gorgon_arch_reloc_width(type) != 8)
-		return false;
-	write_field(pass->object->bias + rela->r_offset, 8,
-		    pass->plan.values[index] +
-			    (gorgon_arch_reloc_has_addend(type) ? (uint64_t)rela->r_addend : 0));
-	return true;
+	if (gorgon_arch_reloc_kind(type) != GORGON_RELOC_RELATIVE)
+		return 0;
+	for (; i < count && ELF64_R_TYPE(rela[i].r_info) == type; i++)
+		if (!pass->static_tls)
+			write_field(bias + rela[i].r_offset, 8, bias + (uint64_t)rela[i].r_addend);
+	return i;
 }
 
-// By far most relocations are of type RELATIVE, which takes nothing but the bias.
+// Fill in words with the addresses of symbols that the plan knows, as long as their relocations are
+// of one type. How many these are: 0 if the plan cannot serve the first one.
+static uint64_t apply_planned(const struct pass *pass, const Elf64_Rela *rela, uint64_t count)
+{
+	const uint32_t type = ELF64_R_TYPE(rela->r_info);
+	const uint64_t addends = gorgon_arch_reloc_has_addend(type) ? UINT64_MAX : 0;
+	const struct gorgon_plan_values plan = pass->plan;
+	const uint64_t bias = pass->object->bias;
+	uint64_t i = 0;
+
+	if (!plan.values || gorgon_arch_reloc_kind(type) != GORGON_RELOC_SYMBOL ||
+	    gorgon_arch_reloc_width(type) != 8)
+		return 0;
+	for (; i < count && ELF64_R_TYPE(rela[i].r_info) == type; i++) {
+		uint64_t index = ELF64_R_SYM(rela[i].r_info);
+
+		if (!index || !plan.known[index])
+			break;
+		write_field(bias + rela[i].r_offset, 8,
+			    plan.values[index] + ((uint64_t)rela[i].r_addend & addends));
+	}
+	return i;
+}
+
 static struct gorgon_error *apply_table(struct pass *pass, const Elf64_Rela *rela, uint64_t count)
 {
-	uint64_t bias = pass->object->bias;
 	struct gorgon_error *err;
 
-	for (uint64_t i = 0; i < count; i++) {
-		if (pass->plan.values && apply_planned(pass, &rela[i]))
+	for (uint64_t i = 0, done; i < count; i += done) {
+		done = apply_relative(pass, &rela[i], count - i);
+		if (!done)
+			done = apply_planned(pass, &rela[i], count - i);
+		if (done)
 			continue;
-		if (gorgon_arch_reloc_kind(ELF64_R_TYPE(rela[i].r_info)) == GORGON_RELOC_RELATIVE) {
-			if (!pass->static_tls)
-				write_field(bias + rela[i].r_offset, 8,
-					    bias + (uint64_t)rela[i].r_addend);
-		} else if ((err = reloc_apply(pass, &rela[i]))) {
+		if ((err = reloc_apply(pass, &rela[i])))
 			return err;
-		}
+		done = 1;
 	}
 	return NULL;
 }

@@ -19,7 +19,7 @@
 #include <string.h>
 
 // A name, and its place in the tables.
-struct name {
+struct gorgon_our_name {
 	const struct gorgon_bound *bound;
 	enum gorgon_when when;
 	size_t part;  // its part's place in the list
@@ -29,12 +29,13 @@ struct name {
 struct gorgon_interposed {
 	const struct gorgon_part *const *parts;
 	size_t count;
-	struct name names[]; // sorted by name; entries of one name are in the order of the tables
+	// sorted by name; entries of one name are in the order of the tables
+	struct gorgon_our_name names[];
 };
 
 static int interpose_compare(const void *a, const void *b)
 {
-	const struct name *first = a, *second = b;
+	const struct gorgon_our_name *first = a, *second = b;
 	int order = strcmp(first->bound->name, second->bound->name);
 
 	return order ?: first->index < second->index ? -1 : first->index > second->index;
@@ -54,13 +55,14 @@ const struct gorgon_interposed *gorgon_interposed_create(const struct gorgon_par
 	ret->count = count;
 	for (size_t p = 0; parts[p]; p++)
 		for (size_t i = 0; i < parts[p]->bound_count; i++, n++)
-			ret->names[n] = (struct name){&parts[p]->bound[i], parts[p]->when, p, n};
+			ret->names[n] = (struct gorgon_our_name){
+				&parts[p]->bound[i], parts[p]->when, p, n};
 	qsort(ret->names, count, sizeof(*ret->names), interpose_compare);
 	return ret;
 }
 
 // The first entry of that name, or NULL.
-static const struct name *interposed_find(const struct gorgon_interposed *interposed,
+static const struct gorgon_our_name *interposed_find(const struct gorgon_interposed *interposed,
 					  const char *name)
 {
 	size_t low = 0, high = interposed->count;
@@ -79,10 +81,10 @@ static const struct name *interposed_find(const struct gorgon_interposed *interp
 }
 
 // The next entry of the same name, or NULL.
-static const struct name *interposed_next(const struct gorgon_interposed *interposed,
-					  const struct name *entry)
+static const struct gorgon_our_name *interposed_next(const struct gorgon_interposed *interposed,
+					  const struct gorgon_our_name *entry)
 {
-	const struct name *ret = entry + 1;
+	const struct gorgon_our_name *ret = entry + 1;
 
 	return ret < interposed->names + interposed->count &&
 			       !strcmp(ret->bound->name, entry->bound->name)
@@ -108,7 +110,7 @@ struct gorgon_error *gorgon_interpose_init(struct gorgon_ns *ns,
 	if (!list)
 		return &gorgon_error_nomem;
 	for (size_t i = 0; i < interposed->count; i++) {
-		const struct name *entry = &interposed->names[i];
+		const struct gorgon_our_name *entry = &interposed->names[i];
 		const struct gorgon_bound *bound = entry->bound;
 		bool is_function =
 			bound->args != GORGON_BOUND_PLAIN && bound->args != GORGON_BOUND_DATA;
@@ -184,7 +186,7 @@ static bool applies(const struct gorgon_ns *ns, const struct gorgon_object *obje
 	}
 }
 
-static void *address_of(const struct gorgon_ns *ns, const struct name *entry)
+void *gorgon_interpose_address(const struct gorgon_ns *ns, const struct gorgon_our_name *entry)
 {
 	const struct gorgon_bound *bound = entry->bound;
 
@@ -198,41 +200,51 @@ static void *address_of(const struct gorgon_ns *ns, const struct name *entry)
 	return (char *)ns->parts[entry->part].state + bound->offset;
 }
 
-void *gorgon_interpose_find(const struct gorgon_ns *ns, const struct gorgon_object *object,
-			    const struct gorgon_provider *provider, const char *name)
+const struct gorgon_our_name *
+gorgon_interpose_choose(const struct gorgon_ns *ns, const struct gorgon_object *object,
+			const struct gorgon_provider *provider, const char *name)
 {
-	const struct name *entry = interposed_find(ns->interposed, name);
+	const struct gorgon_our_name *entry = interposed_find(ns->interposed, name);
 
 	while (entry && !applies(ns, object, provider, entry->when))
 		entry = interposed_next(ns->interposed, entry);
-	return entry ? address_of(ns, entry) : NULL;
+	return entry;
+}
+
+void *gorgon_interpose_find(const struct gorgon_ns *ns, const struct gorgon_object *object,
+			    const struct gorgon_provider *provider, const char *name)
+{
+	const struct gorgon_our_name *entry =
+		gorgon_interpose_choose(ns, object, provider, name);
+
+	return entry ? gorgon_interpose_address(ns, entry) : NULL;
 }
 
 void *gorgon_interpose_find_of_process(const struct gorgon_ns *ns, const char *name)
 {
-	const struct name *entry = interposed_find(ns->interposed, name);
+	const struct gorgon_our_name *entry = interposed_find(ns->interposed, name);
 
 	while (entry && ns->interposed->parts[entry->part]->loader_only)
 		entry = interposed_next(ns->interposed, entry);
-	return entry ? address_of(ns, entry) : NULL;
+	return entry ? gorgon_interpose_address(ns, entry) : NULL;
 }
 
 void *gorgon_interpose_find_defined(const struct gorgon_ns *ns, const struct gorgon_object *definer,
 				    const char *name)
 {
-	const struct name *entry;
+	const struct gorgon_our_name *entry;
 
 	if (!has_registrar(ns, definer))
 		return NULL;
 	entry = interposed_find(ns->interposed, name);
 	while (entry && entry->when != GORGON_WHEN_DEFINED)
 		entry = interposed_next(ns->interposed, entry);
-	return entry ? address_of(ns, entry) : NULL;
+	return entry ? gorgon_interpose_address(ns, entry) : NULL;
 }
 
 const char *gorgon_interpose_reason(const struct gorgon_ns *ns, const char *name)
 {
-	const struct name *entry = interposed_find(ns->interposed, name);
+	const struct gorgon_our_name *entry = interposed_find(ns->interposed, name);
 
 	return entry ? entry->bound->reason : NULL;
 }

@@ -25,6 +25,13 @@ void *gorgon_interpose_thunk(const struct gorgon_ns *ns, size_t index);
 void *gorgon_interpose_find(const struct gorgon_ns *ns, const struct gorgon_object *object,
 			    const struct gorgon_provider *provider, const char *name);
 
+/* The same in two steps: which of our names it is, or NULL, in every namespace for which the same
+ * names apply; and its address in this one. */
+const struct gorgon_our_name *
+gorgon_interpose_choose(const struct gorgon_ns *ns, const struct gorgon_object *object,
+			const struct gorgon_provider *provider, const char *name);
+void *gorgon_interpose_address(const struct gorgon_ns *ns, const struct gorgon_our_name *name);
+
 /* gorgon_interpose_find() for a namespace that the system's linker has loaded: without the names
  * that only our loader can bind. */
 void *gorgon_interpose_find_of_process(const struct gorgon_ns *ns, const char *name);

@@ -20,6 +20,7 @@
 #define _GNU_SOURCE
 #include "find.h"
 #include "base/error.h"
+#include "base/lock.h"
 #include "image/needs.h"
 #include "image/ldcache.h"
 #include "base/arch.h"
@@ -255,7 +256,12 @@ static struct gorgon_error *find_needed(const char *path, const char *real, cons
 		return err;
 	if (!file && (err = find_in_prefix(real, &version, &file)))
 		return err;
-	if (!file && (err = gorgon_search(name, NULL, &file)))
+	if (!file) {
+		gorgon_lock();
+		err = gorgon_search(name, NULL, &file);
+		gorgon_unlock();
+	}
+	if (err)
 		return err;
 	python->libpython = realpath(file, NULL); // $ORIGIN/../lib
 	if (!python->libpython)
