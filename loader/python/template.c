@@ -66,7 +66,11 @@ struct run {
 
 // What fork()'s child would draw anew; no generator's state must differ. Caches that the collector
 // empties hold old values, and importlib's have the names of files that come and go.
-static const char settling[] = "def settle(sys=__import__('sys'), gc=__import__('gc')):\n"
+//
+// All runs get the same first random bytes (../process/memory/zone_heap.c), so that hashes of
+// strings do not differ, nor those of libraries. A generator of numpy's that took its seed from
+// them would give the same numbers in each copy, and nothing would differ.
+static const char settling[] = "def settle(drawn, sys=__import__('sys'), gc=__import__('gc')):\n"
 			       "    for name in 'random', 'numpy.random':\n"
 			       "        if name in sys.modules: sys.modules[name].seed(0)\n"
 			       "    for finder in sys.path_importer_cache.values():\n"
@@ -76,7 +80,17 @@ static const char settling[] = "def settle(sys=__import__('sys'), gc=__import__(
 			       "            finder._relaxed_path_cache = set()\n"
 			       "    gc.collect()\n"
 			       "    gc.collect()\n"
-			       "settle()\n"
+			       "    numpy = sys.modules.get('numpy.random')\n"
+			       "    if not hasattr(numpy, 'BitGenerator'): return\n"
+			       "    for each in gc.get_objects():\n"
+			       "        if not issubclass(type(each), numpy.BitGenerator) or \\\n"
+			       "           each is numpy.mtrand._rand._bit_generator: continue\n"
+			       "        seeds = getattr(each, 'seed_seq', None) or each._seed_seq\n"
+			       "        seed = getattr(seeds, 'entropy', None)\n"
+			       "        if type(seed) is int and not seed >> 128 and \\\n"
+			       "           seed.to_bytes(16, 'big') in drawn:\n"
+			       "            raise RuntimeError(type(each).__name__)\n"
+			       "settle(bytes.fromhex('%s'))\n"
 			       "del settle\n";
 
 // The calling thread's descriptors: the lowest one that is not in @before, or -1; without @before
@@ -185,6 +199,31 @@ static struct gorgon_error *check_layout(struct gorgon_interp *interp, void *ctx
 	return gorgon_tables_check(interp);
 }
 
+// With the names of the error's exception, which is the only one that the program raises.
+static struct gorgon_error *settle(struct gorgon_interp *interp, const struct making *making)
+{
+	char hex[2 * sizeof(making->random) + 1], *program;
+	struct gorgon_error *err, *ret;
+	const char *name;
+
+	for (size_t i = 0; i < sizeof(making->random); i++)
+		sprintf(hex + 2 * i, "%02x", making->random[i]);
+	if (asprintf(&program, settling, hex) < 0)
+		return &gorgon_error_nomem;
+	err = gorgon_interp_run_string(interp, program, "<template>");
+	free(program);
+	name = err ? strstr(gorgon_error_message(err), "RuntimeError: ") : NULL;
+	if (!name)
+		return err;
+	name += strlen("RuntimeError: ");
+	ret = gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+				  "template: numpy.random: a %.*s has a seed that was drawn, with "
+				  "which all copies would draw the same numbers",
+				  (int)strcspn(name, "\n"), name);
+	gorgon_error_destroy(err);
+	return ret;
+}
+
 static struct gorgon_error *start_run(struct run *run)
 {
 	const struct making *making = run->making;
@@ -210,7 +249,7 @@ static struct gorgon_error *start_run(struct run *run)
 	if (making->program &&
 	    (err = gorgon_interp_run_string(interp, making->program, "<template>")))
 		return err;
-	return gorgon_interp_run_string(interp, settling, "<template>");
+	return settle(interp, making);
 }
 
 static void *do_run(void *arg)

@@ -534,6 +534,34 @@ static void template_of_numpy_is_numpy(void **state)
 	gorgon_template_free(template);
 }
 
+// Its numbers would be the same in each copy; those of a seed that was given are so everywhere.
+static void template_with_a_drawn_generator_of_numpys_is_refused(void **state)
+{
+	static const char *const drawn[] = {
+		"import numpy; rng = numpy.random.default_rng()",
+		"import numpy; state = numpy.random.RandomState()",
+		"import numpy; rng = numpy.random.default_rng(numpy.random.SeedSequence())",
+		"import numpy; rng = [numpy.random.default_rng() for i in range(20)]",
+	};
+	struct gorgon_template *template;
+	struct gorgon_interp *interp;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(drawn) / sizeof(*drawn); i++) {
+		struct gorgon_template_opts opts = {.size = sizeof(opts), .program = drawn[i]};
+
+		assert_refused(gorgon_template_create(&opts, &template), GORGON_ERROR_UNSUPPORTED,
+			       "numpy.random: a ");
+	}
+	template = make("import numpy\n"
+			"def make(): return numpy.random.default_rng(2**127 + 3)\n"
+			"rng = make()\n");
+	interp = copy(template);
+	run(interp, "assert rng.random(5).tolist() == make().random(5).tolist()");
+	destroy(interp);
+	gorgon_template_free(template);
+}
+
 // A pool's interpreters are copies, those too that replace others.
 static void template_makes_interpreters_of_pools(void **state)
 {
@@ -604,6 +632,7 @@ int main(void)
 		cmocka_unit_test(template_may_know_threads_that_have_ended),
 		cmocka_unit_test(template_copies_have_thread_local_variables),
 		cmocka_unit_test(template_of_numpy_is_numpy),
+		cmocka_unit_test(template_with_a_drawn_generator_of_numpys_is_refused),
 		cmocka_unit_test(template_makes_interpreters_of_pools),
 	};
 
