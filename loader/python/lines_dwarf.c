@@ -377,7 +377,8 @@ static void begin_lines(struct gorgon_lines_bytes *to, const uint8_t *text)
 }
 
 // Debuggers stop in a function that they step into where it has a line: not at its entry, but at
-// its first stub. The entry is a sequence of its own, because gdb takes no row of line 0: it would
+// its first stub. Two rows of that say that nothing is before: gdb would go to the second line on
+// aarch64. The entry is a sequence of its own, because gdb takes no row of line 0: it would
 // be in the last line, so that `next` there would enter a call of the function itself.
 void gorgon_lines_put_lines(struct gorgon_lines_bytes *to, const struct gorgon_lines_file *file)
 {
@@ -403,7 +404,7 @@ void gorgon_lines_put_lines(struct gorgon_lines_bytes *to, const struct gorgon_l
 			OPS(to, DW_LNS_advance_line);
 			put_sleb(to, (int64_t)function->lines[k] - line);
 			if (!k)
-				OPS(to, DW_LNS_set_prologue_end);
+				OPS(to, DW_LNS_set_prologue_end, DW_LNS_copy);
 			OPS(to, DW_LNS_copy, DW_LNS_advance_pc, GORGON_LINES_STUB_SIZE);
 			line = function->lines[k];
 		}

@@ -8,7 +8,10 @@ Usage: arm_debug.py
 QEMU stops one thread at a breakpoint and lets the others go on. So the interpreters come to the breakpoint one after the
 other, and their descriptors are the host's: one with its own would close QEMU's connection to gdb. lldb gives the connection up
 when a second thread stops, so its breakpoint is on a function that no start of an interpreter calls. gdb cannot read QEMU's
-cores, which lack the program's headers, and its gcore asks QEMU for memory that there is not."""
+cores, which lack the program's headers, and its gcore asks QEMU for memory that there is not.
+
+Breakpoints in Python lines are instructions that the program sees. QEMU 7.2 writes none to code, so that session has a newer QEMU,
+of Debian's backports."""
 
 import glob
 import os
@@ -57,13 +60,35 @@ def deep(n):
         time.sleep(600)
 deep(3)
 """
+LINES = """import functools
+
+def price(n):
+    return n * 2
+
+def each(total, n):
+    cost = price(n)
+    return total + cost
+
+def main():
+    return functools.reduce(each, range(4))
+
+main()
+"""
+LINES_PROGRAM = """import sys, time
+sys.path.insert(0, "FOLDER")
+import gorgon
+time.sleep(60 * gorgon.interpreter)
+import shop
+time.sleep(600)
+"""
 STOP = ["gorgon whose $pc", "gorgon tls tls_value", "bt 2", "gorgon bt 6"]
 
 
 def bound(path):
-    """Run this program again in a mount namespace where the sources have their name in the root, too."""
+    """Run this program again in a mount namespace where the sources have their name in the root, too, and processes their files: by
+    these QEMU writes to code."""
     if os.environ.get("BOUND") != path:
-        command = 'mkdir -p "$1$2" && mount --bind "$2" "$1$2" && shift 2 && exec "$@"'
+        command = 'mkdir -p "$1$2" && mount --bind "$2" "$1$2" && mount --bind /proc "$1/proc" && shift 2 && exec "$@"'
         os.environ["BOUND"] = path
         os.execvp("unshare", ["unshare", "--mount", "sh", "-c", command, "sh", path, SOURCES, sys.executable, *sys.argv])
 
@@ -79,9 +104,10 @@ def find_port():
         return free.getsockname()[1]
 
 
-def debug(root, program, port, debugger, show=False):
-    """What a debugger prints that talks to QEMU at the port; the user sees it at once with @show."""
-    host = subprocess.Popen(in_root(root, SOURCES, HOST, "-s", "-n", str(COUNT), program, QEMU_GDB=port),
+def debug(root, program, port, debugger, show=False, qemu=None, options=("-n", str(COUNT))):
+    """What a debugger prints that talks to QEMU at the port; the user sees it at once with @show. @qemu: another one, in the root."""
+    emulator, variables = ([qemu, "-g", str(port)], {}) if qemu else ([], {"QEMU_GDB": port})
+    host = subprocess.Popen(in_root(root, SOURCES, *emulator, HOST, "-s", *options, program, **variables),
                             stdout=None if show else subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     session = subprocess.Popen(debugger, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     timer = threading.Timer(TIMEOUT, session.kill)
@@ -97,13 +123,13 @@ def debug(root, program, port, debugger, show=False):
     return "".join(lines) + ("no end\n" if session.wait() < 0 else "")
 
 
-def gdb(root, program, commands, show=False):
+def gdb(root, program, commands, show=False, first=(), **others):
     port = find_port()
-    before = ["set pagination off", "set confirm off", "set breakpoint pending on", "set print frame-arguments scalars",
+    before = [*first, "set pagination off", "set confirm off", "set breakpoint pending on", "set print frame-arguments scalars",
               f"set sysroot {root.path}", f"set debug-file-directory {root.path}/usr/lib/debug", f"file {HOST}",
               f"source {SOURCES}/gdb/gorgon.py", "set tcp connect-timeout 60", "set remotetimeout 60", f"target remote :{port}"]
     words = [word for command in [*before, *commands, "kill"] for word in ("-ex", command)]
-    return debug(root, program, port, ["gdb-multiarch", "-nx", "-q", "-batch", *words], show)
+    return debug(root, program, port, ["gdb-multiarch", "-nx", "-q", "-batch", *words], show, **others)
 
 
 def lldb(root, commands, show=False):
@@ -133,6 +159,35 @@ def sessions(report, root):
         check("the list", r"^(\d)    3\.\d+ +\d+ .*live", numbers)
         check("a location in each", r"^1\.(\d) .* in time_sleep at ", [str(i + 1) for i in range(COUNT)])
         check("local variables", r"^(?:tstate|cfunc) = (0x)", ["0x"])
+
+
+def python_lines(report, root):
+    """A breakpoint in a Python line, pending until its module is imported, in each of two interpreters."""
+    emulator = root.unpack("qemu", "amd64", lambda apt: ["qemu-user/bookworm-backports"]).removeprefix(root.path) + "/usr/bin/qemu-aarch64"
+    with tempfile.TemporaryDirectory(dir=os.path.join(SOURCES, "build")) as folder:
+        with open(f"{folder}/shop.py", "w") as file:
+            file.write(LINES)
+        stack = "bt -frame-arguments none -frame-info short-location 12"
+        commands = ["break shop.py:4", "continue", stack, 'print py("[n, each.__name__]")', "print number.n + 1",
+                    'print py("n = 10")', "next", "info locals", "continue", "finish", "tbreak shop.py:7", "continue", "step", "continue",
+                    "tbreak shop.main", "continue", "continue", stack]
+        text = gdb(root, LINES_PROGRAM.replace("FOLDER", folder), commands, first=["set remote Z-packet off"], qemu=emulator, options=("-y", "-n", "2"))
+
+    def check(case, pattern, expected):
+        found = re.findall(pattern, text, re.M)
+        report.check(f"gdb, Python lines: {case}", found == expected, expected, found, text[-6000:])
+
+    check("a stop in each interpreter, with arguments", r'hit Breakpoint 1(?:\.\d)?, shop\.price \(n=\S+ "(\d)"\) at \S+/shop\.py:4$',
+          ["1", "2", "3", "1"])
+    check("frames of both languages", r"^#\d+ +(?:0x\w+ in )?(shop\.\S+|_PyEval_EvalFrameDefault|functools_reduce|python_frame)", [
+        "shop.price", "shop.each", "functools_reduce", "_PyEval_EvalFrameDefault", "python_frame", "shop.main", "shop.<module>"] * 2)
+    check("an expression", r'^\$1 = \S+ "(.*)"$', ["[1, 'each']"])
+    check("a number", r"^\$2 = (\d+)$", ["2"])
+    check("next", r"^8\t", ["8\t"])
+    check("locals, and a value that was set", r'^cost = \S+ "(\d+)"$', ["20"])
+    check("finish", r"^(?:0x\w+ in )(shop\.each) .*\n7\t", ["shop.each"])
+    check("a step into a function", r"^shop\.price \(.*\) at \S+/shop\.py:(\d)$", ["3"])
+    check("a breakpoint by function", r"hit Temporary breakpoint \d, (shop\.main) \(\) at ", ["shop.main"])
 
 
 def lldb_session(report, root):
@@ -186,6 +241,7 @@ def main():
         report.skip("a root for aarch64", error)
         return report.finish()
     sessions(report, root)
+    python_lines(report, root)
     lldb_session(report, root)
     core(report, root)
     return report.finish()

@@ -56,35 +56,8 @@ tell 0 getconf PAGESIZE
 
 
 def fetch(root):
-    """A folder with what the packages have. This machine's apt gets them for the other machine, without installing them."""
-    folder = f"{root.path}/var/cache/kernel"
-    if glob.glob(f"{folder}/boot/vmlinuz-*"):
-        return folder
-    for name in ("state/lists/partial", "cache/archives/partial", "packages"):
-        os.makedirs(f"{folder}/{name}", exist_ok=True)
-    with open(f"{root.path}/etc/apt/sources.list") as file:
-        line = next(line for line in file if line.startswith("deb "))
-    with open(f"{folder}/sources.list", "w") as file:
-        file.write(line + line.replace("bookworm", "bookworm-backports"))
-    open(f"{folder}/status", "w").close()
-    settings = {"APT::Architecture": "arm64", "APT::Architectures::": "arm64", "APT::Sandbox::User": "root",
-                "Acquire::Check-Valid-Until": "false", "Dir::Etc::sourcelist": f"{folder}/sources.list", "Dir::Etc::sourceparts": "/dev/null",
-                "Dir::Etc::trustedparts": f"{root.path}/etc/apt/trusted.gpg.d", "Dir::State": f"{folder}/state",
-                "Dir::State::status": f"{folder}/status", "Dir::Cache": f"{folder}/cache"}
-    options = [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
-
-    def apt(*words):
-        result = subprocess.run([words[0], *options, *words[1:]], cwd=f"{folder}/packages", capture_output=True, text=True, check=False)
-        if result.returncode:
-            raise Unavailable(f"{' '.join(words)}: {result.stderr.strip()[-500:]}")
-        return result.stdout
-
-    apt("apt-get", "update", "-qq")
-    depends = apt("apt-cache", "depends", KERNEL)
-    apt("apt-get", "download", "-qq", "busybox-static", re.search(r"Depends: (linux-image-\S+)", depends)[1])
-    for package in glob.glob(f"{folder}/packages/*.deb"):
-        subprocess.run(["dpkg-deb", "-x", package, folder], check=True)
-    return folder
+    """A folder with the kernel and the machine's first programs."""
+    return root.unpack("kernel", "arm64", lambda apt: ["busybox-static", re.search(r"Depends: (linux-image-\S+)", apt("apt-cache", "depends", KERNEL))[1]])
 
 
 def archive(files):

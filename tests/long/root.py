@@ -106,6 +106,38 @@ class Root:
         if result.returncode:
             raise Unavailable(f"apt-get install in {self.path}: {result.stderr.strip()[-500:]}")
 
+    def unpack(self, name, machine, choose):
+        """A folder of that name, below /var/cache in the root, with packages of Debian's backports. This machine's apt gets them for a
+        machine, and nothing is installed. @choose: calls apt and returns the packages' names."""
+        folder = f"{self.path}/var/cache/{name}"
+        if os.path.exists(f"{folder}/unpacked"):
+            return folder
+        for part in ("state/lists/partial", "cache/archives/partial", "packages"):
+            os.makedirs(f"{folder}/{part}", exist_ok=True)
+        with open(f"{self.path}/etc/apt/sources.list") as file:
+            line = next(line for line in file if line.startswith("deb "))
+        with open(f"{folder}/sources.list", "w") as file:
+            file.write(line + line.replace(self.suite, f"{self.suite}-backports"))
+        open(f"{folder}/status", "w").close()
+        settings = {"APT::Architecture": machine, "APT::Architectures::": machine, "APT::Sandbox::User": "root",
+                    "Acquire::Check-Valid-Until": "false", "Dir::Etc::sourcelist": f"{folder}/sources.list", "Dir::Etc::sourceparts": "/dev/null",
+                    "Dir::Etc::trustedparts": f"{self.path}/etc/apt/trusted.gpg.d", "Dir::State": f"{folder}/state",
+                    "Dir::State::status": f"{folder}/status", "Dir::Cache": f"{folder}/cache"}
+        options = [word for key, value in settings.items() for word in ("-o", f"{key}={value}")]
+
+        def apt(*words):
+            result = subprocess.run([words[0], *options, *words[1:]], cwd=f"{folder}/packages", capture_output=True, text=True, check=False)
+            if result.returncode:
+                raise Unavailable(f"{' '.join(words)}: {result.stderr.strip()[-500:]}")
+            return result.stdout
+
+        apt("apt-get", "update", "-qq")
+        apt("apt-get", "download", "-qq", *choose(apt))
+        for package in os.listdir(f"{folder}/packages"):
+            subprocess.run(["dpkg-deb", "-x", f"{folder}/packages/{package}", folder], check=True)
+        open(f"{folder}/unpacked", "w").close()
+        return folder
+
     def _remove_others(self, names):
         """Sources that an earlier run has copied, and that have another name now."""
         inside = self.path.encode() + INSIDE.encode()
