@@ -187,7 +187,7 @@ def python_lines(report, root):
     check("locals, and a value that was set", r'^cost = \S+ "(\d+)"$', ["20"])
     check("finish", r"^(?:0x\w+ in )(shop\.each) .*\n7\t", ["shop.each"])
     check("a step into a function", r"^shop\.price \(.*\) at \S+/shop\.py:(\d)$", ["3"])
-    check("a breakpoint by function", r"hit Temporary breakpoint \d, (shop\.main) \(\) at ", ["shop.main"])
+    check("a breakpoint by function", r"hit Temporary breakpoint [\d.]+, (shop\.main) \(\) at ", ["shop.main"])
 
 
 def lldb_session(report, root):
