@@ -70,13 +70,15 @@ static uint32_t map_section(const struct jitreg_object *object, const GElf_Sym *
 /*
  * Linkers write the default version of a name as "name@@VERSION" into .symtab;
  * people type the name alone. A hidden version ("name@VERSION") keeps its suffix,
- * otherwise it would be a second place for a breakpoint on the default one.
+ * otherwise it would be a second place for a breakpoint on the default one. With
+ * link-time optimisation gcc writes a static function as "name.lto_priv.0": where
+ * debuggers have names only, they find it by the name that the source has.
  */
 static size_t name_size(const char *text)
 {
-	const char *version = strstr(text, "@@");
+	const char *suffix = strstr(text, "@@") ?: strstr(text, ".lto_priv.");
 
-	return version && version != text ? (size_t)(version - text) : strlen(text);
+	return suffix && suffix != text ? (size_t)(suffix - text) : strlen(text);
 }
 
 bool jitreg_names_is_registrar(const char *text)
