@@ -54,6 +54,11 @@ end
 """
 
 
+# To put behind a command that runs the program, where a breakpoint's own commands end in "continue". gdb 18 begins the commands of the
+# second stop, and of each further one, when it has done one more command of its script, also in a program in C without Gorgon.
+MORE = 100 * ["echo"]
+
+
 def code(**variables):
     """The text to give to the host."""
     setting = "".join(f"{name} = {value!r}; " for name, value in variables.items())

@@ -3,10 +3,14 @@
 
 import os
 import re
+import sys
 import tempfile
 import unittest
 
 import harness
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import gdb_session as session  # noqa: E402
 
 REWRITE = os.path.join(harness.BUILD, "rewrite")
 MANY = ["libm.so.6", "libdl.so.2", "librt.so.1", "libutil.so.1", "libpthread.so.0", "libresolv.so.2", "libanl.so.1"]
@@ -33,7 +37,7 @@ class Copies(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             paths = self.copies(folder)
             output = harness.gdb(["break PyOS_mystricmp", "commands", "silent", "info symbol $pc", "backtrace 1",
-                                  "continue", "end", "run"], harness.PYTHON3, "-c", CALLS, *paths)
+                                  "continue", "end", "run", *session.MORE], harness.PYTHON3, "-c", CALLS, *paths)
         stops = re.findall(r'^PyOS_mystricmp.* of (\S+)\n#0  PyOS_mystricmp \(s1=.*"(.*)", s2=.*"(.*)"\) at \S*/pystrcmp\.c:(\d+)',
                            output, re.M)
         self.assertEqual(stops, [(path, os.path.basename(path), "other", line) for path in paths], output)

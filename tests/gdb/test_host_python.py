@@ -71,7 +71,7 @@ class HostPython(unittest.TestCase):
                        "with InterpreterPoolExecutor(1, python_lines=sys.argv[1]) as pool:\n    print([pool.submit(call, n).result() for n in (1, 2)])\n")
         for lines, hit in (("on", ["1", "2"]), ("auto", ["1", "2"]), ("off", [])):
             with self.subTest(lines=lines):
-                output = harness.gdb([f"set environment PYTHONPATH {self.site}", "break priced.py:2", "commands", "continue", "end", "run"],
+                output = harness.gdb([f"set environment PYTHONPATH {self.site}", "break priced.py:2", "commands", "continue", "end", "run", *session.MORE],
                                      harness.PYTHON3, program, lines)
                 self.assertEqual(re.findall(r'hit Breakpoint 1, priced\.price \(n=0x\w+ "(\d)"\) at ', output), hit, output)
                 self.assertIn("\n[2, 4]\n", output)
@@ -91,7 +91,7 @@ class HostPython(unittest.TestCase):
                 file.write(f"from gorgon import InterpreterPoolExecutor\ndef call(n):\n    twice = lambda: n * 2\n    return twice()\n{call}\n")
             with self.subTest(name):
                 output = harness.gdb([f"set environment PYTHONPATH {self.site}", "break crossing.py:4", "commands", "silent",
-                                      'printf "called %g\\n", number.n', "info breakpoints", "continue", "end", "run"], python, program)
+                                      'printf "called %g\\n", number.n', "info breakpoints", "continue", "end", "run", *session.MORE], python, program)
                 self.assertEqual(sorted(re.findall(r"^called (\d+)$", output, re.M)), [str(n) for n in range(9)], output)
                 self.assertIn(f"\n{[2 * n for n in range(9)]}\n", output)
                 self.assertIn("in crossing.call at ", output)
