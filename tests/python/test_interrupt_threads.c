@@ -87,9 +87,11 @@ static void call(struct gorgon_interp *interp, const char *function, const struc
 
 static void interrupt_threads_that_python_has_started(void **state)
 {
-	struct gorgon_interp *interp = start();
+	struct gorgon_interp *interp;
 
 	(void)state;
+	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, elsewhere");
+	interp = start();
 	alarm(120); // instead of a hang
 	run(interp, set_up);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
@@ -135,9 +137,11 @@ static void interrupt_calls_of_the_host_on_other_threads(void **state)
 // A program that handles SIGINT itself, on its main thread, has that handler afterwards, and it was not called.
 static void interrupt_of_a_thread_leaves_handlers_of_signals_alone(void **state)
 {
-	struct gorgon_interp *interp = start();
+	struct gorgon_interp *interp;
 
 	(void)state;
+	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, elsewhere");
+	interp = start();
 	alarm(120);
 	run(interp, "import signal, threading, time\n"
 		    "calls = []\n"
@@ -241,6 +245,7 @@ static void interrupt_main_thread_and_one_in_bytecode(void **state)
 static void interrupt_main_thread_and_one_in_a_blocking_call(void **state)
 {
 	(void)state;
+	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, elsewhere");
 	interrupt_main_and_others("time.sleep(1000)");
 }
 
