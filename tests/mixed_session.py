@@ -85,6 +85,10 @@ class Adapter(Program):
         self.assertRegex(client.evaluate(f'py("n - {n}, name")', frame), r"\(0, .item.\)")
         client.resume(stop)
         stop = client.stopped()
+        if self.adapter == "lldb-dap" and harness.lldb_version() > 20 and self.place(client, stop) == ("shop.price", self.extra):
+            # A breakpoint at the instruction where a step has ended stops lldb 21 once more when it goes on, in any program ("stepi").
+            client.resume(stop)
+            stop = client.stopped()
         self.assertEqual(self.place(client, stop), ("work_count", self.end))
         frames = client.frames(stop)
         self.assertEqual([function(frame) for frame in frames if function(frame).startswith("shop.")],

@@ -44,9 +44,8 @@ TEXTS = [
      README, "It is an executor as `concurrent.futures` describes them"),
     (r"\b__main__\.(?=\w+: )", "",
      README, "Its text names classes of the program's file as spawn's workers do"),
-    # Since CPython 3.14 pickle notes in what an object lies that fails: a process pool's results lie in an object of its own.
-    (r""", ["']when serializing (?:dict item 'result'|concurrent\.futures\.process\._ResultItem \w+)["']""", "",
-     README, "arrive as they are, with the traceback of the interpreter as their cause"),
+    # Since CPython 3.14 pickle notes in what the object lies that fails, and each kind of pool packs calls and results otherwise.
+    (r""" notes \[["']when serializing [^\]]*\]""", "", README, "arrive as they are, with the traceback of the interpreter as their cause"),
 ]
 # The same for a cluster, where each line is one of a process pool's or of dask's own worker's: copies and errors are those of
 # an executor, what the client sends is dask's. An operation's lines are as a regular expression says.
