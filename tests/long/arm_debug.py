@@ -81,6 +81,10 @@ time.sleep(60 * gorgon.interpreter)
 import shop
 time.sleep(600)
 """
+LINES_STACK = "bt -frame-arguments none -frame-info short-location 12"
+LINES_SESSION = ["break shop.py:4", "continue", LINES_STACK, 'print py("[n, each.__name__]")', "print number.n + 1", 'print py("n = 10")', "next",
+                 "info locals", "continue", "finish", "tbreak shop.py:7", "continue", "step", "continue", "tbreak shop.main", "continue", "continue",
+                 LINES_STACK]
 STOP = ["gorgon whose $pc", "gorgon tls tls_value", "bt 2", "gorgon bt 6"]
 
 
@@ -161,33 +165,38 @@ def sessions(report, root):
         check("local variables", r"^(?:tstate|cfunc) = (0x)", ["0x"])
 
 
+def write_lines(folder):
+    """The module of Python lines in a folder; returns a program that imports it."""
+    with open(f"{folder}/shop.py", "w") as file:
+        file.write(LINES)
+    return LINES_PROGRAM.replace("FOLDER", folder)
+
+
+def check_lines(report, who, text):
+    """What gdb has said in LINES_SESSION."""
+    for case, pattern, expected in [
+        ("a stop in each interpreter, with arguments", r'hit Breakpoint 1(?:\.\d)?, shop\.price \(n=\S+ "(\d)"\) at \S+/shop\.py:4$',
+         ["1", "2", "3", "1"]),
+        ("frames of both languages", r"^#\d+ +(?:0x\w+ in )?(shop\.\S+|_PyEval_EvalFrameDefault|functools_reduce|python_frame)",
+         ["shop.price", "shop.each", "functools_reduce", "_PyEval_EvalFrameDefault", "python_frame", "shop.main", "shop.<module>"] * 2),
+        ("an expression", r'^\$1 = \S+ "(.*)"$', ["[1, 'each']"]),
+        ("a number", r"^\$2 = (\d+)$", ["2"]),
+        ("next", r"^8\t", ["8\t"]),
+        ("locals, and a value that was set", r'^cost = \S+ "(\d+)"$', ["20"]),
+        ("finish", r"^(?:0x\w+ in )(shop\.each) .*\n7\t", ["shop.each"]),
+        ("a step into a function", r"^shop\.price \(.*\) at \S+/shop\.py:(\d)$", ["3"]),
+        ("a breakpoint by function", r"hit Temporary breakpoint [\d.]+, (shop\.main) \(\) at ", ["shop.main"]),
+    ]:
+        found = re.findall(pattern, text, re.M)
+        report.check(f"{who}, Python lines: {case}", found == expected, expected, found, text[-6000:])
+
+
 def python_lines(report, root):
     """A breakpoint in a Python line, pending until its module is imported, in each of two interpreters."""
     emulator = root.unpack("qemu", "amd64", lambda apt: ["qemu-user/bookworm-backports"]).removeprefix(root.path) + "/usr/bin/qemu-aarch64"
     with tempfile.TemporaryDirectory(dir=os.path.join(SOURCES, "build")) as folder:
-        with open(f"{folder}/shop.py", "w") as file:
-            file.write(LINES)
-        stack = "bt -frame-arguments none -frame-info short-location 12"
-        commands = ["break shop.py:4", "continue", stack, 'print py("[n, each.__name__]")', "print number.n + 1",
-                    'print py("n = 10")', "next", "info locals", "continue", "finish", "tbreak shop.py:7", "continue", "step", "continue",
-                    "tbreak shop.main", "continue", "continue", stack]
-        text = gdb(root, LINES_PROGRAM.replace("FOLDER", folder), commands, first=["set remote Z-packet off"], qemu=emulator, options=("-y", "-n", "2"))
-
-    def check(case, pattern, expected):
-        found = re.findall(pattern, text, re.M)
-        report.check(f"gdb, Python lines: {case}", found == expected, expected, found, text[-6000:])
-
-    check("a stop in each interpreter, with arguments", r'hit Breakpoint 1(?:\.\d)?, shop\.price \(n=\S+ "(\d)"\) at \S+/shop\.py:4$',
-          ["1", "2", "3", "1"])
-    check("frames of both languages", r"^#\d+ +(?:0x\w+ in )?(shop\.\S+|_PyEval_EvalFrameDefault|functools_reduce|python_frame)", [
-        "shop.price", "shop.each", "functools_reduce", "_PyEval_EvalFrameDefault", "python_frame", "shop.main", "shop.<module>"] * 2)
-    check("an expression", r'^\$1 = \S+ "(.*)"$', ["[1, 'each']"])
-    check("a number", r"^\$2 = (\d+)$", ["2"])
-    check("next", r"^8\t", ["8\t"])
-    check("locals, and a value that was set", r'^cost = \S+ "(\d+)"$', ["20"])
-    check("finish", r"^(?:0x\w+ in )(shop\.each) .*\n7\t", ["shop.each"])
-    check("a step into a function", r"^shop\.price \(.*\) at \S+/shop\.py:(\d)$", ["3"])
-    check("a breakpoint by function", r"hit Temporary breakpoint [\d.]+, (shop\.main) \(\) at ", ["shop.main"])
+        text = gdb(root, write_lines(folder), LINES_SESSION, first=["set remote Z-packet off"], qemu=emulator, options=("-y", "-n", "2"))
+    check_lines(report, "gdb", text)
 
 
 def lldb_session(report, root):

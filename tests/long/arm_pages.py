@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """aarch64 with pages of 16 KiB: QEMU emulates a machine with the kernel that Debian has for such pages, and the root of
-`make check-arm` is its system. Programs, and the unit tests of what depends on the size of a page.
+`make check-arm` is its system. Programs, the unit tests of what depends on the size of a page, and gdb, which runs there itself.
 
 Usage: arm_pages.py [UNIT]...
 
@@ -18,6 +18,7 @@ import sys
 import tempfile
 
 import arm
+import arm_debug
 from report import Report
 from root import SOURCES, Root, Unavailable
 
@@ -109,14 +110,19 @@ def boot(root, kernel, system):
     return (result.stdout + result.stderr).decode(errors="replace").replace("\r", "")
 
 
+def run(root, commands):
+    """All that the machine says, and {number of a command, from 1 on: (output, status)}; 0 is the size of its pages."""
+    folder = fetch(root)
+    text = boot(root, glob.glob(f"{folder}/boot/vmlinuz-*")[0], make_system(folder, commands))
+    return text, {int(number): (output, int(status))
+                  for number, output, status in re.findall(r"^<<(\d+)>>\n(.*?)^<</\1 (\d+)>>$", text, re.M | re.S)}
+
+
 def check(report, root, units):
     programs = [] if units else [row for row in arm.PROGRAMS if row[3] is not None]
     commands = [[f"{arm.BUILD}/gorgon", "run", *options, "-c", program] for _, options, program, _ in programs]
     commands += [[f"{arm.BUILD}/tests/{unit}"] for unit in units or UNITS]
-    folder = fetch(root)
-    text = boot(root, glob.glob(f"{folder}/boot/vmlinuz-*")[0], make_system(folder, commands))
-    found = {int(number): (output, int(status))
-             for number, output, status in re.findall(r"^<<(\d+)>>\n(.*?)^<</\1 (\d+)>>$", text, re.M | re.S)}
+    text, found = run(root, commands)
     size = found.get(0, ("", 1))[0].strip()
     report.check("the size of a page", size == str(PAGE_BYTES), PAGE_BYTES, size, text[-3000:])
     for number, (what, _, _, expected) in enumerate(programs, 1):
@@ -130,14 +136,26 @@ def check(report, root, units):
                      f"{passed} pass, {skipped} are skipped" + ("" if not status else f", status {status}"), output[-3000:])
 
 
+def check_lines(report, root):
+    """gdb traces the command by the machine's own kernel."""
+    session = ["set pagination off", "set confirm off", "set breakpoint pending on", "starti", *arm_debug.LINES_SESSION, "kill"]
+    words = [word for command in session for word in ("-ex", command)]
+    with tempfile.TemporaryDirectory(dir=os.path.join(SOURCES, "build")) as folder:
+        command = [f"{arm.BUILD}/gorgon", "run", "-n", "2", "--python-lines=on", "-c", arm_debug.write_lines(folder)]
+        text, _ = run(root, [["gdb", "-nx", "-q", "-batch", *words, "--args", *command]])
+    arm_debug.check_lines(report, "gdb there", text)
+
+
 def main(units):
     report = Report("aarch64 with pages of 16 KiB")
     try:
         arm.emulate()
         root = Root("arm64", "bookworm", machine="arm64", path=os.environ.get("ROOT") or None)
-        root.install(arm.PACKAGES)
+        root.install([*arm.PACKAGES, "gdb"])
         arm.build(root)
         check(report, root, units)
+        if not units:
+            check_lines(report, root)
     except Unavailable as error:
         report.skip("a machine with such pages", error)
     return report.finish()
