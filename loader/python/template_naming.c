@@ -14,18 +14,20 @@
 
 #define WORDS_LOOKED_AT 16 // at words that are as many steps apart
 
+// Memory without access has nothing that a word could lead to. Sanitizers reserve so much of it
+// that half of all numbers of 32 bits are addresses there.
 bool gorgon_naming_mapping(uint64_t addr, char *ret, size_t size)
 {
 	FILE *file = fopen("/proc/self/maps", "re");
-	char *line = NULL, *name;
+	char *line = NULL, *name, prot[5];
 	unsigned long start, end;
 	size_t room = 0;
 	bool found = false;
 	int at = 0;
 
 	while (file && !found && getline(&line, &room, file) > 0) {
-		if (sscanf(line, "%lx-%lx %*s %*s %*s %*s %n", &start, &end, &at) < 2 ||
-		    addr < start || addr >= end)
+		if (sscanf(line, "%lx-%lx %4s %*s %*s %*s %n", &start, &end, prot, &at) < 3 ||
+		    addr < start || addr >= end || !strncmp(prot, "---", 3))
 			continue;
 		found = true;
 		name = line + at;
