@@ -102,10 +102,21 @@ class Release:
             env.update(PATH=f"{self.work}/{machine}:{self.env['PATH']}", CC=compiler, LDSHARED=f"{compiler} -shared", _PYTHON_HOST_PLATFORM=f"linux-{machine}",
                        PKG_CONFIG_LIBDIR=f"{libraries[0]}/pkgconfig:{system}/usr/share/pkgconfig",
                        PKG_CONFIG_SYSROOT_DIR=system)
-            words.append(f"WHEEL_LIBRARIES={':'.join(libraries)}")
+            words += ["WHEEL_TAG=auto", f"WHEEL_LIBRARIES={':'.join(libraries)}"]
         self.make(*words, env=env)
+        if machine != os.uname().machine:
+            self.name_system(machine)
         for path in glob.glob(f"{self.tree}/build/wheel/*.whl"):
             shutil.copy(path, self.folder)
+
+    def name_system(self, machine):
+        """Name the C library of this machine's wheel in that of another machine. auditwheel names none of those on another machine but
+        by itself, and that may be older than any that was tried."""
+        (native,) = glob.glob(f"{self.folder}/*_{os.uname().machine}.whl")
+        (other,) = glob.glob(f"{self.tree}/build/wheel/*.whl")
+        tag = re.search(r"manylinux_\d+_\d+_", native)[0] + machine
+        if tag not in os.path.basename(other):
+            run(f"{self.tree}/build/wheel/tools/bin/python", "-m", "wheel", "tags", "--remove", "--platform-tag", tag, other, log=self.log, env=self.env)
 
     def unpack_system(self, machine):
         """The other machine's headers and libraries, which apt fetches without installing anything."""
