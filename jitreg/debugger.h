@@ -3,13 +3,9 @@
 #ifndef JITREG_DEBUGGER_H
 #define JITREG_DEBUGGER_H
 
-enum jitreg_debugger {
-	JITREG_DEBUGGER_NONE,
-	JITREG_DEBUGGER_LLDB,
-	/** Another debugger, or it cannot be told whether there is a debugger. */
-	JITREG_DEBUGGER_OTHER,
-};
+#include "jitreg.h"
 
-enum jitreg_debugger jitreg_debugger_find(void);
+/** As jitreg_find_tracer(), if that listens; JITREG_TRACER_OTHER where it cannot be told. */
+enum jitreg_tracer jitreg_find_listener(void);
 
 #endif

@@ -147,7 +147,7 @@ static void request_deinit(struct pack_request *request)
 /* The addresses in a pack of one object count from the object, so the pack is the same wherever the
  * object lies. */
 static int request_pack(uint64_t base, const struct selection *selection,
-			enum jitreg_debugger debugger, struct pack_request *ret)
+			enum jitreg_tracer debugger, struct pack_request *ret)
 {
 	struct jitreg_entry *const *entries = selection->entries;
 	size_t count = selection->count;
@@ -157,7 +157,7 @@ static int request_pack(uint64_t base, const struct selection *selection,
 	*ret = (struct pack_request){
 		.members = calloc(count, sizeof(*ret->members)),
 		.image = {.bias = base, .start = entries[0]->start, .end = entries[count - 1]->end},
-		.with_lines = debugger == JITREG_DEBUGGER_LLDB,
+		.with_lines = debugger == JITREG_TRACER_LLDB,
 	};
 	if (!ret->members)
 		return -ENOMEM;
@@ -195,7 +195,7 @@ static int create_pack(uint64_t base, const struct selection *selection,
 		       struct jitreg_listing **ret)
 {
 	struct pack_request request;
-	int r = request_pack(base, selection, jitreg_debugger_find(), &request);
+	int r = request_pack(base, selection, jitreg_find_listener(), &request);
 
 	if (!r)
 		r = build_pack(&request, ret);
@@ -292,7 +292,7 @@ struct packed_part {
 
 struct jitreg_packing {
 	uint64_t state; /* the group's when the packing began */
-	enum jitreg_debugger debugger;
+	enum jitreg_tracer debugger;
 	struct packed_part *parts;
 	size_t count;
 };
@@ -416,7 +416,7 @@ static bool can_pack_now(const struct jitreg_entry *entry, const void *ctx)
 static int plan_packs(const struct jitreg_group *group, bool singly, struct jitreg_packing *packing,
 		      bool *any)
 {
-	bool traced = packing->debugger != JITREG_DEBUGGER_NONE;
+	bool traced = packing->debugger != JITREG_TRACER_NONE;
 	struct selection all;
 	int r = select_entries(group, can_pack_now, &traced, &all);
 
@@ -445,7 +445,7 @@ int jitreg_packing_begin(struct jitreg_group *group, bool singly, struct jitreg_
 	if (!packing)
 		return -ENOMEM;
 	packing->state = group->state;
-	packing->debugger = jitreg_debugger_find();
+	packing->debugger = jitreg_find_listener();
 	r = plan_packs(group, singly, packing, &any);
 	if (r || !any)
 		jitreg_packing_destroy(packing);
@@ -466,7 +466,7 @@ int jitreg_packing_build(struct jitreg_packing *packing)
 
 int jitreg_packing_end(struct jitreg_packing *packing, struct jitreg_group *group)
 {
-	if (packing->state != group->state || packing->debugger != jitreg_debugger_find())
+	if (packing->state != group->state || packing->debugger != jitreg_find_listener())
 		return -EAGAIN;
 	for (size_t i = 0; i < packing->count; i++) {
 		struct packed_part *part = &packing->parts[i];

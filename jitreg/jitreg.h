@@ -228,6 +228,18 @@ JITREG_API int jitreg_register_symfile(const void *symfile, uint64_t size,
  */
 JITREG_API void jitreg_unregister(struct jitreg_entry *entry);
 
+/** What traces the process. */
+enum jitreg_tracer {
+	JITREG_TRACER_NONE, /**< nothing, or /proc cannot be read */
+	JITREG_TRACER_GDB,  /**< gdb or gdbserver */
+	JITREG_TRACER_LLDB, /**< lldb-server, also that of an editor */
+	JITREG_TRACER_OTHER, /**< something else, as strace */
+};
+
+/** Ask the kernel for what traces the process at this moment: `TracerPid` of /proc/self/status, and
+ * the name of that process. Needs no lock. */
+JITREG_API enum jitreg_tracer jitreg_find_tracer(void);
+
 /** Describe a registered entry. Pointers in @p ret live as struct jitreg_info says. */
 JITREG_API void jitreg_entry_get_info(const struct jitreg_entry *entry, struct jitreg_info *ret)
 	__attribute__((nonnull));

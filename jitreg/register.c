@@ -50,7 +50,7 @@ static int create_first_listing(struct jitreg_entry *entry, const struct jitreg_
 	r = jitreg_listing_create(entry->model, image, &entry->listing);
 	if (r)
 		jitreg_model_release(entry->model);
-	return r || jitreg_debugger_find() != JITREG_DEBUGGER_LLDB
+	return r || jitreg_find_listener() != JITREG_TRACER_LLDB
 		       ? r
 		       : jitreg_listing_add_lines(entry->listing);
 }

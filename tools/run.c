@@ -5,6 +5,7 @@
 #include "tool.h"
 
 #include <errno.h>
+#include <jitreg.h>
 #include <json.h>
 #include <limits.h>
 #include <stdio.h>
@@ -65,7 +66,8 @@ static const struct argp_option options[] = {
 	 1},
 	{"python-lines", OPT_PYTHON_LINES, "MODE", 0,
 	 "on: plain gdb and lldb show Python frames and stop at Python lines (break shop.py:4). "
-	 "auto: the same where it can be done. off is the default, auto if gdb or lldb starts it",
+	 "auto: the same where it can be done. The default is auto for up to 64 interpreters that "
+	 "gdb or lldb starts, else off",
 	 1},
 	{"isolate", OPT_ISOLATE, "HOW", 0,
 	 "Who makes copies: loader (the default, gorgon's own), copy (copies of files, for "
@@ -172,9 +174,11 @@ static int parse_debug(struct run *run, const char *mode)
 
 static int parse_python_lines(struct run *run, const char *mode)
 {
-	static const char *const words[] = {"off", "on", "auto"}; // enum gorgon_python_lines
+	static const char *const words[] = {[GORGON_PYTHON_LINES_OFF] = "off",
+					    [GORGON_PYTHON_LINES_ON] = "on",
+					    [GORGON_PYTHON_LINES_AUTO] = "auto"};
 
-	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+	for (unsigned i = GORGON_PYTHON_LINES_OFF; i < sizeof(words) / sizeof(*words); i++)
 		if (!strcmp(mode, words[i])) {
 			run->program.python_lines = (enum gorgon_python_lines)i;
 			return 0;
@@ -483,51 +487,23 @@ static int parse_and_run(struct run *run, int argc, char **argv)
 	run->program.ns.share = run->share.list;
 	run->program.ns.keep_private = run->keep_private.list;
 	run->program.ns.extensions = run->extensions.list;
+	// all have lines or none
+	if (run->program.python_lines == GORGON_PYTHON_LINES_DEFAULT &&
+	    run->program.count > GORGON_PYTHON_LINES_DEFAULT_MAX)
+		run->program.python_lines = GORGON_PYTHON_LINES_OFF;
 	for (unsigned i = 0; i < run->repeat && !status; i++)
 		status = run_once(run, i + 1 == run->repeat);
 	python_deinit(&chosen);
 	return status;
 }
 
-// The process that traces this one: gdb, lldb-server, strace. 0: none.
-static unsigned find_tracer(void)
-{
-	FILE *status = fopen("/proc/self/status", "re");
-	unsigned tracer = 0;
-	char line[256];
-
-	while (status && fgets(line, sizeof(line), status) &&
-	       sscanf(line, "TracerPid: %u", &tracer) != 1)
-		;
-	if (status)
-		fclose(status);
-	return tracer;
-}
-
-static bool is_debugger(unsigned tracer)
-{
-	char path[48], name[32] = "";
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%u/comm", tracer);
-	if (!(file = fopen(path, "re")))
-		return false;
-	if (!fgets(name, sizeof(name), file))
-		name[0] = '\0';
-	fclose(file);
-	return !strncmp(name, "gdb", 3) || !strncmp(name, "lldb", 4);
-}
-
 int tool_run(int argc, char **argv)
 {
 	struct run run = {.program = {.count = 1, .files = GORGON_FILES_THREAD}, .repeat = 1};
-	const unsigned tracer = find_tracer();
 	int status;
 
 	// a debugger writes to the same line
-	run.program.progress = isatty(STDERR_FILENO) && !tracer;
-	if (tracer && is_debugger(tracer))
-		run.program.python_lines = GORGON_PYTHON_LINES_AUTO;
+	run.program.progress = isatty(STDERR_FILENO) && jitreg_find_tracer() == JITREG_TRACER_NONE;
 	status = parse_and_run(&run, argc, argv);
 	for (size_t i = 0; i < run.options.count; i++)
 		free((char *)run.options.list[i]);

@@ -104,8 +104,15 @@ enum gorgon_end {
 	GORGON_END_QUICK = 1,
 };
 
+/** So many interpreters have Python lines unless their options say otherwise: each of their modules
+ * stops all threads of the process for a debugger, which takes a minute with 400 interpreters. */
+#define GORGON_PYTHON_LINES_DEFAULT_MAX 64
+
 /** Whether Python lines have addresses for debuggers. Since 0.1. */
 enum gorgon_python_lines {
+	/** AUTO if gdb or LLDB traces the process when the interpreter is created, and fewer than
+	 * GORGON_PYTHON_LINES_DEFAULT_MAX are alive; else OFF. */
+	GORGON_PYTHON_LINES_DEFAULT,
 	GORGON_PYTHON_LINES_OFF, /**< They have none. */
 	/** Imports take longer. Where it cannot be done it is GORGON_ERROR_UNSUPPORTED. */
 	GORGON_PYTHON_LINES_ON,

@@ -88,9 +88,10 @@ static void describe_interp(struct gorgon_interp *interp)
 	debug->label = (uintptr_t)interp->label;
 	debug->job = (uintptr_t)interp->calls.job;
 	debug->copy_of = (uintptr_t)(*interp->copy_of ? interp->copy_of : NULL);
-	debug->python_lines = interp->lacks_lines    ? GORGON_DEBUG_LINES_UNKNOWN
-			      : interp->python_lines ? GORGON_DEBUG_LINES_ON
-						     : GORGON_DEBUG_LINES_OFF;
+	debug->python_lines = interp->lacks_lines ? GORGON_DEBUG_LINES_UNKNOWN
+			      : interp->python_lines != GORGON_PYTHON_LINES_OFF
+				      ? GORGON_DEBUG_LINES_ON
+				      : GORGON_DEBUG_LINES_OFF;
 	gorgon_debug_touch(debug);
 	gorgon_debug_end();
 }
@@ -407,7 +408,8 @@ static struct gorgon_error *run_program(struct gorgon_interp *interp, void *ctx)
 			GORGON_ERROR_PYTHON,
 			"interpreter %u: refused the audit hook that --timing needs",
 			interp->number);
-	if (interp->python_lines && (err = gorgon_lines_begin(interp)))
+	if (interp->python_lines != GORGON_PYTHON_LINES_OFF &&
+	    (err = gorgon_lines_begin(interp)))
 		return err;
 	gorgon_interp_show_thread(interp, (uint64_t)gettid());
 	err = run_python(interp, program->argc + 1, &program->status);

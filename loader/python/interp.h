@@ -201,7 +201,7 @@ struct gorgon_interp {
 	void *limit_ctx;
 	bool limit_waits; /* the limit of memory was passed under a shield; with the GIL */
 	struct gorgon_cpu_limit cpu_limit;
-	enum gorgon_python_lines python_lines; /* AUTO, where it cannot be done, is OFF */
+	enum gorgon_python_lines python_lines; /* OFF, ON or AUTO; OFF, where it cannot be done */
 	bool lacks_lines;                      /* then */
 	enum gorgon_end end;
 	enum gorgon_files files; /* SHARED also where functions of the host forbid AUTO */

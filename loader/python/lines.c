@@ -149,35 +149,6 @@ static pid_t watched;            // the process that has the thread; under the l
 // --- the watching thread
 // ---------------------------------------------------------------------------------
 
-static void read_text(const char *path, char *text, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t count = fd < 0 ? 0 : read(fd, text, size - 1);
-
-	if (fd >= 0)
-		close(fd);
-	text[count > 0 ? count : 0] = 0;
-}
-
-static enum debugger {
-	NO_DEBUGGER,
-	GDB,
-	OTHER_DEBUGGER
-} find_debugger(void)
-{
-	char text[2048], path[48], *found;
-	long number;
-
-	read_text("/proc/self/status", text, sizeof(text));
-	found = strstr(text, "\nTracerPid:");
-	number = found ? strtol(found + strlen("\nTracerPid:"), NULL, 10) : 0;
-	if (!number)
-		return NO_DEBUGGER;
-	snprintf(path, sizeof(path), "/proc/%ld/comm", number);
-	read_text(path, text, sizeof(text));
-	return strncmp(text, "gdb", 3) ? OTHER_DEBUGGER : GDB;
-}
-
 // A thread may be in a loop that calls no Python function.
 static int update_this_thread(void *ctx)
 {
@@ -242,16 +213,16 @@ static bool wait_for_debugger(unsigned ms)
 
 static void *watch(void *arg)
 {
-	enum debugger debugger = find_debugger();
+	enum jitreg_tracer tracer = jitreg_find_tracer();
 	bool chain = false; // some frames are found by it
 
 	(void)arg;
 	for (unsigned rounds = 0;; rounds++) {
-		bool stopped = wait_for_debugger(debugger ? LOOK_MS : ASK_MS);
+		bool stopped = wait_for_debugger(tracer ? LOOK_MS : ASK_MS);
 
 		gorgon_lines_alarms_note();
-		if (!stopped ? !debugger || rounds % (ASK_MS / LOOK_MS) == 0 : !debugger && !chain)
-			debugger = find_debugger();
+		if (!stopped ? !tracer || rounds % (ASK_MS / LOOK_MS) == 0 : !tracer && !chain)
+			tracer = jitreg_find_tracer();
 		pthread_mutex_lock(&list);
 		for (struct gorgon_lines *lines = all; lines; lines = lines->next) {
 			if (__atomic_load_n(&lines->state, __ATOMIC_ACQUIRE) !=
@@ -259,7 +230,7 @@ static void *watch(void *arg)
 			    __atomic_load_n(&lines->interp->ns->abandoned, __ATOMIC_ACQUIRE) ||
 			    lines->interp->calls.lost) // the parent's threads had it
 				continue;
-			choose_evaluator(lines, debugger);
+			choose_evaluator(lines, tracer);
 			chain |= gorgon_lines_has_chain(lines);
 			if (gorgon_lines_changed(lines)) {
 				gorgon_lines_notice(lines);
@@ -268,9 +239,9 @@ static void *watch(void *arg)
 		}
 		pthread_mutex_unlock(&list);
 		gorgon_lines_alarms_note();
-		if (stopped && !debugger)
-			debugger = find_debugger();
-		if (debugger != GDB || !chain)
+		if (stopped && !tracer)
+			tracer = jitreg_find_tracer();
+		if (tracer != JITREG_TRACER_GDB || !chain)
 			gorgon_lines_alarms_end();
 		else if (stopped || rounds % (ASK_MS / LOOK_MS) == 0)
 			gorgon_lines_alarms_find();
@@ -579,7 +550,7 @@ static void set_up(struct gorgon_lines *lines)
 	if (symfile.failed || jitreg_register_symfile(symfile.data, symfile.size, &lines->jit))
 		lines->jit = NULL;
 	free(symfile.data);
-	choose_evaluator(lines, find_debugger());
+	choose_evaluator(lines, jitreg_find_tracer());
 	lines->interp->ns->debug.python_lines = GORGON_DEBUG_LINES_ON;
 	__atomic_store_n(&lines->state, GORGON_LINES_READY, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&list);
@@ -699,6 +670,19 @@ void gorgon_lines_end(struct gorgon_interp *interp)
 	free(lines);
 }
 
+// Copies of a template have none.
+static enum gorgon_python_lines default_lines(const struct gorgon_interp *interp)
+{
+	enum jitreg_tracer tracer;
+
+	if (interp->template || gorgon_interp_count() >= GORGON_PYTHON_LINES_DEFAULT_MAX)
+		return GORGON_PYTHON_LINES_OFF;
+	tracer = jitreg_find_tracer();
+	return tracer == JITREG_TRACER_GDB || tracer == JITREG_TRACER_LLDB
+		       ? GORGON_PYTHON_LINES_AUTO
+		       : GORGON_PYTHON_LINES_OFF;
+}
+
 struct gorgon_error *gorgon_lines_check(struct gorgon_interp *interp)
 {
 	struct gorgon_error *err;
@@ -708,7 +692,11 @@ struct gorgon_error *gorgon_lines_check(struct gorgon_interp *interp)
 			GORGON_ERROR_ARGUMENT,
 			"gorgon_interp_opts: python_lines is %d, expected 0 to %d",
 			(int)interp->python_lines, (int)GORGON_PYTHON_LINES_AUTO);
-	err = interp->python_lines ? check_support(interp) : NULL;
+	if (interp->python_lines == GORGON_PYTHON_LINES_DEFAULT)
+		interp->python_lines = default_lines(interp);
+	if (interp->python_lines == GORGON_PYTHON_LINES_OFF)
+		return NULL;
+	err = check_support(interp);
 	if (!err || interp->python_lines == GORGON_PYTHON_LINES_ON)
 		return err;
 	gorgon_error_destroy(err);

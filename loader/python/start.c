@@ -155,7 +155,7 @@ static struct gorgon_error *start_python(struct gorgon_interp *interp, void *ctx
 	interp->progress_ctx = start->opts.progress_ctx;
 	if ((err = gorgon_interp_take_files(interp)) || (err = gorgon_api_init(interp)) ||
 	    (err = make_command_line(interp, &start->opts)) || (err = gorgon_module_add(interp)) ||
-	    (interp->python_lines && (err = gorgon_lines_begin(interp))))
+	    (interp->python_lines != GORGON_PYTHON_LINES_OFF && (err = gorgon_lines_begin(interp))))
 		return err;
 	gorgon_interp_show_thread(interp, (uint64_t)gettid());
 	if ((err = initialize_at_start(interp, &start->config)))

@@ -684,7 +684,7 @@ class Function:
         return pack, self.globals.needed(used)
 
 
-PYTHON_LINES = "off", "on", "auto"
+PYTHON_LINES = None, "off", "on", "auto"  # enum gorgon_python_lines
 
 
 class InterpreterPoolExecutor(ThreadPoolExecutor):
@@ -710,7 +710,8 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
                          were copied; not the memory of arguments that are the caller's. Beyond it garbage is collected; if that
                          does not help, the call has a MemoryError, and another interpreter takes the place of its own
     python_lines         "on": gdb and lldb show Python frames of modules that calls import, and of functions of __main__, and stop
-                         at their lines; calls of Python functions take longer. "auto": while a debugger is attached
+                         at their lines; calls of Python functions take longer. "auto": while a debugger is attached. By default
+                         "auto" for interpreters that are made while gdb or lldb is attached, else "off"
 
     Functions, arguments and results are pickled; functions of __main__, lambdas and functions within others go as their
     code, with the globals that they use; what a call adds to lists and sets of an outer function is added to the program's.
@@ -724,7 +725,7 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
 
     def __init__(self, max_workers=None, thread_name_prefix="", initializer=None, initargs=(), *, mp_context=None,
                  max_tasks_per_child=None, progress=None, python=None, share_files=False, share_environment=False,
-                 copy_arguments=False, time_limit=None, memory_limit=None, python_lines="off", template=None):
+                 copy_arguments=False, time_limit=None, memory_limit=None, python_lines=None, template=None):
         if mp_context is not None or not isinstance(thread_name_prefix, str):
             raise TypeError("mp_context: workers are interpreters of this process, which multiprocessing does not start")
         max_workers = len(os.sched_getaffinity(0)) if max_workers is None else positive("max_workers", max_workers)
@@ -735,8 +736,8 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
         if memory_limit is not None:
             memory_limit = min(positive("memory_limit", memory_limit), sys.maxsize)
         if python_lines not in PYTHON_LINES:
-            raise ValueError(f"python_lines must be one of {', '.join(PYTHON_LINES)}, found {python_lines!r}")
-        if template is not None and python_lines != "off":
+            raise ValueError(f"python_lines must be one of {', '.join(PYTHON_LINES[1:])}, found {python_lines!r}")
+        if template is not None and python_lines not in (None, "off"):
             raise ValueError(f"python_lines is {python_lines!r}, expected 'off' with a template: copies have no Python lines")
         if initializer is not None and not callable(initializer):
             raise TypeError("initializer must be a callable")

@@ -50,7 +50,7 @@ class Private:
     def start(self):
         _executor.refuse_too_many()
         self.handle = _gorgon._create(sys.executable, subprocess._args_from_interpreter_flags(), report, 0, True,
-                                      _executor.PYTHON_LINES.index("off"))
+                                      _executor.PYTHON_LINES.index(None))
         try:
             _executor.begin(self.handle, next(_executor.workers), (None, None))
             _gorgon._call(self.handle, _strict.NAME, "begin", [self.number, {"path": list(sys.path), "argv": list(sys.argv)}])

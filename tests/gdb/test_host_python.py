@@ -62,21 +62,36 @@ class HostPython(unittest.TestCase):
 
     @harness.needs_python_lines
     def test_python_lines(self):
-        """gdb without scripts stops at lines of a module that calls import, once it is asked for."""
+        """gdb without scripts stops at lines of a module that calls import, unless the program says that it does not."""
         with open(os.path.join(self.site, "priced.py"), "w") as file:
             file.write("def price(n):\n    return n * 2\n")
         program = os.path.join(self.site, "lines.py")
         with open(program, "w") as file:
-            file.write("import sys\nfrom gorgon import InterpreterPoolExecutor\ndef call(n):\n    import priced\n    return priced.price(n)\n"
-                       "with InterpreterPoolExecutor(1, python_lines=sys.argv[1]) as pool:\n    print([pool.submit(call, n).result() for n in (1, 2)])\n")
-        for lines, hit in (("on", ["1", "2"]), ("auto", ["1", "2"]), ("off", [])):
+            file.write("import sys\nfrom gorgon import InterpreterPoolExecutor\n"
+                       "options = {'python_lines': sys.argv[1]} if len(sys.argv) > 1 else {}\n"
+                       "def call(n):\n    import priced\n    return priced.price(n)\n"
+                       "with InterpreterPoolExecutor(1, **options) as pool:\n    print([pool.submit(call, n).result() for n in (1, 2)])\n")
+        for lines, hit in (("", ["1", "2"]), ("on", ["1", "2"]), ("auto", ["1", "2"]), ("off", [])):
             with self.subTest(lines=lines):
                 output = harness.gdb([f"set environment PYTHONPATH {self.site}", "break priced.py:2", "commands", "continue", "end", "run", *session.MORE],
-                                     harness.PYTHON3, program, lines)
+                                     harness.PYTHON3, program, *[lines][:len(lines)])
                 self.assertEqual(re.findall(r'hit Breakpoint 1, priced\.price \(n=0x\w+ "(\d)"\) at ', output), hit, output)
                 self.assertIn("\n[2, 4]\n", output)
         refused = harness.run(harness.PYTHON3, program, "maybe", env=dict(os.environ, PYTHONPATH=self.site))
         self.assertIn("ValueError: python_lines must be one of off, on, auto, found 'maybe'\n", refused.stderr)
+
+    @harness.needs_python_lines
+    def test_python_lines_in_interpreters(self):
+        with open(os.path.join(self.site, "counted.py"), "w") as file:
+            file.write("def count(n):\n    return n + 1\n")
+        program = os.path.join(self.site, "interpreters.py")
+        with open(program, "w") as file:
+            file.write("from gorgon import interpreters\nfor n in range(2):\n    interp = interpreters.create()\n"
+                       "    interp.exec(f'import counted; print(counted.count({n}))')\n    interp.close()\n")
+        output = harness.gdb([f"set environment PYTHONPATH {self.site}", "break counted.py:2", "commands", "continue", "end", "run"],
+                             harness.PYTHON3, program)
+        self.assertEqual(re.findall(r'hit Breakpoint 1, counted\.count \(n=0x\w+ "(\d)"\) at ', output), ["0", "1"], output)
+        self.assertRegex(output, r"(?s)\n1\n.*\n2\n.*exited normally")
 
     @harness.needs_python_lines
     def test_lines_of_functions_that_cross_by_value(self):

@@ -1031,10 +1031,21 @@ class Others(unittest.TestCase):
         self.assertNotRegex(output, r"python_frame \(|0x\w+  python_frame")
         self.assertEqual(frames(output), [])
 
-    def test_a_program_that_a_debugger_starts_has_lines(self):
-        output = harness.gdb(self.COMMANDS, *(part for part in run(1) if part != "--python-lines=on"))
-        self.assertRegex(output, r"python_frame \(")
-        self.assertEqual([name.partition(":")[0] for name in frames(output)][-1], "<module>", output)
+    def test_what_a_debugger_starts_has_lines(self):
+        for count, last in ((1, ["<module>"]), (2, ["<module>"]), (65, [])):
+            with self.subTest(count=count):
+                output = harness.gdb(self.COMMANDS, *(part for part in run(count) if part != "--python-lines=on"))
+                self.assertEqual(bool(re.search(r"python_frame \(", output)), bool(last), output)
+                self.assertEqual([name.partition(":")[0] for name in frames(output)][-1:], last, output)
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "priced.py"), "w") as file:
+                file.write("def price(n):\n    return n * 2\n")
+            code = f"import sys; sys.path.append({folder!r}); import priced; priced.price(3)"
+            for options, hits in (([], 2), (["-t", "import json"], 1)):  # copies of a template have none
+                with self.subTest(host=options):
+                    output = harness.gdb(["break priced.py:2", "commands", "continue", "end", "run"], harness.HOST, "-n", 2, *options, code)
+                    self.assertEqual(len(re.findall(r'hit Breakpoint 1(?:\.\d)?, priced\.price \(n=0x\w+ "3"\) at ', output)), hits, output)
+                    self.assertIn("exited normally", output)
 
     def test_events_are_of_functions_with_breakpoints(self):
         """Where there is a breakpoint in one function, Python does not tell of another one's lines, which would take long."""

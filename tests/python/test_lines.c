@@ -67,6 +67,8 @@ static void lines_come_and_go_with_the_interpreter(void **state)
 		skip();
 	without = symfiles_of(GORGON_PYTHON_LINES_OFF, &more);
 	assert_int_equal(more, 0);
+	assert_int_equal(symfiles_of(GORGON_PYTHON_LINES_DEFAULT, &more), without); // no debugger
+	assert_int_equal(more, 0);
 	for (int i = 0; i < 4; i++) {
 		with = symfiles_of(i % 2 ? GORGON_PYTHON_LINES_AUTO : GORGON_PYTHON_LINES_ON, &more);
 		assert_true(with > without); // the code that CPython calls
@@ -116,7 +118,7 @@ static void lines_are_refused_where_they_are_not_known(void **state)
 	destroy(interp);
 	opts.python_lines = GORGON_PYTHON_LINES_AUTO + 1;
 	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_ARGUMENT,
-		     "gorgon_interp_opts: python_lines is 3, expected 0 to 2");
+		     "gorgon_interp_opts: python_lines is 4, expected 0 to 3");
 }
 
 // What is done at SIGURG, the library's own dispatcher apart.
