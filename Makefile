@@ -471,7 +471,7 @@ commit-results:
 	@$(PYTHON3) tools/results.py
 
 # What the tests need for a machine that cannot run them.
-built-for-tests: all $(UNITS) $(MODULES)
+built-for-tests: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES)
 
 # The same on aarch64, under QEMU, in a root of its own; ROOT=DIR is one that is there.
 check-arm:
