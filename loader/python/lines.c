@@ -550,6 +550,7 @@ static void set_up(struct gorgon_lines *lines)
 	if (symfile.failed || jitreg_register_symfile(symfile.data, symfile.size, &lines->jit))
 		lines->jit = NULL;
 	free(symfile.data);
+	gorgon_lines_events_begin(lines);
 	choose_evaluator(lines, jitreg_find_tracer());
 	lines->interp->ns->debug.python_lines = GORGON_DEBUG_LINES_ON;
 	__atomic_store_n(&lines->state, GORGON_LINES_READY, __ATOMIC_RELEASE);

@@ -544,7 +544,8 @@ static void end_entering(struct gorgon_lines *lines, struct gorgon_lines_record 
 
 static bool is_entering(const struct gorgon_lines_record *record)
 {
-	return record->entry & ~(uint64_t)(GORGON_LINES_ENTERED | GORGON_LINES_PASSED);
+	return record->entry &
+	       ~(uint64_t)(GORGON_LINES_ENTERED | GORGON_LINES_PASSED | GORGON_LINES_RETURNS);
 }
 
 static bool on_event(struct gorgon_lines *lines, struct gorgon_lines_record *record,
@@ -824,6 +825,8 @@ static void before_frame(void *ctx, struct gorgon_lines_record *record)
 		if (gorgon_lines_is_busy)
 			return;
 		function = gorgon_lines_function_of(lines, record->frame);
+		if (!gorgon_lines_has_chain(lines))
+			record->entry |= GORGON_LINES_RETURNS;
 		if (function && lines->awaited && !gorgon_lines_has_chain(lines) &&
 		    gorgon_lines_may_enter(lines, record)) {
 			record->entry = (uintptr_t)function;
@@ -849,6 +852,27 @@ static void before_frame(void *ctx, struct gorgon_lines_record *record)
 			has_function(lines, record->frame) &&
 			gorgon_lines_word(record->frame + lines->layout.frame_globals + 16) ==
 				(uintptr_t)lines->checked_globals;
+}
+
+// The same where sys.monitoring tells of events, and the layout was found to be correct: nothing
+// happens unless a debugger has set or removed breakpoints.
+static void before_monitored_frame(void *ctx, struct gorgon_lines_record *record)
+{
+	struct gorgon_lines *lines = ctx;
+	const struct gorgon_lines_function *function;
+
+	if (lines->state != GORGON_LINES_READY || gorgon_lines_is_busy)
+		return;
+	function = gorgon_lines_function_of(lines, record->frame);
+	if ((function && has_changed(function)) || has_raised_changed(lines) ||
+	    __atomic_load_n(&lines->stale, __ATOMIC_ACQUIRE))
+		before_frame(lines, record);
+}
+
+void gorgon_lines_events_begin(struct gorgon_lines *lines)
+{
+	if (has_monitoring(lines) && gorgon_lines_has_chain(lines))
+		lines->links->before = (uintptr_t)before_monitored_frame;
 }
 
 // A thread of @lines calls something. Without @where it is a function, whose frame is the newest.

@@ -53,7 +53,7 @@ struct gorgon_lines_links {
 	 * breakpoint is at @watched, or bit 31 of @counted is set and that of the limit of
 	 * recursion in the state of a thread of CPython 3.11 is not */
 	uint64_t before;
-	/* the same, called after the evaluator, also when the record's @entry is not 0 */
+	/* the same, called after the evaluator when @active or the record's @entry is not 0 */
 	uint64_t after;
 	uint64_t tracer; /* as Py_tracefunc, with @ctx as a fifth argument */
 	uint64_t ctx;

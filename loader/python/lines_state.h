@@ -116,6 +116,9 @@ void gorgon_lines_events_init(struct gorgon_lines *lines);
 /* Whether the offsets in CPython's thread states are right. */
 bool gorgon_lines_events_check(struct gorgon_lines *lines);
 
+/* The layout is right: from now on @before may do without what needs no look. */
+void gorgon_lines_events_begin(struct gorgon_lines *lines);
+
 /* In place of CPython 3.11's function of the limit of recursion. */
 int gorgon_lines_count(uint64_t state, const char *where, struct gorgon_lines *lines);
 

@@ -27,17 +27,6 @@
 	add	\to, \to, x10
 	.endm
 
-	/* To @there, if C code is to be called: somebody asks for it, or a debugger is attached. */
-	.macro	ask there
-	ldr	w9, ACTIVE
-	cbnz	w9, \there
-	ldr	x9, WATCHED
-	ldr	w9, [x9]
-	mov	w10, #0xd4200000	/* brk #0 */
-	cmp	w9, w10
-	b.eq	\there
-	.endm
-
 	.section .rodata
 	.globl	gorgon_lines_code, gorgon_lines_code_end
 	.hidden	gorgon_lines_code, gorgon_lines_code_end
@@ -65,7 +54,13 @@ gorgon_lines_code:
 	ldr	w10, COUNTED
 	bic	w9, w10, w9
 	tbnz	w9, #31, .Lbefore
-	ask	.Lbefore
+	ldr	w9, ACTIVE
+	cbnz	w9, .Lbefore
+	ldr	x9, WATCHED
+	ldr	w9, [x9]
+	mov	w10, #0xd4200000	/* brk #0 */
+	cmp	w9, w10
+	b.eq	.Lbefore
 .Lcall:
 	ldr	x16, EVALUATOR
 	at	GORGON_LINES_CALL
@@ -77,7 +72,8 @@ gorgon_lines_code:
 	str	x10, [x9]
 	str	xzr, [sp, #40]
 	cbnz	x11, .Lafter
-	ask	.Lafter
+	ldr	w9, ACTIVE
+	cbnz	w9, .Lafter
 .Ldone:
 	ldp	x19, x20, [sp, #48]
 	ldp	x21, x22, [sp, #64]

@@ -36,9 +36,9 @@ enum {
  * the end has taken from it already are still below the stack, where signals leave 128 bytes. */
 #define GORGON_LINES_DEPTHS \
 	{{1, 16, 0}, {2, 24, 0}, {4, 32, 0}, {6, 40, 0}, {8, 48, 0}, {10, 56, 0}, {21, 64, 0}, \
-	 {22, 72, 0}, {24, 80, 0}, {26, 88, 0}, {27, 96, 1}, {79, 96, 1}, {125, 56, 1}, \
-	 {127, 48, 1}, {129, 40, 1}, {131, 32, 1}, {133, 24, 1}, {134, 16, 1}, {135, 8, 0}, \
-	 {136, 96, 1}}
+	 {22, 72, 0}, {24, 80, 0}, {26, 88, 0}, {27, 96, 1}, {79, 96, 1}, {113, 56, 1}, \
+	 {115, 48, 1}, {117, 40, 1}, {119, 32, 1}, {121, 24, 1}, {122, 16, 1}, {123, 8, 0}, \
+	 {124, 96, 1}}
 
 /* A stub: the code of a line, for debuggers. */
 #define GORGON_LINES_STUB_SIZE   16
@@ -99,7 +99,7 @@ static inline void gorgon_lines_write_entry(uint8_t *entry)
 #define GORGON_LINES_FRAME	   0
 #define GORGON_LINES_CALL	   73
 #define GORGON_LINES_CALLED	   79
-#define GORGON_LINES_FRAME_END	   197
+#define GORGON_LINES_FRAME_END	   185
 #define GORGON_LINES_TRACER	   208
 #define GORGON_LINES_LEAVE	   224
 #define GORGON_LINES_GENERIC	   240

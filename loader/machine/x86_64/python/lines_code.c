@@ -111,47 +111,44 @@ void gorgon_lines_write_code(uint8_t *code, int32_t newest)
 		0x8b, 0x47, 0x24,                            //  39: mov 36(%rdi),%eax
 		0xf7, 0xd0,                                  //  42: not %eax
 		0x23, 0x05, 0,    0,    0,    0,             //  44: and counted(%rip),%eax
-		0x78, 0x55,                                  //  50: js 137
+		0x78, 0x49,                                  //  50: js 125
 		0x83, 0x3d, 0,    0,    0,    0, 0x00,       //  52: cmpl $0,active(%rip)
-		0x75, 0x4c,                                  //  59: jne 137
+		0x75, 0x40,                                  //  59: jne 125
 		0x48, 0x8b, 0x05, 0,    0,    0, 0,          //  61: mov watched(%rip),%rax
 		0x80, 0x38, 0xcc,                            //  68: cmpb $0xcc,(%rax)
-		0x74, 0x40,                                  //  71: je 137
+		0x74, 0x34,                                  //  71: je 125
 		0xff, 0x15, 0,    0,    0,    0,             //  73: call *evaluator(%rip)
 		0x48, 0x8b, 0x4c, 0x24, 0x18,                //  79: mov 24(%rsp),%rcx
 		0x64, 0x48, 0x89, 0x0c, 0x25, 0, 0,    0, 0, //  84: mov %rcx,%fs:newest
 		0x80, 0x7c, 0x24, 0x20, 0x00,                //  93: cmpb $0,32(%rsp)	entry
-		0x75, 0x49,                                  //  98: jne 173
+		0x75, 0x3d,                                  //  98: jne 161
 		0x83, 0x3d, 0,    0,    0,    0, 0x00,       // 100: cmpl $0,active(%rip)
-		0x75, 0x40,                                  // 107: jne 173
-		0x48, 0x8b, 0x0d, 0,    0,    0, 0,          // 109: mov watched(%rip),%rcx
-		0x80, 0x39, 0xcc,                            // 116: cmpb $0xcc,(%rcx)
-		0x74, 0x34,                                  // 119: je 173
-		0x48, 0x83, 0xc4, 0x28,                      // 121: add $40,%rsp
-		0x41, 0x5f,                                  // 125: pop %r15
-		0x41, 0x5e,                                  // 127: pop %r14
-		0x41, 0x5d,                                  // 129: pop %r13
-		0x41, 0x5c,                                  // 131: pop %r12
-		0x5d,                                        // 133: pop %rbp
-		0x5b,                                        // 134: pop %rbx
-		0xc3,                                        // 135: ret
-		0x90,                                        // 136: nop
-		0x49, 0x89, 0xfc,                            // 137: mov %rdi,%r12
-		0x49, 0x89, 0xf5,                            // 140: mov %rsi,%r13
-		0x41, 0x89, 0xd6,                            // 143: mov %edx,%r14d
-		0x48, 0x8b, 0x3d, 0,    0,    0, 0,          // 146: mov ctx(%rip),%rdi
-		0x48, 0x89, 0xde,                            // 153: mov %rbx,%rsi
-		0xff, 0x15, 0,    0,    0,    0,             // 156: call *before(%rip)
-		0x4c, 0x89, 0xe7,                            // 162: mov %r12,%rdi
-		0x4c, 0x89, 0xee,                            // 165: mov %r13,%rsi
-		0x44, 0x89, 0xf2,                            // 168: mov %r14d,%edx
-		0xeb, 0x9c,                                  // 171: jmp 73
-		0x49, 0x89, 0xc4,                            // 173: mov %rax,%r12
-		0x48, 0x8b, 0x3d, 0,    0,    0, 0,          // 176: mov ctx(%rip),%rdi
-		0x48, 0x89, 0xde,                            // 183: mov %rbx,%rsi
-		0xff, 0x15, 0,    0,    0,    0,             // 186: call *after(%rip)
-		0x4c, 0x89, 0xe0,                            // 192: mov %r12,%rax
-		0xeb, 0xb4,                                  // 195: jmp 121
+		0x75, 0x34,                                  // 107: jne 161
+		0x48, 0x83, 0xc4, 0x28,                      // 109: add $40,%rsp
+		0x41, 0x5f,                                  // 113: pop %r15
+		0x41, 0x5e,                                  // 115: pop %r14
+		0x41, 0x5d,                                  // 117: pop %r13
+		0x41, 0x5c,                                  // 119: pop %r12
+		0x5d,                                        // 121: pop %rbp
+		0x5b,                                        // 122: pop %rbx
+		0xc3,                                        // 123: ret
+		0x90,                                        // 124: nop
+		0x49, 0x89, 0xfc,                            // 125: mov %rdi,%r12
+		0x49, 0x89, 0xf5,                            // 128: mov %rsi,%r13
+		0x41, 0x89, 0xd6,                            // 131: mov %edx,%r14d
+		0x48, 0x8b, 0x3d, 0,    0,    0, 0,          // 134: mov ctx(%rip),%rdi
+		0x48, 0x89, 0xde,                            // 141: mov %rbx,%rsi
+		0xff, 0x15, 0,    0,    0,    0,             // 144: call *before(%rip)
+		0x4c, 0x89, 0xe7,                            // 150: mov %r12,%rdi
+		0x4c, 0x89, 0xee,                            // 153: mov %r13,%rsi
+		0x44, 0x89, 0xf2,                            // 156: mov %r14d,%edx
+		0xeb, 0xa8,                                  // 159: jmp 73
+		0x49, 0x89, 0xc4,                            // 161: mov %rax,%r12
+		0x48, 0x8b, 0x3d, 0,    0,    0, 0,          // 164: mov ctx(%rip),%rdi
+		0x48, 0x89, 0xde,                            // 171: mov %rbx,%rsi
+		0xff, 0x15, 0,    0,    0,    0,             // 174: call *after(%rip)
+		0x4c, 0x89, 0xe0,                            // 180: mov %r12,%rax
+		0xeb, 0xb4,                                  // 183: jmp 109
 	};
 	static const uint8_t tracer[] = {
 		0x4c, 0x8b, 0x05, 0, 0, 0, 0, // mov ctx(%rip),%r8
@@ -193,11 +190,10 @@ void gorgon_lines_write_code(uint8_t *code, int32_t newest)
 	put_link(code, 68, &links->watched);
 	put_link(code, 79, &links->evaluator);
 	put_link(code, 106, (const uint8_t *)&links->active - 1);
-	put_link(code, 116, &links->watched);
-	put_link(code, 153, &links->ctx);
-	put_link(code, 162, &links->before);
-	put_link(code, 183, &links->ctx);
-	put_link(code, 192, &links->after);
+	put_link(code, 141, &links->ctx);
+	put_link(code, 150, &links->before);
+	put_link(code, 171, &links->ctx);
+	put_link(code, 180, &links->after);
 	put_link(code, GORGON_LINES_TRACER + 7, &links->ctx);
 	put_link(code, GORGON_LINES_TRACER + 13, &links->tracer);
 	put_link(code, GORGON_LINES_CODE_SIZE + 8, &links->ctx);
