@@ -41,6 +41,7 @@
 
 #include <elf.h>
 #include <pthread.h>
+#include <signal.h>
 #include <time.h>
 
 /* used: link-time optimisation sees no reader of these variables. */
@@ -199,11 +200,22 @@ static void end_change(void)
 			 __ATOMIC_RELEASE);
 }
 
+/*
+ * gdb goes on from its breakpoint by a step of this thread. If a signal waits for the thread, its
+ * handler runs instead, and returns to the breakpoint, where gdb takes the same entry once more. So
+ * no signal comes meanwhile but the breakpoint's own.
+ */
 static void descriptor_announce(uint32_t action, struct jit_code_entry *entry)
 {
+	sigset_t signals, before;
+
+	sigfillset(&signals);
+	sigdelset(&signals, SIGTRAP);
 	__jit_debug_descriptor.relevant_entry = entry;
 	__jit_debug_descriptor.action_flag = action;
+	pthread_sigmask(SIG_BLOCK, &signals, &before);
 	__jit_debug_register_code();
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	__jit_debug_descriptor.action_flag = JIT_NOACTION;
 	__jit_debug_descriptor.relevant_entry = NULL;
 }

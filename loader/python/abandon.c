@@ -65,8 +65,7 @@ static bool name_abandoned_thread(pid_t tid, uint64_t until, bool only_python, c
 	return true;
 }
 
-// Threads that code of the interpreter has started.
-static size_t list_threads_to_abandon(const struct gorgon_interp *interp, pid_t *list, size_t count)
+size_t gorgon_abandon_list_own(const struct gorgon_interp *interp, pid_t *list, size_t count)
 {
 	size_t ret = 0;
 
@@ -103,7 +102,7 @@ void gorgon_abandon_name_threads(struct gorgon_interp *interp, pid_t extra, uint
 	others = named;
 	// Threads of libraries mostly wait for work. So a thread is named if it has Python code; if
 	// none has, all are named.
-	count = list_threads_to_abandon(interp, list, THREADS_MAX);
+	count = gorgon_abandon_list_own(interp, list, THREADS_MAX);
 	for (size_t i = 0; i < count && named < THREADS_MAX; i++)
 		named += name_abandoned_thread(list[i], abandoning_share(until), true, ret, size);
 	for (size_t i = 0; i < count && others == named; i++)
@@ -118,7 +117,7 @@ static void list_awaited(struct gorgon_interp *interp, pid_t extra, struct gorgo
 		ret->tids[ret->count++] = extra;
 	ret->count += gorgon_call_list(interp, ret->tids + ret->count,
 				       GORGON_PATIENCE_THREADS - ret->count);
-	ret->count += list_threads_to_abandon(interp, ret->tids + ret->count,
+	ret->count += gorgon_abandon_list_own(interp, ret->tids + ret->count,
 					      GORGON_PATIENCE_THREADS - ret->count);
 	ret->cpu_ns = gorgon_interp_cpu_ns(interp);
 }

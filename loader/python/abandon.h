@@ -18,6 +18,10 @@ void gorgon_abandon_on_fault(void *interp, const char *text);
 void gorgon_abandon_name_threads(struct gorgon_interp *interp, pid_t extra, uint64_t until,
 				 char *ret, size_t size);
 
+/* Write the numbers of threads that code of the interpreter has started, up to @count of them, and
+ * return how many. */
+size_t gorgon_abandon_list_own(const struct gorgon_interp *interp, pid_t *list, size_t count);
+
 /* A limit of time for what runs in an interpreter: time in which one of its threads, @extra (or 0)
  * or the calling thread was ready, and no processor was free, does not count. See
  * gorgon_patience_begin(), gorgon_patience_look(). */

@@ -37,6 +37,7 @@
 
 #define _GNU_SOURCE
 #include "lines.h"
+#include "abandon.h"
 #include "lines_alarms.h"
 #include "lines_state.h"
 #include "base/error.h"
@@ -145,6 +146,7 @@ static const struct gorgon_lines_layout layouts[] = {
 static pthread_mutex_t list = PTHREAD_MUTEX_INITIALIZER;
 static struct gorgon_lines *all; // under the lock
 static pid_t watched;            // the process that has the thread; under the lock
+static bool has_come;            // another interpreter, since the thread has looked; atomic
 
 // --- the watching thread
 // ---------------------------------------------------------------------------------
@@ -211,14 +213,26 @@ static bool wait_for_debugger(unsigned ms)
 	return sigtimedwait(&none, NULL, &limit) < 0 && errno == EINTR;
 }
 
+// Threads that are in an interpreter, and threads that it has started.
+static size_t list_threads(struct gorgon_interp *interp, pid_t *threads, size_t count)
+{
+	size_t ret = gorgon_call_list(interp, threads, count);
+
+	return ret + gorgon_abandon_list_own(interp, threads + ret, count - ret);
+}
+
 static void *watch(void *arg)
 {
+	static pid_t threads[GORGON_LINES_ALARMS_MAX];
 	enum jitreg_tracer tracer = jitreg_find_tracer();
 	bool chain = false; // some frames are found by it
 
 	(void)arg;
 	for (unsigned rounds = 0;; rounds++) {
 		bool stopped = wait_for_debugger(tracer ? LOOK_MS : ASK_MS);
+		bool find = __atomic_exchange_n(&has_come, false, __ATOMIC_ACQ_REL) || stopped ||
+			    rounds % (ASK_MS / LOOK_MS) == 0;
+		size_t count = 0;
 
 		gorgon_lines_alarms_note();
 		if (!stopped ? !tracer || rounds % (ASK_MS / LOOK_MS) == 0 : !tracer && !chain)
@@ -231,6 +245,9 @@ static void *watch(void *arg)
 			    lines->interp->calls.lost) // the parent's threads had it
 				continue;
 			choose_evaluator(lines, tracer);
+			if (find && tracer == JITREG_TRACER_GDB)
+				count += list_threads(lines->interp, threads + count,
+						      GORGON_LINES_ALARMS_MAX - count);
 			chain |= gorgon_lines_has_chain(lines);
 			if (gorgon_lines_changed(lines)) {
 				gorgon_lines_notice(lines);
@@ -243,9 +260,9 @@ static void *watch(void *arg)
 			tracer = jitreg_find_tracer();
 		if (tracer != JITREG_TRACER_GDB || !chain)
 			gorgon_lines_alarms_end();
-		else if (stopped || rounds % (ASK_MS / LOOK_MS) == 0)
-			gorgon_lines_alarms_find();
-		gorgon_lines_alarms_put_off();
+		else if (find)
+			gorgon_lines_alarms_find(threads, count);
+		gorgon_lines_alarms_put_off(stopped);
 	}
 	return NULL;
 }
@@ -554,6 +571,7 @@ static void set_up(struct gorgon_lines *lines)
 	choose_evaluator(lines, jitreg_find_tracer());
 	lines->interp->ns->debug.python_lines = GORGON_DEBUG_LINES_ON;
 	__atomic_store_n(&lines->state, GORGON_LINES_READY, __ATOMIC_RELEASE);
+	__atomic_store_n(&has_come, true, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&list);
 	start_watching();
 	pthread_mutex_unlock(&list);

@@ -9,6 +9,11 @@
 // gdb passes SIGURG on without a word, so there are timers while it is the debugger, unless the
 // program has a handler for that signal. LLDB cannot have memory of the process while a signal
 // waits.
+//
+// A thread that gdb wants to step over a breakpoint runs the handler first, and meets the
+// breakpoint again. Had its timer expired again by then, because gdb takes long to find out that a
+// condition does not hold, the thread would never get past it. So timers that have expired are not
+// set again before the process has run for a while.
 
 #define _GNU_SOURCE
 #include "lines_alarms.h"
@@ -16,18 +21,16 @@
 #include "process/kernel/signal_dispatch.h"
 #include "lines_machine.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #define ALARM_MS	15
-#define ALARMS_MAX	1024
+#define ALARMS_MAX	GORGON_LINES_ALARMS_MAX
+#define QUIET_LOOKS	4 // after an alarm, without a stop between
 #define WAIT_US		100
 #define WAITS_MAX	200
 
@@ -38,6 +41,8 @@ static struct {
 static size_t alarm_count;
 static bool was_ignored; // SIGURG, in place of left to its default action
 static unsigned rounds;	 // of looks; odd while somebody looks; atomic
+static bool has_fired;	 // atomic
+static unsigned quiet;	 // looks that follow without a timer
 
 // For a look that begins from now on.
 static void wait_for_look(int number)
@@ -48,6 +53,7 @@ static void wait_for_look(int number)
 	int saved = errno;
 
 	(void)number;
+	__atomic_store_n(&has_fired, true, __ATOMIC_RELEASE);
 	for (unsigned i = 0;
 	     i < WAITS_MAX && __atomic_load_n(&rounds, __ATOMIC_ACQUIRE) - since < needed; i++)
 		syscall(SYS_nanosleep, &pause, NULL);
@@ -137,31 +143,27 @@ static void add_alarm(pid_t thread)
 	alarms[alarm_count++].timer = timer;
 }
 
-void gorgon_lines_alarms_find(void)
+void gorgon_lines_alarms_find(const pid_t *threads, size_t count)
 {
-	const pid_t own = (pid_t)syscall(SYS_gettid);
-	struct dirent *entry;
-	DIR *threads;
-
-	if (!take_signal() || !(threads = opendir("/proc/self/task")))
+	if (!take_signal())
 		return;
 	for (size_t i = alarm_count; i-- > 0;)
 		if (syscall(SYS_tgkill, getpid(), alarms[i].thread, 0)) {
 			syscall(SYS_timer_delete, alarms[i].timer);
 			alarms[i] = alarms[--alarm_count];
 		}
-	while ((entry = readdir(threads))) {
-		pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10);
-
-		if (thread > 0 && thread != own && !has_alarm(thread))
-			add_alarm(thread);
-	}
-	closedir(threads);
+	for (size_t i = 0; i < count; i++)
+		if (!has_alarm(threads[i]))
+			add_alarm(threads[i]);
 }
 
-void gorgon_lines_alarms_put_off(void)
+void gorgon_lines_alarms_put_off(bool stopped)
 {
-	for (size_t i = 0; i < alarm_count; i++)
+	if (__atomic_exchange_n(&has_fired, false, __ATOMIC_ACQ_REL))
+		quiet = QUIET_LOOKS;
+	else if (quiet && !stopped)
+		quiet--;
+	for (size_t i = 0; i < alarm_count && !quiet; i++)
 		put_off(alarms[i].timer);
 }
 

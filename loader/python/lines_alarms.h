@@ -4,11 +4,19 @@
 #ifndef GORGON_PYTHON_LINES_ALARMS_H
 #define GORGON_PYTHON_LINES_ALARMS_H
 
-/* All but note are for the watching thread. Give threads that have come a timer. */
-void gorgon_lines_alarms_find(void);
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
 
-/* Put them off: the process is not stopped. */
-void gorgon_lines_alarms_put_off(void);
+/* So many threads have timers. */
+#define GORGON_LINES_ALARMS_MAX 1024
+
+/* All but note are for the watching thread. Give threads a timer, which they have until they end,
+ * whether Python runs in them or not. */
+void gorgon_lines_alarms_find(const pid_t *threads, size_t count);
+
+/* Put the timers off: the process is not stopped. @stopped: it has been since the last time. */
+void gorgon_lines_alarms_put_off(bool stopped);
 
 /* A look begins, or ends. */
 void gorgon_lines_alarms_note(void);

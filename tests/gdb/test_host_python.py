@@ -24,6 +24,25 @@ def nap(x):
 with InterpreterPoolExecutor(2) as pool:
     print(sorted(pool.map(outer, [0.25, 0.5])))
 """
+SIGNALS = """
+import ctypes, signal, time
+signals = 0
+def note(*each):
+    global signals
+    signals += 1
+signal.signal(signal.SIGALRM, note)
+gorgon = ctypes.CDLL("{build}/libgorgon.so.0")
+gorgon.gorgon_interp_create.restype = gorgon.gorgon_interp_start.restype = gorgon.gorgon_interp_run_string.restype = ctypes.c_void_p
+signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+for _ in range(2):
+    interp = ctypes.c_void_p()
+    assert not gorgon.gorgon_interp_create(None, ctypes.byref(interp))
+    assert not gorgon.gorgon_interp_start(interp, None)
+    assert not gorgon.gorgon_interp_run_string(interp, b"import ctypes, decimal, json, sqlite3", None)
+signal.setitimer(signal.ITIMER_REAL, 0)
+print("signals:", signals, flush=True)
+time.sleep(0.1)
+"""
 # What py-bt shows above the host's own frames: the call, then the worker that has made it. The first name is missing
 # where the compiler has made the call a jump.
 NAMES = ["sleep", "nap", "outer", "call", "run", "_call", "run", "call", "take_work", "live", "run", "_bootstrap_inner", "_bootstrap"]
@@ -111,6 +130,18 @@ class HostPython(unittest.TestCase):
                 self.assertIn(f"\n{[2 * n for n in range(9)]}\n", output)
                 self.assertIn("in crossing.call at ", output)
                 self.assertNotIn(f"\n1.{2 if name == 'executor' else 3} ", output)  # a further place
+
+    def test_signals_make_gdb_take_nothing_twice(self):
+        """The thread that tells gdb of libraries gets a signal every ten milliseconds, as profilers send them, and does not stop for it."""
+        program = os.path.join(self.site, "signals.py")
+        with open(program, "w") as file:
+            file.write(SIGNALS.format(build=harness.BUILD))
+        output = harness.gdb(["handle SIGALRM nostop noprint pass", "break time_sleep if $_thread == 1", "run", "maint info jit"],
+                             harness.PYTHON3, program)
+        self.assertRegex(output, r"(?m)^signals: [1-9]\d*$")
+        entries = re.findall(r"(?m)^(0x\w+) +0x\w+ +\d+ *$", output)
+        self.assertGreater(len(entries), 10, output)
+        self.assertEqual(sorted(set(entries)), sorted(entries), output)
 
     def test_python_frames_of_both_are_in_one_backtrace(self):
         for part in self.output.split("first\n")[1].split("second\n"):

@@ -145,6 +145,7 @@ static void the_signal_of_stops_is_given_back(void **state)
 		bool taken;
 	} before[] = {{SIG_DFL, true}, {SIG_IGN, true}, {note_signal, false}};
 	struct gorgon_interp *interp = NULL;
+	const pid_t thread = getpid();
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
@@ -154,8 +155,8 @@ static void the_signal_of_stops_is_given_back(void **state)
 
 			assert_false(sigaction(SIGURG, &action, NULL));
 			for (int turn = 0; turn < 2; turn++) {
-				gorgon_lines_alarms_find();
-				gorgon_lines_alarms_put_off();
+				gorgon_lines_alarms_find(&thread, 1);
+				gorgon_lines_alarms_put_off(false);
 				assert_int_equal(action_now() != word, before[j].taken);
 				gorgon_lines_alarms_end();
 				assert_int_equal(action_now(), word);
