@@ -221,11 +221,22 @@ static size_t list_threads(struct gorgon_interp *interp, pid_t *threads, size_t 
 	return ret + gorgon_abandon_list_own(interp, threads + ret, count - ret);
 }
 
+// gdb counts a breakpoint in C code twice if an alarm comes at it, which somebody who debugs C code
+// must not notice. Without alarms a breakpoint that is set at a stop in C code may count late, as
+// it does with alarms in CPython 3.11.
+static bool needs_alarms(const struct gorgon_lines *lines)
+{
+	return gorgon_lines_has_chain(lines) && !lines->layout.state_cframe &&
+	       (lines->interp->python_lines == GORGON_PYTHON_LINES_ON ||
+		__atomic_load_n(&lines->was_used, __ATOMIC_ACQUIRE));
+}
+
 static void *watch(void *arg)
 {
 	static pid_t threads[GORGON_LINES_ALARMS_MAX];
 	enum jitreg_tracer tracer = jitreg_find_tracer();
 	bool chain = false; // some frames are found by it
+	bool alarms = false;
 
 	(void)arg;
 	for (unsigned rounds = 0;; rounds++) {
@@ -245,10 +256,11 @@ static void *watch(void *arg)
 			    lines->interp->calls.lost) // the parent's threads had it
 				continue;
 			choose_evaluator(lines, tracer);
-			if (find && tracer == JITREG_TRACER_GDB)
+			if (find && needs_alarms(lines) && tracer == JITREG_TRACER_GDB)
 				count += list_threads(lines->interp, threads + count,
 						      GORGON_LINES_ALARMS_MAX - count);
 			chain |= gorgon_lines_has_chain(lines);
+			alarms |= needs_alarms(lines);
 			if (gorgon_lines_changed(lines)) {
 				gorgon_lines_notice(lines);
 				ask_a_thread(lines);
@@ -258,7 +270,7 @@ static void *watch(void *arg)
 		gorgon_lines_alarms_note();
 		if (stopped && !tracer)
 			tracer = jitreg_find_tracer();
-		if (tracer != JITREG_TRACER_GDB || !chain)
+		if (tracer != JITREG_TRACER_GDB || !alarms)
 			gorgon_lines_alarms_end();
 		else if (find)
 			gorgon_lines_alarms_find(threads, count);

@@ -30,7 +30,7 @@
 
 #define ALARM_MS	15
 #define ALARMS_MAX	GORGON_LINES_ALARMS_MAX
-#define QUIET_LOOKS	4 // after an alarm, without a stop between
+#define QUIET_ROUNDS	4 // after an alarm, without a stop between
 #define WAIT_US		100
 #define WAITS_MAX	200
 
@@ -160,7 +160,7 @@ void gorgon_lines_alarms_find(const pid_t *threads, size_t count)
 void gorgon_lines_alarms_put_off(bool stopped)
 {
 	if (__atomic_exchange_n(&has_fired, false, __ATOMIC_ACQ_REL))
-		quiet = QUIET_LOOKS;
+		quiet = QUIET_ROUNDS;
 	else if (quiet && !stopped)
 		quiet--;
 	for (size_t i = 0; i < alarm_count && !quiet; i++)

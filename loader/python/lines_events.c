@@ -454,6 +454,8 @@ void gorgon_lines_update(struct gorgon_lines *lines)
 		gorgon_lines_monitor_all(lines);
 	changed |= awaits_any != lines->awaits_any;
 	any |= has_flags(lines) && lines->awaits_any;
+	if (any)
+		__atomic_store_n(&lines->was_used, true, __ATOMIC_RELEASE);
 	if (!any || !lines->generation)
 		__atomic_store_n(&lines->generation,
 				 any ? __atomic_add_fetch(&newest_generation, 1, __ATOMIC_RELAXED)
