@@ -222,11 +222,10 @@ static size_t list_threads(struct gorgon_interp *interp, pid_t *threads, size_t 
 }
 
 // gdb counts a breakpoint in C code twice if an alarm comes at it, which somebody who debugs C code
-// must not notice. Without alarms a breakpoint that is set at a stop in C code may count late, as
-// it does with alarms in CPython 3.11.
+// must not notice. Without alarms a breakpoint that is set at a stop in C code may count late.
 static bool needs_alarms(const struct gorgon_lines *lines)
 {
-	return gorgon_lines_has_chain(lines) && !lines->layout.state_cframe &&
+	return gorgon_lines_has_chain(lines) &&
 	       (lines->interp->python_lines == GORGON_PYTHON_LINES_ON ||
 		__atomic_load_n(&lines->was_used, __ATOMIC_ACQUIRE));
 }
@@ -239,6 +238,7 @@ static void *watch(void *arg)
 	bool alarms = false;
 
 	(void)arg;
+	pthread_setname_np(pthread_self(), "gorgon-lines");
 	for (unsigned rounds = 0;; rounds++) {
 		bool stopped = wait_for_debugger(tracer ? LOOK_MS : ASK_MS);
 		bool find = __atomic_exchange_n(&has_come, false, __ATOMIC_ACQ_REL) || stopped ||
