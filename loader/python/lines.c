@@ -274,7 +274,7 @@ static void *watch(void *arg)
 			gorgon_lines_alarms_end();
 		else if (find)
 			gorgon_lines_alarms_find(threads, count);
-		gorgon_lines_alarms_put_off(stopped);
+		gorgon_lines_alarms_put_off();
 	}
 	return NULL;
 }

@@ -9,11 +9,6 @@
 // gdb passes SIGURG on without a word, so there are timers while it is the debugger, unless the
 // program has a handler for that signal. LLDB cannot have memory of the process while a signal
 // waits.
-//
-// A thread that gdb wants to step over a breakpoint runs the handler first, and meets the
-// breakpoint again. Had its timer expired again by then, because gdb takes long to find out that a
-// condition does not hold, the thread would never get past it. So timers that have expired are not
-// set again before the process has run for a while.
 
 #define _GNU_SOURCE
 #include "lines_alarms.h"
@@ -30,7 +25,6 @@
 
 #define ALARM_MS	15
 #define ALARMS_MAX	GORGON_LINES_ALARMS_MAX
-#define QUIET_ROUNDS	4 // after an alarm, without a stop between
 #define WAIT_US		100
 #define WAITS_MAX	200
 
@@ -41,8 +35,6 @@ static struct {
 static size_t alarm_count;
 static bool was_ignored; // SIGURG, in place of left to its default action
 static unsigned rounds;	 // of looks; odd while somebody looks; atomic
-static bool has_fired;	 // atomic
-static unsigned quiet;	 // looks that follow without a timer
 
 // For a look that begins from now on.
 static void wait_for_look(int number)
@@ -53,7 +45,6 @@ static void wait_for_look(int number)
 	int saved = errno;
 
 	(void)number;
-	__atomic_store_n(&has_fired, true, __ATOMIC_RELEASE);
 	for (unsigned i = 0;
 	     i < WAITS_MAX && __atomic_load_n(&rounds, __ATOMIC_ACQUIRE) - since < needed; i++)
 		syscall(SYS_nanosleep, &pause, NULL);
@@ -157,13 +148,9 @@ void gorgon_lines_alarms_find(const pid_t *threads, size_t count)
 			add_alarm(threads[i]);
 }
 
-void gorgon_lines_alarms_put_off(bool stopped)
+void gorgon_lines_alarms_put_off(void)
 {
-	if (__atomic_exchange_n(&has_fired, false, __ATOMIC_ACQ_REL))
-		quiet = QUIET_ROUNDS;
-	else if (quiet && !stopped)
-		quiet--;
-	for (size_t i = 0; i < alarm_count && !quiet; i++)
+	for (size_t i = 0; i < alarm_count; i++)
 		put_off(alarms[i].timer);
 }
 

@@ -4,7 +4,6 @@
 #ifndef GORGON_PYTHON_LINES_ALARMS_H
 #define GORGON_PYTHON_LINES_ALARMS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -15,8 +14,8 @@
  * whether Python runs in them or not. */
 void gorgon_lines_alarms_find(const pid_t *threads, size_t count);
 
-/* Put the timers off: the process is not stopped. @stopped: it has been since the last time. */
-void gorgon_lines_alarms_put_off(bool stopped);
+/* Put the timers off: the process is not stopped. */
+void gorgon_lines_alarms_put_off(void);
 
 /* A look begins, or ends. */
 void gorgon_lines_alarms_note(void);
