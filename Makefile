@@ -123,7 +123,7 @@ $(BUILD)/obj/%_asm.o: %.S | $(BUILD)/.prerequisites
 	@$(if $(Q),echo "  AS      $<")
 	$(Q)$(CC) $(INCLUDES) $(CPPFLAGS) $(ASFLAGS) -MMD -MP -c -o $@ $<
 
-$(addprefix $(BUILD)/obj/loader/python/,lines.o lines_code.o lines_evaluate.o lines_events.o lines_files.o lines_monitoring.o lines_stops.o lines_values.o): EXTRA = $(PYTHON_CFLAGS)
+$(addprefix $(BUILD)/obj/loader/python/,lines.o lines_code.o lines_evaluate.o lines_events.o lines_files.o lines_monitoring.o lines_stops.o lines_tracing.o lines_values.o): EXTRA = $(PYTHON_CFLAGS)
 # Debuggers step over what has no lines: a thread-local variable is no call.
 $(BUILD)/obj/loader/ns/tls_access.o: override CFLAGS += -g0
 $(patsubst %.S,$(BUILD)/obj/%_asm.o,$(filter %/tlsdesc.S,$(GORGON_ASM))): override ASFLAGS :=

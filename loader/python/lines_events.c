@@ -2,13 +2,10 @@
 // Events of the functions that have breakpoints: who has them, and how CPython tells of their
 // lines.
 //
-// CPython 3.11 has one trace function per thread, for all that the thread does, and a flag in the
-// frame of C that runs the evaluator, which says whether events are told. That flag is set while a
-// function that has breakpoints is the one that runs. We are called for each function that begins
-// while there is a debugger (gorgon_lines_count), and after an evaluator has returned to such a
-// function. From 3.12 on there are events of single code objects (sys.monitoring), and of single
-// lines in them, so what has no breakpoint costs nothing. While a debugger waits for a frame to go
-// on, there are events of all functions that begin and end.
+// CPython 3.11 tells of them as lines_tracing.c says. From 3.12 on there are events of single code
+// objects (sys.monitoring), and of single lines in them, so what has no breakpoint costs nothing.
+// While a debugger waits for a frame to go on, there are events of all functions that begin and
+// end.
 //
 // A debugger changes bytes of stubs and tells nobody. While there is one, each function that C code
 // calls compares its own stubs with what they were, which is not too late. Whoever leaves a stub
@@ -16,7 +13,7 @@
 // (lines_alarms.c).
 
 #define _GNU_SOURCE
-#include "lines_state.h"
+#include "lines_tracing.h"
 
 #include <string.h>
 
@@ -25,33 +22,7 @@ enum { CALL = 0, EXCEPTION = 1, LINE = 2, RETURN = 3 }; // what of Py_tracefunc
 // Debuggers have a breakpoint on it whenever the process runs: <jitreg.h>.
 extern void __jit_debug_register_code(void);
 
-// A limit of recursion: no thread's calls are so few.
-#define BELOW_DEPTHS (-(1 << 29))
-
-// How large an evaluator's frame on the stack is at most.
-#define ENTRY_RECORD_MAX 16384
-
 static uint64_t newest_generation;
-// The generation of the trace function that the thread has.
-static __thread uint64_t traced __attribute__((tls_model("initial-exec")));
-
-static bool has_monitoring(const struct gorgon_lines *lines)
-{
-	return !lines->layout.state_cframe;
-}
-
-// CPython 3.11 has a flag for each evaluator, which may run several functions.
-static bool has_flags(const struct gorgon_lines *lines)
-{
-	return !has_monitoring(lines) && gorgon_lines_has_chain(lines);
-}
-
-// A subinterpreter has no lines. Its threads run the same evaluator.
-static bool is_of_other(const struct gorgon_lines *lines, uint64_t state)
-{
-	return has_flags(lines) && gorgon_lines_word(state + lines->layout.state_interpreter) !=
-					   (uintptr_t)lines->interpreter;
-}
 
 // --- breakpoints
 // -----------------------------------------------------------------------------------------
@@ -61,29 +32,9 @@ static bool has_raised_changed(const struct gorgon_lines *lines)
 	return lines->raising != gorgon_lines_is_hot(lines->code + GORGON_LINES_RAISED, 0);
 }
 
-// Calls are counted (see below) while there are breakpoints, and while a debugger may set some.
-static bool is_counted(const struct gorgon_lines *lines)
-{
-	return lines->limit &&
-	       (__atomic_load_n(&lines->generation, __ATOMIC_RELAXED) ||
-		gorgon_lines_is_breakpoint((const void *)(uintptr_t)__jit_debug_register_code));
-}
-
-// sys.setrecursionlimit() ends the counting.
-static bool has_lost_count(const struct gorgon_lines *lines)
-{
-	const int counted = __atomic_load_n(&lines->counted_limit, __ATOMIC_ACQUIRE);
-	const int *first = lines->first_limit;
-
-	if (!lines->limit || !is_counted(lines))
-		return lines->limit && counted;
-	return counted != __atomic_load_n(lines->limit, __ATOMIC_RELAXED) ||
-	       (first && __atomic_load_n(first, __ATOMIC_RELAXED) != BELOW_DEPTHS);
-}
-
 bool gorgon_lines_changed(const struct gorgon_lines *lines)
 {
-	if (has_lost_count(lines) || has_raised_changed(lines) ||
+	if (gorgon_lines_has_lost_count(lines) || has_raised_changed(lines) ||
 	    lines->awaits_any != gorgon_lines_awaits_any(lines))
 		return true;
 	for (const struct gorgon_lines_file *file =
@@ -94,286 +45,11 @@ bool gorgon_lines_changed(const struct gorgon_lines *lines)
 	return false;
 }
 
-// In CPython 3.11 with a chain of frames: whether CPython is to call our code for each function,
-// and not to let the evaluator call it. A program may have an evaluator of its own, for which
-// CPython does so.
-static void call_for_each(struct gorgon_lines *lines, bool wanted)
-{
-	void *ours = lines->code + GORGON_LINES_FRAME;
-	void *before = wanted ? lines->own_evaluator : ours;
-
-	if (has_flags(lines) && __atomic_load_n(lines->evaluator, __ATOMIC_RELAXED) == before)
-		__atomic_compare_exchange_n(lines->evaluator, &before,
-					    wanted ? ours : lines->own_evaluator, false,
-					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-}
-
 void gorgon_lines_notice(struct gorgon_lines *lines)
 {
 	__atomic_store_n(&lines->stale, true, __ATOMIC_RELEASE);
 	__atomic_store_n(&lines->links->active, 1, __ATOMIC_RELEASE);
-	call_for_each(lines, true);
-}
-
-// --- CPython 3.11: a trace function
-// ----------------------------------------------------------------------
-
-// Of ours sys.gettrace() knows nothing.
-static bool has_other_trace(struct gorgon_lines *lines)
-{
-	const struct gorgon_api *api = lines->interp->api;
-	PyObject *get = api->PySys_GetObject("gettrace");
-	PyObject *trace = get ? api->PyObject_CallFunctionObjArgs(get, NULL) : NULL;
-
-	api->Py_DecRef(trace);
-	api->PyErr_Clear();
-	return trace && trace != api->_Py_NoneStruct;
-}
-
-static bool needs_trace(const struct gorgon_lines *lines)
-{
-	return !has_monitoring(lines) && !has_flags(lines) && lines->generation != traced;
-}
-
-static void complain_of_trace(struct gorgon_lines *lines)
-{
-	if (!lines->complained)
-		gorgon_lines_complain(lines, "a thread has a trace function (sys.settrace()): "
-					     "debuggers do not stop at its Python lines");
-	lines->complained = true;
-}
-
-// Each thread gets the trace function, or loses it, when it calls a Python function or its trace
-// function is called.
-static void trace_this_thread(struct gorgon_lines *lines)
-{
-	if (!needs_trace(lines))
-		return;
-	traced = lines->generation;
-	if (!has_other_trace(lines)) {
-		lines->api.set_trace(traced ? (void *)(lines->code + GORGON_LINES_TRACER) : NULL,
-				     NULL);
-	} else if (traced) {
-		complain_of_trace(lines);
-	}
-}
-
-// Whether CPython is to tell of events in frames of @function.
-static bool has_events(const struct gorgon_lines *lines,
-		       const struct gorgon_lines_function *function)
-{
-	return lines->raising || (function ? function->wanted || function->entering
-					   : lines->awaits_any && has_flags(lines));
-}
-
-// The record of an evaluator of CPython 3.11. NULL: it began before there were Python lines, or
-// another interpreter's did.
-static struct gorgon_lines_record *record_of_evaluator(const struct gorgon_lines *lines,
-						       uint64_t cframe)
-{
-	struct gorgon_lines_record *record =
-		(struct gorgon_lines_record *)(uintptr_t)(cframe + lines->layout.entry_record);
-
-	return gorgon_lines_word(cframe + lines->layout.cframe_previous) &&
-			       gorgon_lines_is_live(lines, record)
-		       ? record
-		       : NULL;
-}
-
-static uint64_t previous_of(const struct gorgon_lines *lines, uint64_t frame)
-{
-	return gorgon_lines_word(frame + lines->layout.frame_previous);
-}
-
-// A frame that has breakpoints may wait for another one of the same evaluator. There are events in
-// all of them then: nothing else tells when it goes on. Nor does anything tell that a frame returns
-// to the evaluator that has called it itself.
-static void note_held(const struct gorgon_lines *lines, uint64_t cframe, uint64_t frame)
-{
-	struct gorgon_lines_record *record = record_of_evaluator(lines, cframe);
-	const struct gorgon_lines_function *caller;
-
-	if (!record || !frame)
-		return;
-	record->entry &= ~(uint64_t)GORGON_LINES_HELD;
-	record->entry |= GORGON_LINES_RETURNS;
-	for (; !gorgon_lines_is_first(lines, frame); frame = previous_of(lines, frame))
-		if (has_events(lines, gorgon_lines_function_of(lines, previous_of(lines, frame)))) {
-			record->entry |= GORGON_LINES_HELD;
-			return;
-		}
-	if (gorgon_lines_is_direct(record) && lines->awaited) {
-		caller = gorgon_lines_function_of(lines, previous_of(lines, frame));
-		if (caller ? caller->awaited : lines->awaits_any)
-			record->entry |= GORGON_LINES_HELD;
-	}
-}
-
-static bool is_held(const struct gorgon_lines *lines, uint64_t cframe)
-{
-	const struct gorgon_lines_record *record =
-		has_flags(lines) ? record_of_evaluator(lines, cframe) : NULL;
-
-	return record && record->entry & GORGON_LINES_HELD;
-}
-
-// Are there to be events in a thread's newest evaluator, that of @function? CPython tells of
-// exceptions wherever there is a trace function, so that there is none, either, where there are to
-// be no events. False: the program has a trace function.
-static bool set_trace_of(struct gorgon_lines *lines, uint64_t state,
-			 const struct gorgon_lines_function *function, bool *wanted)
-{
-	const struct gorgon_lines_layout *layout = &lines->layout;
-	const uint64_t ours = (uintptr_t)lines->code + GORGON_LINES_TRACER;
-	uint64_t *trace = (uint64_t *)(uintptr_t)(state + layout->state_trace);
-
-	*wanted |= has_events(lines, function) ||
-		   is_held(lines, gorgon_lines_word(state + layout->state_cframe));
-	if (!has_flags(lines))
-		return *trace == ours;
-	if (*trace && *trace != ours) {
-		if (*wanted)
-			complain_of_trace(lines);
-		return false;
-	}
-	*trace = *wanted ? ours : 0;
-	return true;
-}
-
-// Those of a profile function are told by the same flag.
-static void set_flag_of(struct gorgon_lines *lines, uint64_t state,
-			const struct gorgon_lines_function *function, bool wanted)
-{
-	const struct gorgon_lines_layout *layout = &lines->layout;
-
-	if (set_trace_of(lines, state, function, &wanted) &&
-	    !gorgon_lines_word(state + layout->state_profile))
-		*(uint8_t *)(uintptr_t)gorgon_lines_word(state + layout->state_cframe) =
-			wanted ? UINT8_MAX : 0;
-}
-
-static void call_for_each_of(struct gorgon_lines *lines,
-			     const struct gorgon_lines_function *function)
-{
-	if (lines->limit)
-		call_for_each(lines, has_events(lines, function));
-}
-
-// That of the thread that calls.
-static void set_flag(struct gorgon_lines *lines, uint64_t state,
-		     const struct gorgon_lines_function *function, bool on)
-{
-	if (has_monitoring(lines) || (!has_flags(lines) && !traced))
-		return;
-	set_flag_of(lines, state, function, on);
-	call_for_each_of(lines, function);
-}
-
-// The same while CPython tells of an event: it sets the flag itself after that.
-static void set_trace(struct gorgon_lines *lines, uint64_t state,
-		      const struct gorgon_lines_function *function)
-{
-	bool wanted = false;
-
-	set_trace_of(lines, state, function, &wanted);
-	call_for_each_of(lines, function);
-}
-
-// The frame of CPython 3.11 that a thread runs.
-static uint64_t frame_of_state(const struct gorgon_lines *lines, uint64_t state)
-{
-	return gorgon_lines_word(gorgon_lines_word(state + lines->layout.state_cframe) +
-				 lines->layout.cframe_frame);
-}
-
-// Other threads may be in functions that have breakpoints now, and call no Python function there.
-// These threads wait for the GIL, or are in C, so that they do not use their flags now.
-static void trace_threads(struct gorgon_lines *lines)
-{
-	const struct gorgon_lines_layout *layout = &lines->layout;
-	uint64_t own = lines->api.thread_state(), frame, cframe;
-
-	for (uint64_t state = lines->api.first_thread(lines->interpreter); state;
-	     state = lines->api.next_thread(state)) {
-		for (cframe = gorgon_lines_word(state + layout->state_cframe);
-		     cframe && has_flags(lines);
-		     cframe = gorgon_lines_word(cframe + layout->cframe_previous))
-			note_held(lines, cframe, gorgon_lines_word(cframe + layout->cframe_frame));
-		if (state == own)
-			continue;
-		if (!has_flags(lines) &&
-		    !gorgon_lines_word(state + lines->layout.state_trace) &&
-		    lines->api.set_thread_trace(state, lines->code + GORGON_LINES_TRACER, NULL))
-			lines->interp->api->PyErr_Clear();
-		frame = frame_of_state(lines, state);
-		set_flag_of(lines, state, frame ? gorgon_lines_function_of(lines, frame) : NULL,
-			    false);
-	}
-}
-
-// CPython 3.11 counts how deep a thread's calls are, and calls a function where they are beyond the
-// limit that the thread's state has. While there is a debugger, that limit is below all depths,
-// and we are called for each call in place of that function, so that the evaluator can call
-// functions itself. The evaluator must not do that for a function that has breakpoints: nothing
-// would tell that the called function returns. So CPython is to call our code for each function
-// while such a function runs.
-
-static int *depth_word(uint64_t state, uint8_t offset)
-{
-	return (int *)(uintptr_t)(state + offset);
-}
-
-static void count_calls(struct gorgon_lines *lines, uint64_t state, bool wanted)
-{
-	int *limit = depth_word(state, lines->layout.state_limit);
-	int *remaining = depth_word(state, lines->layout.state_remaining);
-	int depth = *limit - *remaining;
-
-	if (wanted == (*limit == BELOW_DEPTHS))
-		return;
-	*limit = wanted ? BELOW_DEPTHS : *lines->limit;
-	*remaining = *limit - depth;
-}
-
-static void count_calls_of_threads(struct gorgon_lines *lines)
-{
-	const bool wanted = is_counted(lines);
-	uint64_t state;
-
-	if (!lines->limit || (!wanted && !lines->counted_limit))
-		return;
-	for (state = lines->api.first_thread(lines->interpreter); state;
-	     state = lines->api.next_thread(state))
-		count_calls(lines, state, wanted);
-	lines->links->counted = wanted ? UINT32_C(1) << 31 : 0;
-	__atomic_store_n(&lines->counted_limit, wanted ? *lines->limit : 0, __ATOMIC_RELEASE);
-}
-
-// Whether this thread's calls are to be counted from now on, or again.
-static bool needs_count(const struct gorgon_lines *lines, uint64_t state)
-{
-	return lines->links->counted &&
-	       *depth_word(state, lines->layout.state_limit) != BELOW_DEPTHS;
-}
-
-bool gorgon_lines_events_check(struct gorgon_lines *lines)
-{
-	const struct gorgon_lines_layout *layout = &lines->layout;
-	uint64_t state = lines->api.thread_state(), found;
-	const PyFrameObject *frame = lines->api.frame();
-	uint8_t on;
-
-	if (has_monitoring(lines) || has_other_trace(lines))
-		return has_monitoring(lines);
-	lines->api.set_trace((void *)(lines->code + GORGON_LINES_TRACER), NULL);
-	found = gorgon_lines_word(state + layout->state_trace);
-	on = *(uint8_t *)(uintptr_t)gorgon_lines_word(state + layout->state_cframe);
-	lines->api.set_trace(NULL, NULL);
-	if (frame && frame_of_state(lines, state) !=
-			     gorgon_lines_word((uintptr_t)frame + layout->object_frame))
-		return false;
-	return found == (uintptr_t)lines->code + GORGON_LINES_TRACER && on == UINT8_MAX &&
-	       !is_of_other(lines, state) && !gorgon_lines_word(state + layout->state_trace);
+	gorgon_lines_call_for_each(lines, true);
 }
 
 // --- updates
@@ -410,14 +86,14 @@ static void update_function(struct gorgon_lines *lines, const struct gorgon_line
 		function->awaited |=
 			gorgon_lines_is_hot(function->seen + i * GORGON_LINES_STUB_SIZE,
 					    GORGON_LINES_STUB_RESUME);
-	if (has_monitoring(lines))
+	if (gorgon_lines_has_monitoring(lines))
 		gorgon_lines_monitor(lines, function);
 }
 
 void gorgon_lines_renew(struct gorgon_lines *lines, struct gorgon_lines_function *function)
 {
 	function->quiet = false;
-	if (has_monitoring(lines) && function->wanted)
+	if (gorgon_lines_has_monitoring(lines) && function->wanted)
 		gorgon_lines_monitor(lines, function);
 }
 
@@ -432,7 +108,7 @@ void gorgon_lines_update(struct gorgon_lines *lines)
 	__atomic_store_n(&lines->stale, false, __ATOMIC_RELEASE);
 	if (changed) {
 		lines->raising = !lines->raising;
-		if (has_monitoring(lines) && gorgon_lines_begin_monitoring(lines))
+		if (gorgon_lines_has_monitoring(lines) && gorgon_lines_begin_monitoring(lines))
 			gorgon_lines_monitor_all(lines);
 	}
 	any = lines->raising;
@@ -449,11 +125,11 @@ void gorgon_lines_update(struct gorgon_lines *lines)
 		for (size_t i = 0; i < file->function_count; i++)
 			lines->awaited |= file->functions[i].awaited;
 	}
-	if (awaited != lines->awaited && gorgon_lines_has_chain(lines) && has_monitoring(lines) &&
-	    gorgon_lines_begin_monitoring(lines))
+	if (awaited != lines->awaited && gorgon_lines_has_chain(lines) &&
+	    gorgon_lines_has_monitoring(lines) && gorgon_lines_begin_monitoring(lines))
 		gorgon_lines_monitor_all(lines);
 	changed |= awaits_any != lines->awaits_any;
-	any |= has_flags(lines) && lines->awaits_any;
+	any |= gorgon_lines_has_flags(lines) && lines->awaits_any;
 	if (any)
 		__atomic_store_n(&lines->was_used, true, __ATOMIC_RELEASE);
 	if (!any || !lines->generation)
@@ -461,16 +137,16 @@ void gorgon_lines_update(struct gorgon_lines *lines)
 				 any ? __atomic_add_fetch(&newest_generation, 1, __ATOMIC_RELAXED)
 				     : 0,
 				 __ATOMIC_RELAXED);
-	if (any && changed && !has_monitoring(lines))
-		trace_threads(lines);
-	count_calls_of_threads(lines);
+	if (any && changed && !gorgon_lines_has_monitoring(lines))
+		gorgon_lines_trace_threads(lines);
+	gorgon_lines_count_calls_of_threads(lines);
 	// Else other means tell of the functions that need to be looked at.
 	__atomic_store_n(&lines->links->active,
 			 any && (!gorgon_lines_has_chain(lines) ||
-				 (has_flags(lines) && !lines->limit)),
+				 (gorgon_lines_has_flags(lines) && !lines->limit)),
 			 __ATOMIC_RELEASE);
 	if (!any || !lines->limit)
-		call_for_each(lines, any); // else set_flag() says so
+		gorgon_lines_call_for_each(lines, any); // else gorgon_lines_set_flag() says so
 	lines->api.restore(type, value, traceback);
 }
 
@@ -479,8 +155,8 @@ static void change_events(struct gorgon_lines *lines, struct gorgon_lines_functi
 {
 	PyObject *type, *value, *traceback;
 
-	if (!has_monitoring(lines))
-		return; // set_flag() is called
+	if (!gorgon_lines_has_monitoring(lines))
+		return; // gorgon_lines_set_flag() is called
 	lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
 	gorgon_lines_monitor(lines, function);
 	lines->api.restore(type, value, traceback);
@@ -493,8 +169,8 @@ static void update_thread(struct gorgon_lines *lines, const struct gorgon_lines_
 
 	gorgon_lines_update(lines);
 	lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
-	trace_this_thread(lines);
-	set_flag(lines, lines->api.thread_state(), function, on);
+	gorgon_lines_trace_this_thread(lines);
+	gorgon_lines_set_flag(lines, lines->api.thread_state(), function, on);
 	lines->api.restore(type, value, traceback);
 }
 
@@ -585,7 +261,8 @@ static bool is_passed(const struct gorgon_lines *lines, struct gorgon_lines_reco
 {
 	uint64_t resume;
 
-	if (record->waiting || is_entering(record) || (has_flags(lines) && lines->awaited))
+	if (record->waiting || is_entering(record) ||
+	    (gorgon_lines_has_flags(lines) && lines->awaited))
 		return false;
 	if (what != LINE)
 		return what != CALL || !gorgon_lines_is_hot(function->text, 0);
@@ -608,8 +285,9 @@ static int event_of(const struct gorgon_lines *lines, const struct gorgon_lines_
 
 	switch (what) {
 	case CALL:
-		return has_flags(lines) && ((const uint8_t *)(uintptr_t)instruction)[1] ? PY_RESUME
-											: PY_START;
+		return gorgon_lines_has_flags(lines) && ((const uint8_t *)(uintptr_t)instruction)[1]
+			       ? PY_RESUME
+			       : PY_START;
 	case LINE:
 		return PY_LINE;
 	case RETURN:
@@ -617,16 +295,6 @@ static int event_of(const struct gorgon_lines *lines, const struct gorgon_lines_
 	default:
 		return 0;
 	}
-}
-
-// The frame ends, and the frame that has called it goes on, by the same evaluator.
-static void follow_return(struct gorgon_lines *lines, uint64_t frame)
-{
-	const struct gorgon_lines_layout *layout = &lines->layout;
-	uint64_t caller = previous_of(lines, frame), state = lines->api.thread_state();
-
-	note_held(lines, gorgon_lines_word(state + layout->state_cframe), caller);
-	set_trace(lines, state, gorgon_lines_function_of(lines, caller));
 }
 
 // A Py_tracefunc. It raises nothing.
@@ -639,8 +307,8 @@ static void trace_event(PyFrameObject *frame, int what, PyObject *arg, struct go
 
 	if (gorgon_lines_is_busy)
 		return;
-	trace_this_thread(lines);
-	if (!has_flags(lines) && !traced)
+	gorgon_lines_trace_this_thread(lines);
+	if (!gorgon_lines_has_flags(lines) && !gorgon_lines_is_traced())
 		return;
 	if (what == EXCEPTION && lines->raising)
 		on_exception(lines, api->PyTuple_GetItem(arg, 0), api->PyTuple_GetItem(arg, 2));
@@ -649,13 +317,14 @@ static void trace_event(PyFrameObject *frame, int what, PyObject *arg, struct go
 		return;
 	function = gorgon_lines_function_of(lines, record->frame);
 	if (function ? !is_passed(lines, record, function, what)
-		     : what == RETURN && has_flags(lines) && lines->awaited)
+		     : what == RETURN && gorgon_lines_has_flags(lines) && lines->awaited)
 		stopped = on_event(lines, record, function, event_of(lines, record, what),
 				   lines->api.line_number(frame));
-	if (what == RETURN && has_flags(lines) && !gorgon_lines_is_first(lines, record->frame))
-		follow_return(lines, record->frame);
-	else if (stopped || (function ? !function->wanted : has_flags(lines)))
-		set_trace(lines, lines->api.thread_state(), function);
+	if (what == RETURN && gorgon_lines_has_flags(lines) &&
+	    !gorgon_lines_is_first(lines, record->frame))
+		gorgon_lines_follow_return(lines, record->frame);
+	else if (stopped || (function ? !function->wanted : gorgon_lines_has_flags(lines)))
+		gorgon_lines_set_trace(lines, lines->api.thread_state(), function);
 }
 
 // Whether the thread's list of evaluators in CPython 3.11 is as the layout says.
@@ -679,7 +348,7 @@ static void check_chain(struct gorgon_lines *lines)
 	if (!record || record->state != lines->api.thread_state() ||
 	    (layout->state_yields && gorgon_lines_yields(lines) != 1))
 		return;
-	frame = layout->state_cframe ? frame_of_state(lines, record->state)
+	frame = layout->state_cframe ? gorgon_lines_frame_of_state(lines, record->state)
 				     : gorgon_lines_word(record->state + layout->state_frame);
 	if (layout->minor == 12)
 		frame = gorgon_lines_word(frame);
@@ -687,7 +356,7 @@ static void check_chain(struct gorgon_lines *lines)
 		return;
 	own = layout->state_cframe ? gorgon_lines_word(record->state + layout->state_cframe)
 				   : gorgon_lines_word(frame + layout->frame_previous);
-	if (own >= (uintptr_t)record || (uintptr_t)record - own > ENTRY_RECORD_MAX)
+	if (own >= (uintptr_t)record || (uintptr_t)record - own > GORGON_LINES_ENTRY_RECORD_MAX)
 		return;
 	if (layout->state_cframe ? is_first_in_list(lines, frame, own)
 				 : *(const uint8_t *)(uintptr_t)(own + layout->frame_owner) ==
@@ -769,13 +438,13 @@ static PyObject *monitor_event(PyObject *self, PyObject *const *args, ssize_t co
 static void follow(struct gorgon_lines *lines, uint64_t state,
 		   const struct gorgon_lines_function *function, bool on)
 {
-	if (is_of_other(lines, state))
+	if (gorgon_lines_is_of_other(lines, state))
 		return;
-	if (__atomic_load_n(&lines->stale, __ATOMIC_ACQUIRE) || needs_trace(lines) ||
-	    needs_count(lines, state) || has_raised_changed(lines))
+	if (__atomic_load_n(&lines->stale, __ATOMIC_ACQUIRE) || gorgon_lines_needs_trace(lines) ||
+	    gorgon_lines_needs_count(lines, state) || has_raised_changed(lines))
 		update_thread(lines, function, on);
 	else
-		set_flag(lines, state, function, on);
+		gorgon_lines_set_flag(lines, state, function, on);
 }
 
 static uint64_t state_of(const struct gorgon_lines *lines,
@@ -793,24 +462,6 @@ static bool has_function(const struct gorgon_lines *lines, uint64_t frame)
 	return Py_TYPE((PyObject *)(uintptr_t)function) == lines->api.function_type;
 }
 
-// How the function is called that CPython 3.11 is about to call. An evaluator that calls it for a
-// line's call has less of C's stack below it than where other code has been called between.
-static void note_caller(struct gorgon_lines *lines, struct gorgon_lines_record *record,
-			uint64_t cframe)
-{
-	struct gorgon_lines_layout *layout = &lines->layout;
-	uint64_t distance = cframe - (uintptr_t)record;
-
-	record->entry |= GORGON_LINES_RETURNS;
-	if (!gorgon_lines_word(cframe + layout->cframe_previous))
-		return;
-	if (distance == layout->direct_record && lines->state != GORGON_LINES_CHECKING)
-		record->entry |= GORGON_LINES_DIRECT;
-	else if (lines->state == GORGON_LINES_CHECKING && distance <= ENTRY_RECORD_MAX &&
-		 (!layout->direct_record || distance < layout->direct_record))
-		layout->direct_record = (uint32_t)distance;
-}
-
 // CPython is about to call a Python function.
 static void before_frame(void *ctx, struct gorgon_lines_record *record)
 {
@@ -818,11 +469,12 @@ static void before_frame(void *ctx, struct gorgon_lines_record *record)
 	struct gorgon_lines_function *function;
 	uint64_t code;
 
-	if (lines->state == GORGON_LINES_OFF || is_of_other(lines, record->state))
+	if (lines->state == GORGON_LINES_OFF || gorgon_lines_is_of_other(lines, record->state))
 		return;
-	if (has_flags(lines))
-		note_caller(lines, record,
-			    gorgon_lines_word(record->state + lines->layout.state_cframe));
+	if (gorgon_lines_has_flags(lines))
+		gorgon_lines_note_caller(
+			lines, record,
+			gorgon_lines_word(record->state + lines->layout.state_cframe));
 	if (lines->state != GORGON_LINES_CHECKING) {
 		if (gorgon_lines_is_busy)
 			return;
@@ -838,7 +490,7 @@ static void before_frame(void *ctx, struct gorgon_lines_record *record)
 		if (function && has_changed(function))
 			__atomic_store_n(&lines->stale, true, __ATOMIC_RELEASE);
 		follow(lines, state_of(lines, record), function,
-		       function && lines->awaited && has_flags(lines) &&
+		       function && lines->awaited && gorgon_lines_has_flags(lines) &&
 			       gorgon_lines_may_enter_next(lines));
 		return;
 	}
@@ -873,7 +525,7 @@ static void before_monitored_frame(void *ctx, struct gorgon_lines_record *record
 
 void gorgon_lines_events_begin(struct gorgon_lines *lines)
 {
-	if (has_monitoring(lines) && gorgon_lines_has_chain(lines))
+	if (gorgon_lines_has_monitoring(lines) && gorgon_lines_has_chain(lines))
 		lines->links->before = (uintptr_t)before_monitored_frame;
 }
 
@@ -888,13 +540,14 @@ int gorgon_lines_count(uint64_t state, const char *where, struct gorgon_lines *l
 	uint64_t cframe, frame;
 	int ret;
 
-	if (*depth_word(state, layout->state_limit) != BELOW_DEPTHS)
+	if (*gorgon_lines_depth_word(state, layout->state_limit) != GORGON_LINES_BELOW_DEPTHS)
 		return check(state, where);
 	if (lines->state != GORGON_LINES_READY ||
-	    BELOW_DEPTHS - *depth_word(state, layout->state_remaining) > *lines->limit) {
-		count_calls(lines, state, false);
+	    GORGON_LINES_BELOW_DEPTHS - *gorgon_lines_depth_word(state, layout->state_remaining) >
+		    *lines->limit) {
+		gorgon_lines_count_calls(lines, state, false);
 		ret = check(state, where);
-		count_calls(lines, state, lines->state == GORGON_LINES_READY);
+		gorgon_lines_count_calls(lines, state, lines->state == GORGON_LINES_READY);
 		return ret;
 	}
 	if (*where || gorgon_lines_is_busy)
@@ -907,13 +560,14 @@ int gorgon_lines_count(uint64_t state, const char *where, struct gorgon_lines *l
 	    has_changed(function))
 		__atomic_store_n(&lines->stale, true, __ATOMIC_RELEASE);
 	// the evaluator's flag is that of the caller
-	if (!*(const uint8_t *)(uintptr_t)cframe && !has_events(lines, function) &&
+	if (!*(const uint8_t *)(uintptr_t)cframe && !gorgon_lines_has_events(lines, function) &&
 	    !__atomic_load_n(&lines->stale, __ATOMIC_ACQUIRE))
 		return 0;
-	record = record_of_evaluator(lines, cframe);
+	record = gorgon_lines_record_of_evaluator(lines, cframe);
 	if (record && record->frame == frame)
-		note_caller(lines, record, gorgon_lines_word(cframe + layout->cframe_previous));
-	note_held(lines, cframe, frame);
+		gorgon_lines_note_caller(lines, record,
+					 gorgon_lines_word(cframe + layout->cframe_previous));
+	gorgon_lines_note_held(lines, cframe, frame);
 	follow(lines, state, function,
 	       function && lines->awaited &&
 		       gorgon_lines_may_enter(lines, gorgon_lines_current(lines)));
@@ -928,8 +582,9 @@ void gorgon_lines_after_frame(struct gorgon_lines *lines, struct gorgon_lines_re
 	uint64_t frame;
 
 	if (gorgon_lines_has_chain(lines)) {
-		frame = has_flags(lines) ? frame_of_state(lines, record->state)
-					 : gorgon_lines_newest_frame(lines);
+		frame = gorgon_lines_has_flags(lines)
+				? gorgon_lines_frame_of_state(lines, record->state)
+				: gorgon_lines_newest_frame(lines);
 		if (frame)
 			function = gorgon_lines_function_of(lines, frame);
 	} else {
@@ -948,8 +603,8 @@ void gorgon_lines_events_init(struct gorgon_lines *lines)
 {
 	*lines->links = (struct gorgon_lines_links){
 		.before = (uintptr_t)before_frame,
-		.tracer = has_monitoring(lines) ? (uintptr_t)monitor_event
-						: (uintptr_t)trace_or_check,
+		.tracer = gorgon_lines_has_monitoring(lines) ? (uintptr_t)monitor_event
+							     : (uintptr_t)trace_or_check,
 		.ctx = (uintptr_t)lines,
 		.watched = (uintptr_t)__jit_debug_register_code};
 	lines->callback = (PyMethodDef){

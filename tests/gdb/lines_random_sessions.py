@@ -11,7 +11,7 @@ import harness
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from test_python_lines import PYTHONS  # noqa: E402
+from python_lines import PYTHONS  # noqa: E402
 
 PROGRAM = os.path.join(HERE, "lines_random.py")
 DRIVER = os.path.join(HERE, "lines_random_driver.py")

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Plain gdb and `gorgon run --python-lines=on`: Python frames in backtraces, breakpoints at Python lines, steps between them."""
+"""Plain gdb and `gorgon run --python-lines=on`: Python frames in backtraces, breakpoints at Python lines, and what lines do to a program."""
 
 import os
 import re
-import signal
 import subprocess
 import sys
 import tempfile
@@ -13,29 +12,8 @@ import unittest.mock
 import harness
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from python_lines import CALLS, CHEAP, PRICE, PROGRAM, PYTHONS, TOTAL, frames, later, run  # noqa: E402
 from terminal import Terminal  # noqa: E402
-
-PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lines.py")
-TOTAL = harness.source_line(PROGRAM, "total = n * rate")
-CALLS = harness.source_line(PROGRAM, "# calls price")
-PRICE = harness.source_line(PROGRAM, "def price")
-FRAME = re.compile(r"^#\d+ +(?:0x[0-9a-f]+ in )?lines\.(\S+) \(.*\) at \S*/lines\.py:(\d+)$", re.M)
-CHEAP = ["set print frame-arguments none"]
-
-PYTHONS = harness.PYTHONS_OF_LINES
-
-
-def run(count, *options, python=harness.PYTHON):
-    return [harness.GORGON, "run", "-n", count, "--python-lines=on", f"--python={python}", *options, PROGRAM]
-
-
-def later(stops):
-    """In a script gdb 18 runs the commands of a breakpoint that another thread has hit after the script's next command."""
-    return stops * ["echo"]
-
-
-def frames(backtrace):
-    return [f"{name}:{line}" for name, line in FRAME.findall(backtrace)]
 
 
 @harness.needs_python_lines
@@ -185,271 +163,6 @@ class Attached(unittest.TestCase):
         self.assertRegex(output, r"(?s)hit Breakpoint 2\S*, time_sleep .*lines\.<module> \(\) at ", output)
 
 
-TOLD = """def told(value):
-    kept = value
-    return kept
-
-def closed(value):
-    return lambda: value
-
-for value in (0, -7, True, 2.5, 2**62, 10**30, -10**30, "7", None, [1]):
-    told(value)
-closed(8)()
-"""
-
-
-@harness.needs_python_lines
-@harness.needs_gdb
-class Numbers(unittest.TestCase):
-    def test_of_each_type(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "numbers.py")
-            with open(path, "w") as file:
-                file.write(TOLD)
-            say = ["commands", "silent", 'printf "%s is %g\\n", value, number.value', "continue", "end"]
-            below = ["commands", "silent", 'printf "below: %s\\n", value', "continue", "end"]
-            output = harness.gdb(["break numbers.py:2", *say, "tbreak numbers.py:6", *say[:-2], "print number.value + 1", *say[-2:],
-                                  "break numbers.py:3 if number.kept + 1 < 0", *below, "run"], *run(1)[:-1], path)
-        self.assertEqual(re.findall(r"^(.*) is (.*)$", output, re.M),
-                         [("0", "0"), ("-7", "-7"), ("True", "1"), ("2.5", "2.5"), (str(2**62), "4.61169e+18"), (unittest.mock.ANY, "inf"),
-                          (unittest.mock.ANY, "-inf"), ("'7'", "nan"), ("None", "nan"), ("[1]", "nan"), ("8", "8")], output)
-        self.assertRegex(output, r"\$1 = 9\n")
-        self.assertRegex(output, r"(?m)^below: -7\n(?:.*\n)+?below: <int at 0x\w+>$")
-        self.assertEqual(output.count("below: "), 2, output)
-
-
-VALUES = """import sys
-
-class Plain:
-    kind = "class"
-    def __init__(self):
-        self.name, self.price, self.tags = "a", 10, ["x"]
-
-class Silent:
-    \"\"\"Nobody may run its code.\"\"\"
-    def __init__(self):
-        object.__setattr__(self, "inner", 1)
-    def __getattribute__(self, name):
-        sys.exit("an attribute was asked for")
-    def __repr__(self):
-        sys.exit("its text was asked for")
-    __len__ = __iter__ = __str__ = __hash__ = __repr__
-
-class Slots:
-    __slots__ = ("x",)
-
-def look(value):
-    return None  # look
-
-for each in [[], (), {}, set(), frozenset(), (1,), [1, "a", None, 2.5, b"x"], {"k": [1], 2: ()}, {3}, frozenset({4}), list(range(30)),
-             "x" * 600, b"y" * 600, "\u00fc" * 600, ["\u00fc" * 90] * 9, Plain(), [Plain()], Silent(), {"s": Silent()}, Slots(), Plain, len]:
-    look(each)
-print("through")
-"""
-
-
-ASKED = """TOTAL = 3
-
-def outer(n):
-    extra = n + 1
-    def inner(m):
-        nonlocal extra
-        extra += m
-        return extra  # inner
-    class Local:
-        base = n
-        kind = [base, extra]  # class
-    def gen():
-        for i in range(2):
-            yield i  # generator
-    return inner(4), Local.kind, list(gen())  # outer
-
-print(outer(5))
-print(repr("after"))  # module
-"""
-
-
-WAITS = """import time
-
-def work(n):
-    return n
-
-print("ready", flush=True)
-while True:
-    work(1)
-    time.sleep(0.001)
-"""
-HOST = """#include <stdio.h>
-#include <unistd.h>
-int work(void)
-{
-	return usleep(1000);
-}
-int main(void)
-{
-	puts("ready");
-	fflush(stdout);
-	for (;;)
-		pause();
-}
-"""
-
-YIELDED = """def numbers():
-    yield 1
-    yield 2
-
-def outer():
-    yield from numbers()
-
-def main():
-    each = outer()
-    first = next(each)
-    return first, list(each)
-
-print(main())
-"""
-
-
-@harness.needs_python_lines
-@harness.needs_gdb
-class Values(unittest.TestCase):
-    def session(self, source, commands, python=harness.PYTHON):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "values.py")
-            with open(path, "w") as file:
-                file.write(source)
-            return harness.gdb([*CHEAP, *commands(path)], *run(1, python=python)[:-1], path)
-
-    def test_texts(self):
-        def commands(path):
-            return [f"break values.py:{harness.source_line(path, '# look')}", "commands", "silent", 'printf "> %s\\n", value', "continue", "end", "run"]
-        output = self.session(VALUES, commands)
-        texts = [re.sub(r"0x\w+", "@", text) for text in re.findall("^> (.*)$", output, re.M)]
-        first = ", ".join(map(str, range(20)))
-        self.assertEqual(texts, ["[]", "()", "{}", "set()", "frozenset()", "(1,)", "[1, 'a', None, 2.5, b'x']",
-                                 "{'k': <list at @>, 2: <tuple at @>}", "{3}", "frozenset({4})", f"[{first}, ...]",
-                                 "'" + "x" * 395 + "...", "b'" + "y" * 394 + "...", "'" + "\u00fc" * 197 + "...",
-                                 "['" + "\u00fc" * 90 + "', '" + "\u00fc" * 90 + "', '" + "\u00fc" * 13 + "...",
-                                 "<Plain at @ name='a', price=10, tags=<list at @>>", "[<Plain at @>]", "<Silent at @ inner=1>",
-                                 "{'s': <Silent at @>}", "<Slots at @>", "<type at @>", "<builtin_function_or_method at @>"], output)
-        self.assertIn("\nthrough\n", output)
-
-    def asks(self, python):
-        def commands(path):
-            def at(mark):
-                return [f"tbreak values.py:{harness.source_line(path, '# ' + mark)}", "continue"]
-
-            def ask(*texts):
-                return [f'printf "> %s\\n", py("{text}")' for text in texts]
-            return ["tbreak values.outer", "run", *ask("n", "n = 20", "[n for x in range(2) if n]", "extra"),
-                    *at("class"), *ask("base + extra", "base = 3; extra = 1000; other = base", "other"), "frame function values.outer",
-                    *ask("extra, n, TOTAL", "locals().keys() == globals().keys()"),
-                    *at("inner"), *ask("  (lambda: extra + m)()", "TOTAL"), "frame function values.outer", *ask("inner.__name__"),
-                    f"break values.py:{harness.source_line(path, '# inner')}", *ask("inner(0)"), "delete",
-                    *at("generator"), *ask("i", "import os; i = os.getpid() and 77", "raise KeyError(1)", "n +", "\u00fc"),
-                    *at("module"), *ask("TOTAL", "TOTAL = 4", "TOTAL"), "print $_streq(py(\"TOTAL + 1\"), \"5\")",
-                    "set $kept = py", "tbreak PyObject_Repr", "continue", 'printf "> %s\\n", $kept("TOTAL")',
-                    "frame function values.<module>", *ask("TOTAL + 2", "len", "outer = None"), "continue"]
-        output = self.session(ASKED, commands, python)
-        self.assertEqual(re.findall("^> (.*)$", output, re.M),
-                         ["5", "None", "[20, 20]", "NameError: name 'extra' is not defined", "41", "None", "3", "(1000, 20, 3)", "False",
-                          "1008", "3", "'inner'", "1004", "0", "None", "KeyError: 1", "SyntaxError: invalid syntax (<py>, line 1)",
-                          "NameError: name '\u00fc' is not defined", "3", "None", "4",
-                          "4", "6", "<built-in function len>", "None"], output)
-        self.assertRegex(output, r"(?m)^\(1004, \[3, 1000\], \[77, 1\]\)$")
-        self.assertRegex(output, r"(?m)^\$1 = 1$")
-
-    def test_python_code_at_a_generator_that_has_yielded(self):
-        """CPython 3.15 keeps in the thread's state whether it has, until C code asks."""
-        for python in PYTHONS:
-            with self.subTest(python):
-                output = self.session(YIELDED, lambda path: [
-                    "break values.py:2", "run", "delete", "finish", "finish", "frame function values.main",
-                    'printf "> %s\\n", py("sum(n for n in range(4))")', "continue"], python)
-                self.assertRegex(output, r"(?m)^> 6$")
-                self.assertRegex(output, r"(?m)^\(1, \[2\]\)$")
-
-    def test_detached_before_the_call_has_ended(self):
-        """Only gdb knows where a function that it has called returns to."""
-        ours = ["break values.py:4", "continue", "break time_sleep", 'print py("time.sleep(0.1)")', "delete", "detach"]
-        with tempfile.TemporaryDirectory() as folder:
-            host, path = os.path.join(folder, "host"), os.path.join(folder, "values.py")
-            harness.run("gcc", "-g", "-x", "c", "-o", host, "-", input=HOST)
-            with open(path, "w") as file:
-                file.write(WAITS)
-            for name, commands, command in (("host", ["break usleep", "print work()", "delete", "detach"], [host]),
-                                            ("ours", ours, [*run(1)[:-1], path])):
-                with self.subTest(name), harness.Background(*map(str, command), until="ready\n") as program:
-                    output = harness.gdb(commands, options=["-p", str(program.pid)])
-                    self.assertIn("stopped while in a function called from GDB", output)
-                    self.assertEqual(program.process.wait(60), -signal.SIGSEGV, output)
-
-    def test_python_code_runs_in_the_selected_frame(self):
-        for python in PYTHONS:
-            with self.subTest(python):
-                self.asks(python)
-
-
-RAISES = """import contextlib
-
-def inner(n):
-    return int(n)
-
-def outer(n):
-    for each in range(3):  # ends without an exception that anybody sees
-        pass
-    try:
-        return inner(n)
-    finally:
-        each = 0
-
-def generator():
-    yield 1
-    raise KeyError("generator")
-
-class Own(Exception):
-    def __getattribute__(self, name):
-        raise SystemError(name)
-
-print("begin", flush=True)
-with contextlib.suppress(ValueError):
-    outer("x")
-with contextlib.suppress(KeyError):
-    list(generator())
-with contextlib.suppress(Own):
-    raise Own
-print("end", flush=True)
-"""
-
-
-@harness.needs_gdb
-@harness.needs_python_lines
-class Exceptions(unittest.TestCase):
-    def test_where_they_are_raised(self):
-        raised = [("ValueError", "inner:4"), ("KeyError", "generator:16"), ("Own", "<module>:28")]
-        for python in PYTHONS:
-            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
-                path = os.path.join(folder, "raises.py")
-                with open(path, "w") as file:
-                    file.write(RAISES)
-                output = harness.gdb([*CHEAP, "break raises.py:22", "run", "break python_exception_raised", "commands", "silent",
-                                      'printf "raised %s\\n", exception', "up", "continue", "end", "continue"], *run(1, python=python)[:-1], path)
-                self.assertEqual(re.findall(r"^raised (\w+)\n#1 .* in raises\.(\S+) \(.*\) at \S+/raises\.py:(\d+)$", output, re.M),
-                                 [(name, *place.split(":")) for name, place in raised], output)
-                self.assertRegex(output, r"end\n(?s:.*)exited normally")
-
-    def test_of_one_kind(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "raises.py")
-            with open(path, "w") as file:
-                file.write(RAISES)
-            output = harness.gdb(["break raises.py:22", "run", 'break python_exception_raised if $_streq(exception, "KeyError")', "continue",
-                                  "bt 2", "continue"], *run(1)[:-1], path)
-        self.assertRegex(output, r'hit Breakpoint 2, 0x\w+ in python_exception_raised \(exception=0x\w+ "KeyError"\)\n')
-        self.assertRegex(output, r"(?m)^#1 +0x\w+ in raises\.generator \(\) at \S+:16$")
-        self.assertEqual(output.count("hit Breakpoint 2"), 1, output)
-
-
 COUNTED = """def cold(n):
     return n
 
@@ -466,6 +179,7 @@ cold(1)
 print("hot", len([hot(i) for i in range(1000)]), flush=True)
 cold(2)
 """
+
 
 SUB = '''try:
     import _interpreters as interpreters
@@ -485,6 +199,7 @@ print("largest", max(map(same, range(1000))), flush=True)
 cold(2)
 '''
 
+
 AGAIN = """import sys
 
 def cold(n):
@@ -498,6 +213,7 @@ sys.setrecursionlimit(sys.getrecursionlimit())
 while True:
     call(2)
 """
+
 
 LIMITS = """import sys, threading
 
@@ -541,6 +257,7 @@ thread.join()
 cold(4)
 """
 
+
 CHILD = """import os, time
 
 def work(n):
@@ -553,6 +270,8 @@ while True:
     work(child)
     time.sleep(0.001)
 """
+
+
 WAITING = """import time
 
 def work(n):
@@ -653,6 +372,8 @@ for i in range(1000000):
     time.sleep(0)
     work(i)
 """
+
+
 UNTIL_ATTACHED = """    print("waits", flush=True)
     while "TracerPid:\\t0\\n" in open("/proc/self/status").read():
         time.sleep(0.1)
@@ -692,264 +413,6 @@ class AtOnce(unittest.TestCase):
             with harness.Background(*run(1)[:-1], path, until="waits", asleep=1) as program:
                 output = harness.gdb(["tbreak called.work", "continue", "printf \"called %g\\n\", number.n"], options=["-p", str(program.pid)])
             self.assertIn("called 0\n", output)
-
-
-RECURSIVE = """def down(n):
-    if n:
-        value = down(n - 1)
-        return value
-    leaf = 1
-    return leaf
-
-x = list(map(down, [1, 2]))
-y = x
-"""
-
-
-@harness.needs_python_lines
-@harness.needs_gdb
-class Steps(unittest.TestCase):
-    def test_out_of_recursion(self):
-        """After the last line of a function: the caller's next line, of the frame that has called it."""
-        for python in PYTHONS:
-            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
-                path = os.path.join(folder, "steps.py")
-                with open(path, "w") as file:
-                    file.write(RECURSIVE)
-                output = harness.gdb(["break steps.py:6", "run", "continue", "delete", *5 * ["echo === next\\n", "next"]],
-                                     *run(1, python=python)[:-1], path)
-                found = [re.search(r"^(\d+)\t.*$", part, re.M) for part in output.split("=== next\n")[1:]]
-                self.assertEqual([line and line[1] for line in found], ["4", "4", "9", None, None], output)
-
-
-LAST = """import functools
-
-@functools.lru_cache(maxsize=None)
-def cached(n):
-    if not n:
-        return 0
-    return cached(n - 1)
-
-def down(n):
-    if not n:
-        return 0
-    return down(n - 1)
-
-for i in range(3):
-    down(3)
-    cached.cache_clear()
-    cached(3)
-print("end")
-"""
-
-
-@harness.needs_python_lines
-@harness.needs_gdb
-class LastLine(unittest.TestCase):
-    def test_next_over_a_call_of_the_function_itself(self):
-        """By itself, and by C: what a debugger thinks that the caller has called is behind the function's last line."""
-        for python in PYTHONS:
-            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
-                path = os.path.join(folder, "last.py")
-                with open(path, "w") as file:
-                    file.write(LAST)
-                output = harness.gdb(["break last.py:12 if number.n == 3", "break last.py:7 if number.n == 3", "run", "next", *5 * ["continue", "next"]],
-                                     *run(1, python=python)[:-1], path)
-                self.assertLessEqual({"12", "7"}, found := set(re.findall(r"^(\d+)\t", output, re.M)), output)
-                self.assertFalse(found & {"3", "4", "9"}, output)
-                self.assertEqual(output.count("hit Breakpoint"), 6, output)
-
-
-@harness.needs_gdb
-@unittest.skipUnless(PYTHONS[2:], "CPython 3.13 calls __init__ without C")
-class Init(unittest.TestCase):
-    def test_stack_and_finish(self):
-        """CPython puts a frame of its own between an __init__ that was called often and its caller."""
-        output = harness.gdb([*CHEAP, "break init.py:6 if number.v > 999", "run", "bt 3", "finish", "bt 2", "next", "next"],
-                             *run(1, python=PYTHONS[2])[:-1], os.path.join(os.path.dirname(PROGRAM), "init.py"))
-        self.assertRegex(output, r"#0 +init\.Kind\.__init__ .*\n#1 .* init\.make .*\n#2 .* init\.<module> ")
-        self.assertRegex(output, r"#0 .* init\.make .*\n#1 .* init\.<module> ")
-        self.assertEqual(re.findall(r"^(\d+)\t", output, re.M), ["6", "10", "11", "17"], output)
-
-
-SHOWN = """import functools
-
-@functools.singledispatch
-def show(n):
-    return n
-
-def main():
-    x = show(3)
-    y = x
-    return y
-
-main()
-print("end")
-"""
-
-
-@harness.needs_gdb
-@unittest.skipUnless(PYTHONS[1:], "CPython 3.11 calls functions through C where arguments come from a tuple")
-class WithoutLines(unittest.TestCase):
-    def test_steps_after_finish_in_a_function_of_the_standard_library(self):
-        for python in PYTHONS[1:]:
-            for step in ("next", "step", "finish"):
-                with self.subTest(python=python, step=step), tempfile.TemporaryDirectory() as folder:
-                    path = os.path.join(folder, "shown.py")
-                    with open(path, "w") as file:
-                        file.write(SHOWN)
-                    output = harness.gdb(["tbreak shown.py:5", "run", "finish", step, "next", "next"], *run(1, python=python)[:-1], path)
-                    self.assertRegex(output, r"(?m)^0x\w+ in python_code \(\)$")
-                    self.assertEqual(re.findall(r"^(\d+)\t", output, re.M),
-                                     ["5", "8", "9", "10"] if step == "finish" else ["5", "9", "10", "13"], output)
-
-
-EVALUATED = """import time
-
-def wait(n):
-    time.sleep(0)
-
-def key(n):
-    wait(n)
-    return n
-
-def main():
-    x = sorted([2], key=key)
-    y = x
-    return y
-
-main()
-"""
-
-DEEP = """import sys
-
-sys.setrecursionlimit(1000000)
-KINDS = []
-for i in range(7):  # frames of different sizes
-    exec(compile(f"def down(n{''.join(f', a{j}=0' for j in range(i))}):\\n"
-                 "    return KINDS[(n * 2654435761 >> 8) % 7](n - 1) + 1 if n else 0\\n", __file__, "exec"))
-    KINDS.append(down)
-
-def main():
-    x = list(map(down, [50000]))
-    y = x
-    return y
-
-main()
-"""
-
-
-@harness.needs_gdb
-@harness.needs_python_lines
-class ManyFrames(unittest.TestCase):
-    def test_finish_of_an_evaluator(self):
-        """It has run several functions, and ends where C code has called the first of them."""
-        for python in PYTHONS:
-            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
-                path = os.path.join(folder, "evaluated.py")
-                with open(path, "w") as file:
-                    file.write(EVALUATED)
-                output = harness.gdb([*CHEAP, "tbreak time_sleep", "run", "frame function _PyEval_EvalFrameDefault", "finish", "bt 2",
-                                      "echo === key\\n", "tbreak evaluated.py:12", "continue"], *run(1, python=python)[:-1], path)
-                self.assertRegex(output, r"(?m)^0x\w+ in python_frame \(\)\n(?s:.*)^#1 .* _Py\w+ \(.*\n(?s:.*)=== key\n", output)
-                self.assertRegex(output, r"(?s)=== key\n.*hit Temporary breakpoint 2, evaluated\.main \(\) at .*evaluated\.py:12\n")
-
-    def test_a_circle_ends(self):
-        """Somebody attaches while an evaluator begins: what its frames lead to is what was there before."""
-        for python in PYTHONS:
-            previous = 48 if python.endswith("3.11") else 8
-            with self.subTest(python=python):
-                output = harness.gdb([*CHEAP, "break time_sleep", "run", "frame function lines.told", "set $newest = $rbx",
-                                      f"set {{long}}($newest + {previous}) = $newest", "bt", "echo === end\\n", "kill"],
-                                     *run(1, python=python), timeout=120)
-                self.assertRegex(output, r"(?s)#0 +time_sleep.*=== end\n", output)
-
-    def test_next_over_more_than_there_are_places_for(self):
-        for python in PYTHONS:
-            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
-                path = os.path.join(folder, "deep.py")
-                with open(path, "w") as file:
-                    file.write(DEEP)
-                output = harness.gdb(["break deep.py:11", "run", "next", "next"], *run(1, python=python)[:-1], path)
-                self.assertEqual(re.findall(r"^(\d+)\t", output, re.M), ["11", "12", "13"], output)
-
-
-STEPPED = """import asyncio
-
-def inner(n):
-    k = n + 1
-    return k
-
-def outer(n):
-    a = inner(n)
-    return a + inner(a)
-
-def numbers(n):
-    yield n
-    yield n + 1
-
-class Kind:
-    def __init__(self, n):
-        self.n = n
-
-    @property
-    def twice(self):
-        return 2 * self.n
-
-async def wait(n):
-    await asyncio.sleep(0)
-    return inner(n)
-
-def main():
-    x = abs(-1)
-    z = outer(x)
-    w = sorted([3, 1], key=inner)
-    for u in numbers(2):
-        x += u
-    t = Kind(x).twice
-    return asyncio.run(wait(1))
-
-main()
-print("end", flush=True)
-"""
-INNER = ["inner:3", "inner:4", "inner:5"]
-# Where each step of main() ends. A generator or coroutine that goes on is entered at its first line again.
-STEPS = ["main:29", "outer:7", "outer:8", *INNER, "outer:9", *INNER, "main:30", *INNER, *INNER, "main:31",
-         "numbers:11", "numbers:12", "main:32", "main:31", "numbers:11", "numbers:13", "main:32", "main:31", "numbers:11",
-         "main:33", "Kind.__init__:16", "Kind.__init__:17", "Kind.twice:19", "Kind.twice:21",
-         "main:34", "wait:23", "wait:24", "wait:23", "wait:25", *INNER, "<module>:37"]
-
-
-@harness.needs_python_lines
-@harness.needs_gdb
-class StepsInto(unittest.TestCase):
-    """`step` enters functions of Python that the line calls, by itself or from C, and no others."""
-
-    @staticmethod
-    def session(python, *commands):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "stepped.py")
-            with open(path, "w") as file:
-                file.write(STEPPED)
-            return harness.gdb([*CHEAP, "break stepped.py:28", "run", "delete", *commands], *run(1, python=python)[:-1], path)
-
-    def test_each_step(self):
-        for python in PYTHONS:
-            with self.subTest(python=python):
-                output = self.session(python, *len(STEPS) * ["echo === step\\n", "step", "frame"])
-                found = [re.search(r"^#0 .*?stepped\.(\S+) \(.*\.py:(\d+)$", part, re.M) for part in output.split("=== step\n")[1:]]
-                self.assertEqual([place and f"{place[1]}:{place[2]}" for place in found], STEPS, output)
-
-    def test_stack_finish_and_next(self):
-        commands = ["next", "step", "info args", "bt", "finish", "echo === next\\n", "tbreak stepped.py:31", "continue", *6 * ["next"]]
-        for python in PYTHONS:
-            with self.subTest(python=python):
-                begin, _, end = self.session(python, *commands).partition("=== next\n")
-                stack = re.findall(r"^#\d+ .*?stepped\.(\S+) \(.*\.py:(\d+)$", begin, re.M)
-                self.assertEqual(stack, [("outer", "7"), ("main", "29"), ("<module>", "36")], begin)
-                self.assertRegex(begin, r'(?m)^n = 0x\w+ "1"$')
-                self.assertRegex(begin, r"(?m)^0x\w+ in stepped\.main \(.*\) at ")
-                self.assertEqual(re.findall(r"^(\d+)\t", end, re.M)[:7], ["31", "32", "31", "32", "31", "33", "34"], end)
 
 
 @harness.needs_python_lines
@@ -1129,7 +592,3 @@ class Monitoring(unittest.TestCase):
                     self.assertIn(f"traced True {'gorgon' if hit else 'b'}\n", output)
                     self.assertEqual(output.count("gorgon: interpreter 0: tools 3 and 4 of sys.monitoring are taken: debuggers do not stop at "
                                                   "its Python lines\n"), not hit, output)
-
-
-if __name__ == "__main__":
-    unittest.main()

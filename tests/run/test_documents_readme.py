@@ -75,7 +75,7 @@ HELD = [
     ("gdb/README.md", "If gdb's standard input is a terminal, there is no pipe", "tests/gdb/test_mi.py"),
     ("python/README.md", "`python3 -m gorgon gdb PID`", "tests/run/test_package.py"),
     ("docs/debugging.md", "If there is no such folder, or the file is larger than 128 MiB", "tests/gdb/test_lines.py"),
-    ("docs/mixed.md", "In programs that they start with `gorgon run` plain gdb and plain lldb", "tests/gdb/test_python_lines.py"),
+    ("docs/mixed.md", "In programs with Gorgon's interpreters that they start, plain gdb and plain lldb", "tests/gdb/test_python_lines.py"),
     ("docs/editors.md", "When dozens of threads stop at the same time", "tests/lldb/test_dap.py"),
 ]
 # What only says where something stands.
