@@ -8,8 +8,7 @@
 //
 // The evaluator begins with a jump to that code. A function that calls another one in the same
 // evaluator needs no code of ours, and costs what it costs without lines: rules follow CPython's
-// own chain of frames. Where the evaluator begins with other code than is known, CPython calls
-// python_frame itself for each frame (PEP 523), and has each frame in an evaluator of its own then.
+// own chain of frames. Where the evaluator begins with code that cannot be moved, nothing is made.
 //
 // Each line has a stub, some bytes of code that nobody runs. When a debugger has written a
 // breakpoint into a stub, CPython tells of the lines of that function (lines_events.c), and the
@@ -187,21 +186,6 @@ static bool find_evaluator(struct gorgon_lines *lines)
 	return true;
 }
 
-// Where CPython calls python_frame for each frame, with AUTO it does so only while there is a
-// debugger.
-static void choose_evaluator(struct gorgon_lines *lines, bool debugger)
-{
-	bool wanted = debugger || lines->interp->python_lines == GORGON_PYTHON_LINES_ON;
-
-	// A program may have an evaluator of its own now.
-	if (gorgon_lines_has_chain(lines) || wanted == lines->installed)
-		return;
-	lines->installed = wanted;
-	__atomic_store_n(lines->evaluator,
-			 wanted ? lines->code + GORGON_LINES_FRAME : lines->own_evaluator,
-			 __ATOMIC_RELEASE);
-}
-
 // True: a debugger has stopped this thread meanwhile, and let it go on just now. Linux ends this
 // system call then, unlike those that sleep.
 static bool wait_for_debugger(unsigned ms)
@@ -225,16 +209,14 @@ static size_t list_threads(struct gorgon_interp *interp, pid_t *threads, size_t 
 // must not notice. Without alarms a breakpoint that is set at a stop in C code may count late.
 static bool needs_alarms(const struct gorgon_lines *lines)
 {
-	return gorgon_lines_has_chain(lines) &&
-	       (lines->interp->python_lines == GORGON_PYTHON_LINES_ON ||
-		__atomic_load_n(&lines->was_used, __ATOMIC_ACQUIRE));
+	return lines->interp->python_lines == GORGON_PYTHON_LINES_ON ||
+	       __atomic_load_n(&lines->was_used, __ATOMIC_ACQUIRE);
 }
 
 static void *watch(void *arg)
 {
 	static pid_t threads[GORGON_LINES_ALARMS_MAX];
 	enum jitreg_tracer tracer = jitreg_find_tracer();
-	bool chain = false; // some frames are found by it
 	bool alarms = false;
 
 	(void)arg;
@@ -246,7 +228,7 @@ static void *watch(void *arg)
 		size_t count = 0;
 
 		gorgon_lines_alarms_note();
-		if (!stopped ? !tracer || rounds % (ASK_MS / LOOK_MS) == 0 : !tracer && !chain)
+		if (!stopped && (!tracer || rounds % (ASK_MS / LOOK_MS) == 0))
 			tracer = jitreg_find_tracer();
 		pthread_mutex_lock(&list);
 		for (struct gorgon_lines *lines = all; lines; lines = lines->next) {
@@ -255,11 +237,9 @@ static void *watch(void *arg)
 			    __atomic_load_n(&lines->interp->ns->abandoned, __ATOMIC_ACQUIRE) ||
 			    lines->interp->calls.lost) // the parent's threads had it
 				continue;
-			choose_evaluator(lines, tracer);
 			if (find && needs_alarms(lines) && tracer == JITREG_TRACER_GDB)
 				count += list_threads(lines->interp, threads + count,
 						      GORGON_LINES_ALARMS_MAX - count);
-			chain |= gorgon_lines_has_chain(lines);
 			alarms |= needs_alarms(lines);
 			if (gorgon_lines_changed(lines)) {
 				gorgon_lines_notice(lines);
@@ -324,12 +304,12 @@ static bool find_api(struct gorgon_lines *lines)
 		{"_PyEval_EvalFrameDefault", NULL, &lines->links->evaluator},
 		{"PyInterpreterState_ThreadHead", NULL, &lines->api.first_thread},
 		{"PyThreadState_Next", NULL, &lines->api.next_thread},
-		lines->layout.state_cframe
-			? (struct name){"_PyEval_SetTrace", NULL, &lines->api.set_thread_trace}
-			: (struct name){"_PyEval_AddPendingCall", NULL, &lines->api.add_call},
+		{"_PyEval_AddPendingCall", NULL, &lines->api.add_call},
 	};
+	// CPython 3.11 lets nobody call the last one
+	const size_t count = sizeof(names) / sizeof(*names) - (lines->layout.state_cframe ? 1 : 0);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (size_t i = 0; i < count; i++) {
 		void *found = gorgon_interp_find_symbol(lines->interp, names[i].name);
 
 		if (!found && names[i].other)
@@ -384,19 +364,15 @@ static void take_jump_back(const struct gorgon_lines_patch *patch)
 
 // Let the evaluator begin with a jump to our code. No thread is in these bytes: the interpreter is
 // about to run its first module.
-static void take_evaluator(struct gorgon_lines *lines)
+static bool take_evaluator(struct gorgon_lines *lines)
 {
 	uint8_t jump[GORGON_LINES_JUMP_SIZE];
 	uint8_t *evaluator = lines->default_evaluator;
 
-	if (!lines->layout.frame_previous ||
-	    !(lines->layout.records = calloc(GORGON_LINES_RECORDS, sizeof(*lines->layout.records))))
-		return;
-	if (gorgon_lines_write_evaluator(lines->code, lines->links, evaluator, jump) &&
-	    put_jump(&lines->evaluator_patch, evaluator, jump))
-		return;
-	free(lines->layout.records);
-	lines->layout.records = NULL;
+	lines->layout.records = calloc(GORGON_LINES_RECORDS, sizeof(*lines->layout.records));
+	return lines->layout.records &&
+	       gorgon_lines_write_evaluator(lines->code, lines->links, evaluator, jump) &&
+	       put_jump(&lines->evaluator_patch, evaluator, jump);
 }
 
 // Where the state of the interpreter has its limit of recursion. NULL: not as the layout says.
@@ -437,7 +413,7 @@ static void take_depth(struct gorgon_lines *lines)
 	uint8_t *function = gorgon_interp_find_symbol(lines->interp, "_Py_CheckRecursiveCall");
 
 	lines->links->depth = (uintptr_t)gorgon_lines_count;
-	if (lines->layout.state_limit && gorgon_lines_has_chain(lines) && function &&
+	if (lines->layout.state_limit && function &&
 	    gorgon_lines_write_depth(lines->code, lines->links, function, jump) &&
 	    put_jump(&lines->depth_patch, function, jump))
 		lines->limit = find_limit(lines);
@@ -480,7 +456,15 @@ static bool make_code(struct gorgon_lines *lines)
 	lines->layout.none = (uintptr_t)lines->interp->api->_Py_NoneStruct;
 	lines->layout.end = UINT64_C(2) << (63 - __builtin_clzll((uintptr_t)code | stack));
 	lines->interpreter = lines->api.interpreter();
-	take_evaluator(lines);
+	return true;
+}
+
+static bool take_functions(struct gorgon_lines *lines)
+{
+	uint8_t *code = lines->code;
+
+	if (!take_evaluator(lines))
+		return false;
 	take_depth(lines);
 	__builtin___clear_cache((char *)code, (char *)lines->links);
 	return !mprotect(code, GORGON_LINES_PAGE_SIZE, PROT_READ | PROT_EXEC) &&
@@ -501,9 +485,8 @@ static bool add_check(struct gorgon_lines *lines, PyObject *globals)
 	PyObject *number = api->PyLong_FromLongLong(0);
 	PyObject *function =
 		number ? lines->api.new_function(&lines->callback, number, NULL) : NULL;
-	bool done = !gorgon_lines_has_chain(lines) ||
-		    (function &&
-		     !API(lines->interp, PyDict_SetItemString)(globals, "check", function));
+	bool done =
+		function && !API(lines->interp, PyDict_SetItemString)(globals, "check", function);
 
 	api->Py_DecRef(function);
 	api->Py_DecRef(number);
@@ -517,11 +500,8 @@ static bool check_layout(struct gorgon_lines *lines)
 	PyObject *globals = api->PyDict_New(), *result = NULL;
 
 	lines->checked_globals = globals;
-	lines->checked =
-		api->Py_CompileString(gorgon_lines_has_chain(lines)
-					      ? "check(next(None for _ in (1,)))\n(lambda: 0)()\n"
-					      : "None\n",
-				      "<gorgon>", Py_file_input);
+	lines->checked = api->Py_CompileString("check(next(None for _ in (1,)))\n(lambda: 0)()\n",
+					       "<gorgon>", Py_file_input);
 	lines->extra_index = lines->api.request_extra(forget_code);
 	lines->correct = false;
 	if (globals && lines->checked && add_check(lines, globals) && lines->extra_index >= 0 &&
@@ -531,8 +511,7 @@ static bool check_layout(struct gorgon_lines *lines)
 		gorgon_lines_notice(lines);
 		result = api->PyEval_EvalCode(lines->checked, globals, globals);
 		gorgon_lines_update(lines);
-		lines->correct &= gorgon_lines_events_check(lines) &&
-				  (!gorgon_lines_has_chain(lines) || lines->layout.entry_record);
+		lines->correct &= gorgon_lines_events_check(lines) && lines->layout.entry_record;
 		lines->api.set_extra(lines->checked, lines->extra_index, NULL);
 	}
 	api->Py_DecRef(result);
@@ -560,11 +539,14 @@ static void set_up(struct gorgon_lines *lines)
 			lines, "no Python lines: its libpython lacks a function that is needed");
 		return;
 	}
-	if ((gorgon_lines_has_chain(lines) && !lines->layout.state_cframe) ||
-	    find_evaluator(lines)) {
-		lines->state = GORGON_LINES_CHECKING;
-		choose_evaluator(lines, true);
+	if (!take_functions(lines)) {
+		complain_if_on(lines, "no Python lines: its evaluator begins with code that "
+				      "cannot be moved");
+		return;
 	}
+	// CPython 3.11 calls our code for each function that has breakpoints
+	if (!lines->layout.state_cframe || find_evaluator(lines))
+		lines->state = GORGON_LINES_CHECKING;
 	if (lines->state != GORGON_LINES_CHECKING || !check_layout(lines)) {
 		lines->state = GORGON_LINES_OFF;
 		complain_if_on(
@@ -580,7 +562,6 @@ static void set_up(struct gorgon_lines *lines)
 		lines->jit = NULL;
 	free(symfile.data);
 	gorgon_lines_events_begin(lines);
-	choose_evaluator(lines, jitreg_find_tracer());
 	lines->interp->ns->debug.python_lines = GORGON_DEBUG_LINES_ON;
 	__atomic_store_n(&lines->state, GORGON_LINES_READY, __ATOMIC_RELEASE);
 	__atomic_store_n(&has_come, true, __ATOMIC_RELEASE);

@@ -38,7 +38,6 @@ struct gorgon_lines_function {
 	bool wanted;          /* a debugger has breakpoints in it */
 	bool awaited;         /* one of them waits for a frame to go on */
 	bool quiet;           /* CPython was told that it need not tell of some of its lines */
-	unsigned entering;    /* its frames that begin, and that a debugger may step into */
 };
 
 /* The code objects of one module. */
@@ -131,7 +130,7 @@ struct gorgon_lines_layout {
 	uint32_t entry_record;
 	/* from our record to the _PyCFrame of the evaluator that has called the new one itself, */
 	uint32_t direct_record;
-	/* and the frames' records; NULL: each frame has its record on the stack */
+	/* and the frames' records */
 	struct gorgon_lines_record *records;
 };
 

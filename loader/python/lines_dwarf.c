@@ -109,13 +109,7 @@ static void put_location(struct gorgon_lines_bytes *to, uint64_t offset, const v
 
 	OPS(to, 0); // its size, which is less than 128
 	OPS(to, DW_OP_call_frame_cfa);
-	if (layout->records)
-		values_of_frame(to, layout);
-	else
-		OPS(to, DW_OP_const1u,
-		    (uint8_t)(GORGON_LINES_RECORD_SIZE -
-			      offsetof(struct gorgon_lines_record, values)),
-		    DW_OP_minus, DW_OP_deref);
+	values_of_frame(to, layout);
 	OPS(to, DW_OP_dup);
 	known = begin_jump(to, DW_OP_bra);
 	OPS(to, DW_OP_drop);
@@ -126,25 +120,6 @@ static void put_location(struct gorgon_lines_bytes *to, uint64_t offset, const v
 	put_uleb(to, offset);
 	end_jump(to, done);
 	set_number(to, start - 1, to->size - start, 1);
-}
-
-static void count_records(struct gorgon_lines_bytes *x)
-{
-	size_t again, older, done;
-
-	OPS(x, DW_OP_const1u, GORGON_LINES_RECORD_SIZE, DW_OP_minus, DW_OP_lit0);
-	again = x->size;
-	// record count
-	OPS(x, DW_OP_over, DW_OP_plus_uconst, offsetof(struct gorgon_lines_record, older),
-	    DW_OP_deref, DW_OP_rot);
-	// older record count
-	OPS(x, DW_OP_pick, 2, DW_OP_pick, 2, DW_OP_gt);
-	older = begin_jump(x, DW_OP_bra);
-	done = begin_jump(x, DW_OP_skip);
-	end_jump(x, older);
-	OPS(x, DW_OP_plus_uconst, 1, DW_OP_swap, DW_OP_drop);
-	end_jump_back(x, begin_jump(x, DW_OP_skip), again);
-	end_jump(x, done);
 }
 
 // As many as put_evaluate_location() tells apart: they may lead in a circle.
@@ -170,7 +145,7 @@ static void count_callers(struct gorgon_lines_bytes *x, const struct gorgon_line
 }
 
 // Which function evaluates expressions in the frame (lines_arch.h) depends on how many older
-// records there are. They are counted.
+// frames there are. They are counted.
 static void put_evaluate_location(struct gorgon_lines_bytes *to, uint64_t code,
 				  const struct gorgon_lines_layout *layout)
 {
@@ -178,10 +153,7 @@ static void put_evaluate_location(struct gorgon_lines_bytes *to, uint64_t code,
 	size_t few;
 
 	OPS(&x, DW_OP_call_frame_cfa);
-	if (layout->records)
-		count_callers(&x, layout);
-	else
-		count_records(&x);
+	count_callers(&x, layout);
 	OPS(&x, DW_OP_dup, DW_OP_const2u);
 	put_number(&x, GORGON_LINES_EVALUATE_ALL, 2);
 	OPS(&x, DW_OP_lt);

@@ -223,20 +223,6 @@ static uint64_t find_frame(const struct gorgon_lines *lines, uint64_t older)
 	return ret;
 }
 
-static struct gorgon_lines_record *find_record(uint64_t older)
-{
-	struct gorgon_lines_record *ret = gorgon_lines_newest(), *record;
-	uint64_t count = 0;
-
-	for (record = ret; record && record->older > (uintptr_t)record; count++)
-		record = (struct gorgon_lines_record *)(uintptr_t)record->older;
-	if (!ret || count < older)
-		return NULL;
-	for (; count > older; count--)
-		ret = (struct gorgon_lines_record *)(uintptr_t)ret->older;
-	return ret;
-}
-
 // With the GIL and without a Python error.
 static const char *evaluate(const char *text, uint64_t frame, struct gorgon_lines *lines)
 {
@@ -267,26 +253,18 @@ static const char *evaluate(const char *text, uint64_t frame, struct gorgon_line
 const char *gorgon_lines_evaluate(const char *text, uint64_t offset, struct gorgon_lines *lines)
 {
 	const uint64_t older = offset / GORGON_LINES_EVALUATE_SIZE - 1;
-	const struct gorgon_lines_record *record = NULL;
 	PyObject *type, *value, *traceback;
 	bool busy = gorgon_lines_is_busy;
 	PyGILState_STATE gil = 0;
 	uint32_t yields;
-	uint64_t frame = 0;
+	uint64_t frame;
 	const char *ret = "(not in a Python frame)";
 
 	if (older == GORGON_LINES_EVALUATE_ALL)
 		return ret;
-	if (!gorgon_lines_has_chain(lines)) {
-		record = find_record(older);
-		if (!gorgon_lines_function_at(lines, record))
-			return ret;
-		frame = record->frame;
-	}
 	if (!busy) // the thread has stopped anywhere
 		gil = lines->interp->api->PyGILState_Ensure();
-	if (gorgon_lines_has_chain(lines))
-		frame = find_frame(lines, older);
+	frame = find_frame(lines, older);
 	if (frame && gorgon_lines_function_of(lines, frame)) {
 		gorgon_lines_is_busy = true;
 		yields = gorgon_lines_yields(lines);

@@ -125,11 +125,11 @@ void gorgon_lines_update(struct gorgon_lines *lines)
 		for (size_t i = 0; i < file->function_count; i++)
 			lines->awaited |= file->functions[i].awaited;
 	}
-	if (awaited != lines->awaited && gorgon_lines_has_chain(lines) &&
-	    gorgon_lines_has_monitoring(lines) && gorgon_lines_begin_monitoring(lines))
+	if (awaited != lines->awaited && gorgon_lines_has_monitoring(lines) &&
+	    gorgon_lines_begin_monitoring(lines))
 		gorgon_lines_monitor_all(lines);
 	changed |= awaits_any != lines->awaits_any;
-	any |= gorgon_lines_has_flags(lines) && lines->awaits_any;
+	any |= !gorgon_lines_has_monitoring(lines) && lines->awaits_any;
 	if (any)
 		__atomic_store_n(&lines->was_used, true, __ATOMIC_RELEASE);
 	if (!any || !lines->generation)
@@ -142,23 +142,10 @@ void gorgon_lines_update(struct gorgon_lines *lines)
 	gorgon_lines_count_calls_of_threads(lines);
 	// Else other means tell of the functions that need to be looked at.
 	__atomic_store_n(&lines->links->active,
-			 any && (!gorgon_lines_has_chain(lines) ||
-				 (gorgon_lines_has_flags(lines) && !lines->limit)),
+			 any && !gorgon_lines_has_monitoring(lines) && !lines->limit,
 			 __ATOMIC_RELEASE);
 	if (!any || !lines->limit)
 		gorgon_lines_call_for_each(lines, any); // else gorgon_lines_set_flag() says so
-	lines->api.restore(type, value, traceback);
-}
-
-// The function has other events from now on.
-static void change_events(struct gorgon_lines *lines, struct gorgon_lines_function *function)
-{
-	PyObject *type, *value, *traceback;
-
-	if (!gorgon_lines_has_monitoring(lines))
-		return; // gorgon_lines_set_flag() is called
-	lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
-	gorgon_lines_monitor(lines, function);
 	lines->api.restore(type, value, traceback);
 }
 
@@ -169,7 +156,6 @@ static void update_thread(struct gorgon_lines *lines, const struct gorgon_lines_
 
 	gorgon_lines_update(lines);
 	lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
-	gorgon_lines_trace_this_thread(lines);
 	gorgon_lines_set_flag(lines, lines->api.thread_state(), function, on);
 	lines->api.restore(type, value, traceback);
 }
@@ -186,9 +172,8 @@ void gorgon_lines_update_thread(struct gorgon_lines *lines)
 static bool is_of_frame(const struct gorgon_lines *lines, const struct gorgon_lines_record *record,
 			PyFrameObject *frame)
 {
-	return record && (gorgon_lines_has_chain(lines) || gorgon_lines_is_live(lines, record)) &&
-	       record->frame ==
-		       gorgon_lines_word((uintptr_t)frame + lines->layout.object_frame);
+	return record &&
+	       record->frame == gorgon_lines_word((uintptr_t)frame + lines->layout.object_frame);
 }
 
 // CPython tells of an exception in each frame that it passes. It was raised where it has no older
@@ -209,38 +194,15 @@ static void on_exception(struct gorgon_lines *lines, PyObject *type, PyObject *t
 	api->PyErr_Clear();
 }
 
-// The frame begins that a debugger may step into, or it has ended before that.
-static void end_entering(struct gorgon_lines *lines, struct gorgon_lines_record *record)
-{
-	struct gorgon_lines_function *function =
-		(struct gorgon_lines_function *)(uintptr_t)record->entry;
-
-	record->entry = 0;
-	function->entering--;
-	change_events(lines, function);
-}
-
-static bool is_entering(const struct gorgon_lines_record *record)
-{
-	return record->entry &
-	       ~(uint64_t)(GORGON_LINES_ENTERED | GORGON_LINES_PASSED | GORGON_LINES_RETURNS);
-}
-
 static bool on_event(struct gorgon_lines *lines, struct gorgon_lines_record *record,
 		     const struct gorgon_lines_function *function, int event, int line)
 {
 	bool stopped = false;
 
-	if (gorgon_lines_has_chain(lines)) {
-		if (event == PY_START)
-			record->waiting = record->entry = 0;
-		if ((event == PY_START || event == PY_RESUME) &&
-		    gorgon_lines_may_enter(lines, record))
-			stopped = gorgon_lines_on_entry(lines, record, function);
-	} else if ((event == PY_START || event == PY_RESUME) && is_entering(record)) {
-		end_entering(lines, record);
+	if (event == PY_START)
+		record->waiting = record->entry = 0;
+	if ((event == PY_START || event == PY_RESUME) && gorgon_lines_may_enter(lines, record))
 		stopped = gorgon_lines_on_entry(lines, record, function);
-	}
 	if (stopped)
 		;
 	else if (event == PY_START)
@@ -261,8 +223,7 @@ static bool is_passed(const struct gorgon_lines *lines, struct gorgon_lines_reco
 {
 	uint64_t resume;
 
-	if (record->waiting || is_entering(record) ||
-	    (gorgon_lines_has_flags(lines) && lines->awaited))
+	if (record->waiting || lines->awaited)
 		return false;
 	if (what != LINE)
 		return what != CALL || !gorgon_lines_is_hot(function->text, 0);
@@ -285,9 +246,7 @@ static int event_of(const struct gorgon_lines *lines, const struct gorgon_lines_
 
 	switch (what) {
 	case CALL:
-		return gorgon_lines_has_flags(lines) && ((const uint8_t *)(uintptr_t)instruction)[1]
-			       ? PY_RESUME
-			       : PY_START;
+		return ((const uint8_t *)(uintptr_t)instruction)[1] ? PY_RESUME : PY_START;
 	case LINE:
 		return PY_LINE;
 	case RETURN:
@@ -307,23 +266,18 @@ static void trace_event(PyFrameObject *frame, int what, PyObject *arg, struct go
 
 	if (gorgon_lines_is_busy)
 		return;
-	gorgon_lines_trace_this_thread(lines);
-	if (!gorgon_lines_has_flags(lines) && !gorgon_lines_is_traced())
-		return;
 	if (what == EXCEPTION && lines->raising)
 		on_exception(lines, api->PyTuple_GetItem(arg, 0), api->PyTuple_GetItem(arg, 2));
 	record = gorgon_lines_current(lines);
 	if (!is_of_frame(lines, record, frame))
 		return;
 	function = gorgon_lines_function_of(lines, record->frame);
-	if (function ? !is_passed(lines, record, function, what)
-		     : what == RETURN && gorgon_lines_has_flags(lines) && lines->awaited)
+	if (function ? !is_passed(lines, record, function, what) : what == RETURN && lines->awaited)
 		stopped = on_event(lines, record, function, event_of(lines, record, what),
 				   lines->api.line_number(frame));
-	if (what == RETURN && gorgon_lines_has_flags(lines) &&
-	    !gorgon_lines_is_first(lines, record->frame))
+	if (what == RETURN && !gorgon_lines_is_first(lines, record->frame))
 		gorgon_lines_follow_return(lines, record->frame);
-	else if (stopped || (function ? !function->wanted : gorgon_lines_has_flags(lines)))
+	else if (stopped || !function || !function->wanted)
 		gorgon_lines_set_trace(lines, lines->api.thread_state(), function);
 }
 
@@ -411,12 +365,10 @@ static PyObject *monitor_event(PyObject *self, PyObject *const *args, ssize_t co
 	function = gorgon_lines_is_busy || event == PY_RAISE
 			   ? NULL
 			   : gorgon_lines_function_at(lines, record);
-	if (!function && record && lines->awaited && gorgon_lines_has_chain(lines) &&
+	if (!function && record && lines->awaited &&
 	    (event == PY_RETURN || event == PY_YIELD || event == PY_UNWIND))
 		on_event(lines, record, NULL, (int)event, 0);
-	if (function &&
-	    (function->wanted || function->entering ||
-	     (lines->awaited && gorgon_lines_has_chain(lines))) &&
+	if (function && (function->wanted || lines->awaited) &&
 	    is_of_frame(lines, record, lines->api.frame())) {
 		line = lines->api.line_number(lines->api.frame());
 		on_event(lines, record, function, (int)event, line);
@@ -440,17 +392,11 @@ static void follow(struct gorgon_lines *lines, uint64_t state,
 {
 	if (gorgon_lines_is_of_other(lines, state))
 		return;
-	if (__atomic_load_n(&lines->stale, __ATOMIC_ACQUIRE) || gorgon_lines_needs_trace(lines) ||
+	if (__atomic_load_n(&lines->stale, __ATOMIC_ACQUIRE) ||
 	    gorgon_lines_needs_count(lines, state) || has_raised_changed(lines))
 		update_thread(lines, function, on);
 	else
 		gorgon_lines_set_flag(lines, state, function, on);
-}
-
-static uint64_t state_of(const struct gorgon_lines *lines,
-			 const struct gorgon_lines_record *record)
-{
-	return gorgon_lines_has_chain(lines) ? record->state : lines->api.thread_state();
 }
 
 // Whether the frame has a function where the layout says.
@@ -471,7 +417,7 @@ static void before_frame(void *ctx, struct gorgon_lines_record *record)
 
 	if (lines->state == GORGON_LINES_OFF || gorgon_lines_is_of_other(lines, record->state))
 		return;
-	if (gorgon_lines_has_flags(lines))
+	if (!gorgon_lines_has_monitoring(lines))
 		gorgon_lines_note_caller(
 			lines, record,
 			gorgon_lines_word(record->state + lines->layout.state_cframe));
@@ -479,18 +425,10 @@ static void before_frame(void *ctx, struct gorgon_lines_record *record)
 		if (gorgon_lines_is_busy)
 			return;
 		function = gorgon_lines_function_of(lines, record->frame);
-		if (!gorgon_lines_has_chain(lines))
-			record->entry |= GORGON_LINES_RETURNS;
-		if (function && lines->awaited && !gorgon_lines_has_chain(lines) &&
-		    gorgon_lines_may_enter(lines, record)) {
-			record->entry = (uintptr_t)function;
-			function->entering++;
-			change_events(lines, function);
-		}
 		if (function && has_changed(function))
 			__atomic_store_n(&lines->stale, true, __ATOMIC_RELEASE);
-		follow(lines, state_of(lines, record), function,
-		       function && lines->awaited && gorgon_lines_has_flags(lines) &&
+		follow(lines, record->state, function,
+		       function && lines->awaited && !gorgon_lines_has_monitoring(lines) &&
 			       gorgon_lines_may_enter_next(lines));
 		return;
 	}
@@ -525,7 +463,7 @@ static void before_monitored_frame(void *ctx, struct gorgon_lines_record *record
 
 void gorgon_lines_events_begin(struct gorgon_lines *lines)
 {
-	if (gorgon_lines_has_monitoring(lines) && gorgon_lines_has_chain(lines))
+	if (gorgon_lines_has_monitoring(lines))
 		lines->links->before = (uintptr_t)before_monitored_frame;
 }
 
@@ -574,29 +512,13 @@ int gorgon_lines_count(uint64_t state, const char *where, struct gorgon_lines *l
 	return 0;
 }
 
-void gorgon_lines_after_frame(struct gorgon_lines *lines, struct gorgon_lines_record *record)
+void gorgon_lines_after_frame(struct gorgon_lines *lines, const struct gorgon_lines_record *record)
 {
-	const struct gorgon_lines_record *older =
-		(const struct gorgon_lines_record *)(uintptr_t)record->older;
-	const struct gorgon_lines_function *function = NULL;
-	uint64_t frame;
+	const uint64_t frame = gorgon_lines_has_monitoring(lines)
+				       ? gorgon_lines_newest_frame(lines)
+				       : gorgon_lines_frame_of_state(lines, record->state);
 
-	if (gorgon_lines_has_chain(lines)) {
-		frame = gorgon_lines_has_flags(lines)
-				? gorgon_lines_frame_of_state(lines, record->state)
-				: gorgon_lines_newest_frame(lines);
-		if (frame)
-			function = gorgon_lines_function_of(lines, frame);
-	} else {
-		if (is_entering(record))
-			end_entering(lines, record);
-		if (record->older < (uintptr_t)record)
-			return;
-		function = gorgon_lines_function_at(lines, older);
-		if (function && has_changed(function))
-			__atomic_store_n(&lines->stale, true, __ATOMIC_RELEASE);
-	}
-	follow(lines, state_of(lines, record), function, false);
+	follow(lines, record->state, frame ? gorgon_lines_function_of(lines, frame) : NULL, false);
 }
 
 void gorgon_lines_events_init(struct gorgon_lines *lines)

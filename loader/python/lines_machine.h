@@ -10,22 +10,20 @@
 #include <stdint.h>
 
 /*
- * What the evaluator's caller has on its stack for each frame of Python. Registers that a caller
- * keeps follow it, so the frame's real caller can be found from its address alone.
+ * What the evaluator's caller has on its stack. Registers that a caller keeps follow it, so the
+ * evaluator's real caller can be found from its address alone. Frames that debuggers stop at have
+ * such records elsewhere (lines_stops.c).
  */
 struct gorgon_lines_record {
 	uint64_t frame;   /* CPython's */
 	union {
-		uint64_t values; /* an array of texts, or 0: none were made */
-		uint64_t state;	 /* of the thread; where frames have records of their own */
+		uint64_t values; /* of a frame: an array of texts, or 0: none were made */
+		uint64_t state;  /* of an evaluator: that of the thread */
 	};
 	uint64_t waiting; /* where in a stub a debugger waits for the frame, or 0 */
-	uint64_t
-		/* the record that the thread has made before, or 0; its function may be gone */
-		older;
-	/* GORGON_LINES_ENTERED, GORGON_LINES_PASSED, or, before the function begins, its struct
-	 * gorgon_lines_function if a debugger may step into it from its caller */
-	uint64_t entry;
+	/* the record that the thread has made before, or 0; of a frame: its code object */
+	uint64_t older;
+	uint64_t entry; /* GORGON_LINES_ENTERED, and so on */
 	uint64_t saved[GORGON_LINES_SAVED];
 	union {
 		uint64_t caller; /* return address */
@@ -70,8 +68,8 @@ struct gorgon_lines_links {
 /*
  * The code of an interpreter, and where its parts are, is in lines_arch.h:
  *
- * FRAME      what CPython calls for each frame, in place of the evaluator. CALL calls the
- *            evaluator, which returns to CALLED.
+ * FRAME      the evaluator begins with a jump to it. CALL calls the evaluator, which returns to
+ *            CALLED.
  * TRACER     a function with four arguments; calls @tracer
  * LEAVE      what stubs call
  * GENERIC    the stub of frames whose line is not known
@@ -93,10 +91,9 @@ struct gorgon_lines_links {
  * thread's newest record. */
 void gorgon_lines_write_code(uint8_t *code, int32_t newest);
 
-/* The code is to be called by a jump at the beginning of the evaluator, in place of by CPython's
- * hook: copy what the jump replaces, and let records have the thread's state. @jump is set to the
- * jump, of GORGON_LINES_JUMP_SIZE bytes. False: the evaluator does not begin as expected, or it is
- * too far away. */
+/* The code is to be called by a jump at the beginning of the evaluator: copy what that replaces.
+ * @jump is set to the jump, of GORGON_LINES_JUMP_SIZE bytes. False: the evaluator does not begin as
+ * expected, or it is too far away. */
 bool gorgon_lines_write_evaluator(uint8_t *code, struct gorgon_lines_links *links,
 				  const uint8_t *evaluator, uint8_t *jump);
 

@@ -37,12 +37,11 @@ static int numbers_of(const struct gorgon_lines *lines, int events)
 // What a frame that is unwound does is no event of a single code object.
 bool gorgon_lines_monitor_all(struct gorgon_lines *lines)
 {
-	const bool entering = lines->awaited && gorgon_lines_has_chain(lines);
 	const int events = PY_UNWIND | (lines->raising ? PY_RAISE : 0) |
-			   (entering ? PY_START | PY_RESUME | PY_RETURN | PY_YIELD : 0);
+			   (lines->awaited ? PY_START | PY_RESUME | PY_RETURN | PY_YIELD : 0);
 	const struct gorgon_api *api = lines->interp->api;
 
-	if (entering)
+	if (lines->awaited)
 		drop(lines, api->PyObject_CallMethod(lines->monitoring, "restart_events", NULL));
 	return drop(lines, api->PyObject_CallMethod(lines->monitoring, "set_events", "ii",
 						    lines->tool, numbers_of(lines, events)));
@@ -86,8 +85,7 @@ bool gorgon_lines_begin_monitoring(struct gorgon_lines *lines)
 void gorgon_lines_monitor(struct gorgon_lines *lines, struct gorgon_lines_function *function)
 {
 	const struct gorgon_api *api = lines->interp->api;
-	int wanted = (function->wanted ? PY_START | PY_RETURN | PY_YIELD | PY_LINE : 0) |
-		     (function->entering ? PY_START | PY_RESUME : 0);
+	int wanted = function->wanted ? PY_START | PY_RETURN | PY_YIELD | PY_LINE : 0;
 
 	if (!function->code || (!lines->tool && !wanted) || !gorgon_lines_begin_monitoring(lines))
 		return;

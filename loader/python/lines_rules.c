@@ -2,16 +2,17 @@
 // This file writes the unwind rules of Python lines into .debug_frame, which only debuggers read.
 //
 //     _PyEval_EvalFrameDefault   CPython's own rules
-//     python_frame               calls it; its caller is, by our rule, the line that the frame has reached
-//     shop.price                 a stub, which is not run for this; its caller is the real caller of python_frame
+//     python_frame               calls it; its caller is, by our rule, the line that is reached
+//     shop.price                 a stub, which is not run for this; its caller is the real caller
+//                                of python_frame
 //     _PyEval_Vector             and so on, by CPython's own rules
 //
 // The rule of python_frame goes from the frame to its code object, from there to our struct
 // gorgon_lines_function, and takes the address of the line from its table. A frame that has none
-// is in python_code. A stub that is run, because a breakpoint is there, has the address of the
-// same record in a register, so it is the same frame as one that is found by unwinding. Where
-// frames are found by CPython's chain, that register has the frame itself, and a stub's caller is
-// another stub, or, for the first frame of an evaluator, the real caller of python_frame.
+// is in the stub that all of these have in common. A stub that is run, because a breakpoint is
+// there, has the frame in a register, so it is the same frame as one that is found by unwinding. A
+// stub's caller is another stub, or, for the first frame of an evaluator, the real caller of
+// python_frame.
 //
 // Specification: DWARF 4, sections 2.5 and 6.4.
 
@@ -94,10 +95,6 @@ static void frame_is(struct gorgon_lines_bytes *to, uint8_t reg,
 	struct gorgon_lines_bytes x = {0};
 	size_t is_gdb, again, done;
 
-	if (!layout->records) {
-		def_cfa(to, reg, (uint64_t)GORGON_LINES_RECORD_SIZE);
-		return;
-	}
 	is_gdb = begin_if_gdb(&x);
 	put_number_op(&x, 2 * layout->end);
 	OPS(&x, (uint8_t)(DW_OP_breg0 + reg), 0);
@@ -429,10 +426,7 @@ void gorgon_lines_put_cie(struct gorgon_lines_bytes *to, const struct gorgon_lin
 	put_sleb(to, -8);
 	put_uleb(to, GORGON_LINES_REG_RETURN);
 	frame_is(to, GORGON_LINES_REG_FRAME, layout);
-	if (layout->records)
-		put_callers(to, layout, generic);
-	else
-		all_saved(to);
+	put_callers(to, layout, generic);
 	end_entry(to, start);
 }
 
@@ -452,29 +446,22 @@ static void put_evaluator_rules(struct gorgon_lines_bytes *to, uint64_t code,
 				const struct gorgon_lines_layout *layout)
 {
 	struct gorgon_lines_bytes frame = {0};
-	// The stub of a record that has the frame comes next: its CFA is the record's end.
-	const uint8_t cfa = layout->records ? GORGON_LINES_RECORD_SIZE : GORGON_LINES_CALL_DEPTH;
 
 	begin_code(to);
-	def_cfa(to, GORGON_LINES_REG_STACK, cfa);
-	OPS(&frame, DW_OP_const1u, cfa, DW_OP_minus);
-	if (layout->frame_entry && layout->records) {
+	def_cfa(to, GORGON_LINES_REG_STACK, GORGON_LINES_RECORD_SIZE);
+	OPS(&frame, DW_OP_const1u, GORGON_LINES_RECORD_SIZE, DW_OP_minus);
+	if (layout->frame_entry) {
 		struct gorgon_lines_bytes record = {0};
 
-		OPS(&record, DW_OP_const1u, cfa, DW_OP_minus);
+		OPS(&record, DW_OP_const1u, GORGON_LINES_RECORD_SIZE, DW_OP_minus);
 		put_rule(to, GORGON_LINES_REG_RECORD, &record);
 		newest_by_list(&frame, layout);
-	} else if (layout->records) {
+	} else {
 		newest_of_record(&frame, layout);
 		skip_shim(&frame, layout);
-	} else {
-		OPS(&frame, DW_OP_deref);
 	}
 	returns_to_line(to, frame.data, frame.size, layout, code + GORGON_LINES_GENERIC_RESUME);
-	if (layout->records)
-		put_rule(to, GORGON_LINES_REG_FRAME, &frame);
-	else
-		free(frame.data);
+	put_rule(to, GORGON_LINES_REG_FRAME, &frame);
 }
 
 static void put_frame_rules(struct gorgon_lines_bytes *to, uint64_t code,
@@ -523,10 +510,8 @@ static void put_raised_rules(struct gorgon_lines_bytes *to, uint64_t code,
 				      GORGON_LINES_CODE_SIZE - GORGON_LINES_RAISED);
 
 	begin_code(to);
-	returns_to_line(to,
-			(const uint8_t[]){DW_OP_drop, DW_OP_breg0 + GORGON_LINES_REG_FRAME, 0,
-					  layout->records ? DW_OP_nop : DW_OP_deref},
-			4, layout, code + GORGON_LINES_GENERIC_RESUME);
+	returns_to_line(to, (const uint8_t[]){DW_OP_drop, DW_OP_breg0 + GORGON_LINES_REG_FRAME, 0},
+			3, layout, code + GORGON_LINES_GENERIC_RESUME);
 	end_entry(to, start);
 }
 
@@ -537,10 +522,9 @@ static void put_stub(struct gorgon_lines_bytes *to, const struct gorgon_lines_la
 	advance(to, GORGON_LINES_STUB_JUMP);
 	OPS(to, DW_CFA_remember_state);
 	frame_is(to, GORGON_LINES_REG_NEWEST, layout);
-	if (layout->records)
-		OPS(to, DW_CFA_register, GORGON_LINES_REG_FRAME, GORGON_LINES_REG_ARGUMENT,
-		    DW_CFA_register, GORGON_LINES_REG_RETURN, GORGON_LINES_REG_BACK,
-		    DW_CFA_same_value, GORGON_LINES_REG_RECORD);
+	OPS(to, DW_CFA_register, GORGON_LINES_REG_FRAME, GORGON_LINES_REG_ARGUMENT, DW_CFA_register,
+	    GORGON_LINES_REG_RETURN, GORGON_LINES_REG_BACK, DW_CFA_same_value,
+	    GORGON_LINES_REG_RECORD);
 	advance(to, GORGON_LINES_STUB_SIZE - GORGON_LINES_STUB_JUMP);
 	OPS(to, DW_CFA_restore_state);
 }

@@ -21,8 +21,6 @@ struct gorgon_lines_api {
 	uint64_t (*thread_state)(void); /* its address */
 	void (*set_evaluator)(void *, void *);
 	void (*set_trace)(void *, PyObject *);
-	/* CPython 3.11 only: */
-	int (*set_thread_trace)(uint64_t, void *, PyObject *);
 	uint64_t (*first_thread)(void *), (*next_thread)(uint64_t);
 	/* From 3.12 on, by any thread of the interpreter: */
 	int (*add_call)(void *interpreter, int (*)(void *), void *, int);
@@ -48,7 +46,6 @@ struct gorgon_lines {
 	struct gorgon_lines_values_api *values_api;
 	ssize_t extra_index;
 	void *interpreter; /* its PyInterpreterState */
-	bool installed;	   /* it calls our code in place of its evaluator */
 	void *default_evaluator;
 	void **evaluator;  /* where that has its evaluator: our code, */
 	void *own_evaluator; /* or what was there before; atomic */
@@ -130,7 +127,7 @@ bool gorgon_lines_changed(const struct gorgon_lines *lines);
 void gorgon_lines_notice(struct gorgon_lines *lines);
 
 /* A frame has returned to its caller. Not while a stub is run. */
-void gorgon_lines_after_frame(struct gorgon_lines *lines, struct gorgon_lines_record *record);
+void gorgon_lines_after_frame(struct gorgon_lines *lines, const struct gorgon_lines_record *record);
 
 /* From now on there are events in functions that have breakpoints, and in no others. */
 void gorgon_lines_update(struct gorgon_lines *lines);
@@ -208,13 +205,6 @@ static inline void gorgon_lines_set_yields(const struct gorgon_lines *lines, uin
 		*(uint32_t *)(uintptr_t)(lines->api.thread_state() + at) = yields;
 }
 
-/* Whether frames have records of their own only while they are needed, and are found by CPython's
- * own chain: it calls our code for an evaluator, not for each function. */
-static inline bool gorgon_lines_has_chain(const struct gorgon_lines *lines)
-{
-	return lines->layout.records;
-}
-
 void gorgon_lines_free_records(const struct gorgon_lines *lines);
 
 /* The frame that a thread of CPython runs, or 0; the frame that called another. */
@@ -263,14 +253,11 @@ static inline bool gorgon_lines_is_live(const struct gorgon_lines *lines,
 	       (uintptr_t)lines->code + GORGON_LINES_CALLED;
 }
 
-/* That of a record; NULL, too, if the record is another interpreter's, or of a stack that the
- * thread has left. */
+/* That of a frame's record, which may be NULL. */
 static inline struct gorgon_lines_function *
 gorgon_lines_function_at(const struct gorgon_lines *lines, const struct gorgon_lines_record *record)
 {
-	return record && (gorgon_lines_has_chain(lines) || gorgon_lines_is_live(lines, record))
-		       ? gorgon_lines_function_of(lines, record->frame)
-		       : NULL;
+	return record ? gorgon_lines_function_of(lines, record->frame) : NULL;
 }
 
 /* Where in the stub of its line the frame of @record goes on; 0: it has no lines. */

@@ -147,18 +147,9 @@ void gorgon_lines_free_records(const struct gorgon_lines *lines)
 
 struct gorgon_lines_record *gorgon_lines_current(const struct gorgon_lines *lines)
 {
-	uint64_t frame;
+	uint64_t frame = gorgon_lines_newest_frame(lines);
 
-	if (!gorgon_lines_has_chain(lines))
-		return newest;
-	frame = gorgon_lines_newest_frame(lines);
 	return frame ? record_of(lines, frame) : NULL;
-}
-
-// What debuggers know a frame by.
-static uint64_t id_of(const struct gorgon_lines *lines, const struct gorgon_lines_record *record)
-{
-	return gorgon_lines_has_chain(lines) ? record->frame : (uintptr_t)record;
 }
 
 // Of @frame, or of the newest older one whose lines are known.
@@ -169,21 +160,10 @@ static struct gorgon_lines_record *known_record(const struct gorgon_lines *lines
 	return frame ? record_of(lines, frame) : NULL;
 }
 
-// The next older one of this interpreter whose lines are known. A function that was left by
-// longjmp() has left its record, too: it is younger than what was called since.
 static struct gorgon_lines_record *older_record(const struct gorgon_lines *lines,
-						struct gorgon_lines_record *record)
+						const struct gorgon_lines_record *record)
 {
-	uint64_t frame = record->frame;
-
-	if (gorgon_lines_has_chain(lines))
-		return known_record(lines, gorgon_lines_previous_frame(lines, frame));
-	while (record->older > (uintptr_t)record) {
-		record = (struct gorgon_lines_record *)(uintptr_t)record->older;
-		if (gorgon_lines_function_at(lines, record))
-			return record;
-	}
-	return NULL;
+	return known_record(lines, gorgon_lines_previous_frame(lines, record->frame));
 }
 
 // --- running stubs
@@ -231,7 +211,7 @@ static void run_stub(struct gorgon_lines *lines, struct gorgon_lines_record *rec
 	PyObject *type, *value, *traceback;
 	const uint64_t frame = record->frame;
 
-	run->newest = id_of(lines, record);
+	run->newest = record->frame;
 	run->record = (uintptr_t)newest;
 	run->leave = (uintptr_t)lines->code + GORGON_LINES_LEAVE;
 	if (!run->frame)
@@ -241,8 +221,7 @@ static void run_stub(struct gorgon_lines *lines, struct gorgon_lines_record *rec
 	make_values(lines, first);
 	gorgon_lines_run(run);
 	free_values(lines, first);
-	if (gorgon_lines_has_chain(lines))
-		record_of(lines, frame);
+	record_of(lines, frame);
 	gorgon_lines_is_busy = false;
 	lines->api.restore(type, value, traceback);
 }
@@ -278,7 +257,7 @@ bool gorgon_lines_on_entry(struct gorgon_lines *lines, struct gorgon_lines_recor
 	struct gorgon_lines_record *caller = older_record(lines, record);
 	uint64_t waiting = caller ? waiting_at(caller->waiting) : 0;
 	struct gorgon_lines_run run = {.target = waiting,
-				       .frame = caller ? id_of(lines, caller) : 0,
+				       .frame = caller ? caller->frame : 0,
 				       .jump = (uintptr_t)gorgon_lines_entry(function),
 				       .argument = (uintptr_t)function->text,
 				       .back = waiting};
@@ -359,7 +338,7 @@ bool gorgon_lines_on_return(struct gorgon_lines *lines, struct gorgon_lines_reco
 	struct gorgon_lines_run run;
 
 	if (!waiting)
-		return gorgon_lines_has_chain(lines) && on_return_to(lines, record->frame);
+		return on_return_to(lines, record->frame);
 	do
 		caller = older_record(lines, caller);
 	while (caller && !(resume = gorgon_lines_resume_of(lines, caller)));
@@ -368,16 +347,13 @@ bool gorgon_lines_on_return(struct gorgon_lines *lines, struct gorgon_lines_reco
 	run = (struct gorgon_lines_run){
 		.target = waiting,
 		.jump = waiting - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_RETURN,
-		.argument = id_of(lines, caller),
+		.argument = caller->frame,
 		.back = resume - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_CALL,
 	};
 	run_stub(lines, record, &run);
 	record->waiting = 0;
 	// The stub that was left is the caller's, unless the debugger waits no more.
-	wait_for(gorgon_lines_has_chain(lines)
-			 ? record_of(lines, run.frame)
-			 : (struct gorgon_lines_record *)(uintptr_t)run.frame,
-		 run.resume);
+	wait_for(record_of(lines, run.frame), run.resume);
 	return true;
 }
 

@@ -152,7 +152,7 @@ void gorgon_lines_describe_code(struct gorgon_lines_bytes *ret, uint64_t code,
 		{"python_tracer", GORGON_LINES_TRACER, GORGON_LINES_LEAVE - GORGON_LINES_TRACER},
 		{"python_line_leave", GORGON_LINES_LEAVE,
 		 GORGON_LINES_GENERIC - GORGON_LINES_LEAVE},
-		{layout->records ? GORGON_LINES_ANYWHERE : "python_code", GORGON_LINES_GENERIC,
+		{GORGON_LINES_ANYWHERE, GORGON_LINES_GENERIC,
 		 GORGON_LINES_RAISED - GORGON_LINES_GENERIC},
 		{"python_exception_raised", GORGON_LINES_RAISED,
 		 GORGON_LINES_CODE_SIZE - GORGON_LINES_RAISED},
@@ -179,18 +179,10 @@ static void describe_file(struct contents *contents, const struct gorgon_lines_f
 	gorgon_lines_put_lines(&line, file);
 	put_all(&contents->info, &info);
 	put_all(&contents->line, &line);
-	if (layout->records)
-		put_symbol(&contents->symbols, &contents->names, GORGON_LINES_ANYWHERE, section, 0,
-			   file->text_size);
-	for (size_t i = 0; i < file->function_count; i++) {
-		const struct gorgon_lines_function *function = &file->functions[i];
-
-		gorgon_lines_put_stub_rules(&contents->frame, function, layout);
-		if (!layout->records)
-			put_symbol(&contents->symbols, &contents->names, function->name, section,
-				   (uint64_t)(function->text - file->text),
-				   gorgon_lines_text_size(function));
-	}
+	put_symbol(&contents->symbols, &contents->names, GORGON_LINES_ANYWHERE, section, 0,
+		   file->text_size);
+	for (size_t i = 0; i < file->function_count; i++)
+		gorgon_lines_put_stub_rules(&contents->frame, &file->functions[i], layout);
 }
 
 void gorgon_lines_describe_files(struct gorgon_lines_bytes *ret,

@@ -11,18 +11,15 @@
 // Debuggers have a breakpoint on it whenever the process runs: <jitreg.h>.
 extern void __jit_debug_register_code(void);
 
-// The generation of the trace function that the thread has.
-static __thread uint64_t traced __attribute__((tls_model("initial-exec")));
-
-// In CPython 3.11 with a chain of frames: whether CPython is to call our code for each function,
-// and not to let the evaluator call it. A program may have an evaluator of its own, for which
+// Whether CPython is to call our code for each function, and not to let the evaluator call it. A
+// program may have an evaluator of its own, for which
 // CPython does so.
 void gorgon_lines_call_for_each(struct gorgon_lines *lines, bool wanted)
 {
 	void *ours = lines->code + GORGON_LINES_FRAME;
 	void *before = wanted ? lines->own_evaluator : ours;
 
-	if (gorgon_lines_has_flags(lines) &&
+	if (!gorgon_lines_has_monitoring(lines) &&
 	    __atomic_load_n(lines->evaluator, __ATOMIC_RELAXED) == before)
 		__atomic_compare_exchange_n(lines->evaluator, &before,
 					    wanted ? ours : lines->own_evaluator, false,
@@ -41,12 +38,6 @@ static bool has_other_trace(struct gorgon_lines *lines)
 	return trace && trace != api->_Py_NoneStruct;
 }
 
-bool gorgon_lines_needs_trace(const struct gorgon_lines *lines)
-{
-	return !gorgon_lines_has_monitoring(lines) && !gorgon_lines_has_flags(lines) &&
-	       lines->generation != traced;
-}
-
 static void complain_of_trace(struct gorgon_lines *lines)
 {
 	if (!lines->complained)
@@ -55,32 +46,10 @@ static void complain_of_trace(struct gorgon_lines *lines)
 	lines->complained = true;
 }
 
-bool gorgon_lines_is_traced(void)
-{
-	return traced;
-}
-
-// Each thread gets the trace function, or loses it, when it calls a Python function or its trace
-// function is called.
-void gorgon_lines_trace_this_thread(struct gorgon_lines *lines)
-{
-	if (!gorgon_lines_needs_trace(lines))
-		return;
-	traced = lines->generation;
-	if (!has_other_trace(lines)) {
-		lines->api.set_trace(traced ? (void *)(lines->code + GORGON_LINES_TRACER) : NULL,
-				     NULL);
-	} else if (traced) {
-		complain_of_trace(lines);
-	}
-}
-
-// Whether CPython is to tell of events in frames of @function.
 bool gorgon_lines_has_events(const struct gorgon_lines *lines,
 			     const struct gorgon_lines_function *function)
 {
-	return lines->raising || (function ? function->wanted || function->entering
-					   : lines->awaits_any && gorgon_lines_has_flags(lines));
+	return lines->raising || (function ? function->wanted : lines->awaits_any);
 }
 
 static uint64_t previous_of(const struct gorgon_lines *lines, uint64_t frame)
@@ -115,9 +84,7 @@ void gorgon_lines_note_held(const struct gorgon_lines *lines, uint64_t cframe, u
 
 static bool is_held(const struct gorgon_lines *lines, uint64_t cframe)
 {
-	const struct gorgon_lines_record *record =
-		gorgon_lines_has_flags(lines) ? gorgon_lines_record_of_evaluator(lines, cframe)
-					      : NULL;
+	const struct gorgon_lines_record *record = gorgon_lines_record_of_evaluator(lines, cframe);
 
 	return record && record->entry & GORGON_LINES_HELD;
 }
@@ -134,8 +101,6 @@ static bool set_trace_of(struct gorgon_lines *lines, uint64_t state,
 
 	*wanted |= gorgon_lines_has_events(lines, function) ||
 		   is_held(lines, gorgon_lines_word(state + layout->state_cframe));
-	if (!gorgon_lines_has_flags(lines))
-		return *trace == ours;
 	if (*trace && *trace != ours) {
 		if (*wanted)
 			complain_of_trace(lines);
@@ -168,7 +133,7 @@ static void call_for_each_of(struct gorgon_lines *lines,
 void gorgon_lines_set_flag(struct gorgon_lines *lines, uint64_t state,
 			   const struct gorgon_lines_function *function, bool on)
 {
-	if (gorgon_lines_has_monitoring(lines) || (!gorgon_lines_has_flags(lines) && !traced))
+	if (gorgon_lines_has_monitoring(lines))
 		return;
 	set_flag_of(lines, state, function, on);
 	call_for_each_of(lines, function);
@@ -193,17 +158,12 @@ void gorgon_lines_trace_threads(struct gorgon_lines *lines)
 
 	for (uint64_t state = lines->api.first_thread(lines->interpreter); state;
 	     state = lines->api.next_thread(state)) {
-		for (cframe = gorgon_lines_word(state + layout->state_cframe);
-		     cframe && gorgon_lines_has_flags(lines);
+		for (cframe = gorgon_lines_word(state + layout->state_cframe); cframe;
 		     cframe = gorgon_lines_word(cframe + layout->cframe_previous))
 			gorgon_lines_note_held(lines, cframe,
 					       gorgon_lines_word(cframe + layout->cframe_frame));
 		if (state == own)
 			continue;
-		if (!gorgon_lines_has_flags(lines) &&
-		    !gorgon_lines_word(state + lines->layout.state_trace) &&
-		    lines->api.set_thread_trace(state, lines->code + GORGON_LINES_TRACER, NULL))
-			lines->interp->api->PyErr_Clear();
 		frame = gorgon_lines_frame_of_state(lines, state);
 		set_flag_of(lines, state, frame ? gorgon_lines_function_of(lines, frame) : NULL,
 			    false);

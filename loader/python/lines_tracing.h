@@ -17,16 +17,10 @@ static inline bool gorgon_lines_has_monitoring(const struct gorgon_lines *lines)
 	return !lines->layout.state_cframe;
 }
 
-/* CPython 3.11 has a flag for each evaluator, which may run several functions. */
-static inline bool gorgon_lines_has_flags(const struct gorgon_lines *lines)
-{
-	return !gorgon_lines_has_monitoring(lines) && gorgon_lines_has_chain(lines);
-}
-
 /* A subinterpreter has no lines. Its threads run the same evaluator. */
 static inline bool gorgon_lines_is_of_other(const struct gorgon_lines *lines, uint64_t state)
 {
-	return gorgon_lines_has_flags(lines) &&
+	return !gorgon_lines_has_monitoring(lines) &&
 	       gorgon_lines_word(state + lines->layout.state_interpreter) !=
 		       (uintptr_t)lines->interpreter;
 }
@@ -62,12 +56,6 @@ bool gorgon_lines_has_lost_count(const struct gorgon_lines *lines);
 
 /* CPython is to call our code for each function, and not to let the evaluator call it. */
 void gorgon_lines_call_for_each(struct gorgon_lines *lines, bool wanted);
-
-/* Whether this thread is to get the trace function, or to lose it; do so if need be; whether it has
- * it. Where there is a flag for each evaluator the answers are no. */
-bool gorgon_lines_needs_trace(const struct gorgon_lines *lines);
-void gorgon_lines_trace_this_thread(struct gorgon_lines *lines);
-bool gorgon_lines_is_traced(void);
 
 /* Whether CPython is to tell of events in frames of @function. */
 bool gorgon_lines_has_events(const struct gorgon_lines *lines,

@@ -278,7 +278,7 @@ static void the_evaluator_begins_with_a_jump(void **state)
 		    "try: f(10**6)\n"
 		    "except RecursionError: pass\n");
 	assert_int_equal(interp->lines->state, GORGON_LINES_READY);
-	assert_true(gorgon_lines_has_chain(interp->lines));
+	assert_non_null(interp->lines->evaluator_patch.at);
 	assert_int_equal(!!interp->lines->limit, interp->python.minor == 11);
 	destroy(interp);
 }

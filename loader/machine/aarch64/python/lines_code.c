@@ -71,15 +71,11 @@ static bool take_beginning(uint8_t *copy, const uint8_t *function, const uint8_t
 bool gorgon_lines_write_evaluator(uint8_t *code, struct gorgon_lines_links *links,
 				  const uint8_t *evaluator, uint8_t *jump)
 {
-	static const uint32_t plain = 0xa9007fe1, with_state = 0xa90003e1; // stp x1, xzr|x0, [sp]
-	uint8_t *copy = code + GORGON_LINES_EVALUATOR, *at = code + GORGON_LINES_FRAME;
+	uint8_t *copy = code + GORGON_LINES_EVALUATOR;
 
-	if (!take_beginning(copy, evaluator, at, jump))
+	if (!take_beginning(copy, evaluator, code + GORGON_LINES_FRAME, jump))
 		return false;
 	links->evaluator = (uintptr_t)copy;
-	while (memcmp(at, &plain, sizeof(plain)))
-		at += INSTRUCTION_SIZE;
-	memcpy(at, &with_state, sizeof(with_state));
 	return true;
 }
 

@@ -45,7 +45,7 @@ gorgon_lines_code:
 	newest	x9
 	ldr	x10, [x9]
 	adr	x11, .Lcalled
-	stp	x1, xzr, [sp]		/* frame, values */
+	stp	x1, x0, [sp]		/* frame, state */
 	stp	xzr, x10, [sp, #16]	/* waiting, older */
 	stp	xzr, x11, [sp, #32]	/* entry, saved[0] */
 	mov	x19, sp

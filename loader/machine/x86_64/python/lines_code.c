@@ -70,8 +70,6 @@ bool gorgon_lines_write_evaluator(uint8_t *code, struct gorgon_lines_links *link
 	if (!take_beginning(copy, evaluator, code + GORGON_LINES_FRAME, &links->rest, jump))
 		return false;
 	links->evaluator = (uintptr_t)copy;
-	code[24] = 0x90; // push $0 becomes nop; push %rdi
-	code[25] = 0x57;
 	return true;
 }
 
@@ -103,8 +101,9 @@ void gorgon_lines_write_code(uint8_t *code, int32_t newest)
 		0x64, 0x48, 0x8b, 0x04, 0x25, 0, 0,    0, 0, // 10: mov %fs:newest,%rax
 		0x6a, 0x00,                                  //  19: push $0		entry
 		0x50,                                        //  21: push %rax		older
-		0x6a, 0x00,                                  //  22: push $0		state
-		0x6a, 0x00,                                  //  24: push $0		values
+		0x6a, 0x00,                                  //  22: push $0		waiting
+		0x90,                                        //  24: nop
+		0x57,                                        //  25: push %rdi		state
 		0x56,                                        //  26: push %rsi		frame
 		0x48, 0x89, 0xe3,                            //  27: mov %rsp,%rbx
 		0x64, 0x48, 0x89, 0x1c, 0x25, 0, 0,    0, 0, // 30: mov %rbx,%fs:newest
