@@ -13,7 +13,7 @@ all names outside of these segments, and all lines if none of the other objects 
 import bisect
 import struct
 
-PT_LOAD, READ_EXECUTE = 1, 5
+PT_LOAD, READ_EXECUTE, ALLOCATED = 1, 5, 2
 SHT_PROGBITS, SHT_SYMTAB, SHT_NOBITS = 1, 2, 8
 ET_REL, ET_DYN = 1, 3
 
@@ -62,6 +62,14 @@ class Symfile:
             content = read(section[3], section[5])
             section[1], section[4] = SHT_PROGBITS, len(self.data)
             self.data += content
+
+    def add_segments(self):
+        """Let a segment have each section that is in memory: without one lldb does not save cores."""
+        loaded = [s for s in self.sections if s[2] & ALLOCATED]
+        self.head[4], self.head[8], self.head[9] = len(self.data), SEGMENT_SIZE, len(loaded)
+        for section in loaded:
+            kept = section[5] if section[1] != SHT_NOBITS else 0
+            self.data += SEGMENT.pack(PT_LOAD, READ_EXECUTE, section[4], section[3], section[3], kept, section[5], 1)
 
     def keep_names(self, ranges):
         """Keep only symbols within the ranges, as symbols of the first section, which is the pack's .text."""
@@ -122,6 +130,8 @@ def as_library(data, read=None):
     symfile.make_absolute()
     if read:
         symfile.fill(read)
+    if not symfile.head[9]:
+        symfile.add_segments()
     return symfile.finish()
 
 

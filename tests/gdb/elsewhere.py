@@ -28,6 +28,14 @@ def available():
     return bool(shutil.which("unshare")) and harness.run(*UNSHARE, "true").returncode == 0
 
 
+def is_elf(path):
+    """The linker's cache in /etc is mapped, too."""
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
 def files_of(pid):
     """The files of a process, under each of the names that it knows them by."""
     output = harness.gdb(["python from gorgon_gdb import process",
@@ -35,7 +43,7 @@ def files_of(pid):
                          script=True, options=["-p", str(pid)])
     with open(f"/proc/{pid}/maps") as file:
         mapped = {line.split()[-1] for line in file if " /" in line}
-    return sorted(filter(os.path.isfile, mapped | set(re.findall(r"(?:^| )(/\S+)$", output, re.M))))
+    return sorted(filter(is_elf, mapped | set(re.findall(r"(?:^| )(/\S+)$", output, re.M))))
 
 
 def copy(sysroot, paths):

@@ -176,7 +176,7 @@ class Values(unittest.TestCase):
                 return [f'printf "> %s\\n", py("{text}")' for text in texts]
             return ["tbreak values.outer", "run", *ask("n", "n = 20", "[n for x in range(2) if n]", "extra"),
                     *at("class"), *ask("base + extra", "base = 3; extra = 1000; other = base", "other"), "frame function values.outer",
-                    *ask("extra, n", "locals().keys() == globals().keys()"),
+                    *ask("extra, n, TOTAL", "locals().keys() == globals().keys()"),
                     *at("inner"), *ask("  (lambda: extra + m)()", "TOTAL"), "frame function values.outer", *ask("inner.__name__"),
                     f"break values.py:{harness.source_line(path, '# inner')}", *ask("inner(0)"), "delete",
                     *at("generator"), *ask("i", "import os; i = os.getpid() and 77", "raise KeyError(1)", "n +", "\u00fc"),

@@ -45,6 +45,7 @@ GDB = (
     (r"\b(\w+)=\1@entry=(?=.* at \.\./sysdeps/)", r"\1="),
     (r"ADDR in <function called from gdb> \(\)", "<function called from gdb>"),
     (r"\bThread (ADDR|\d+(\.\d+)?)", "Thread T"),
+    (r"^Thread T \(Thread T \(LWP N\) \"gorgon-lines\"\):\n(?:[#(].*\n)*", ""),  # which looks for breakpoints in Python lines
     (r"\$\d+\b", "$N"),
     (r"\b(Breakpoint|breakpoint|Watchpoint|watchpoint|Catchpoint|catchpoint|Dprintf) -?\d+(\.\d+)?", r"\1 N"),
     (r"^#\d\d+ ", "#NN "),  # the hosts have not the same frames below Python's
