@@ -139,7 +139,6 @@ void gorgon_lines_set_flag(struct gorgon_lines *lines, uint64_t state,
 	call_for_each_of(lines, function);
 }
 
-// The same while CPython tells of an event: it sets the flag itself after that.
 void gorgon_lines_set_trace(struct gorgon_lines *lines, uint64_t state,
 			    const struct gorgon_lines_function *function)
 {

@@ -68,10 +68,11 @@ void gorgon_lines_note_held(const struct gorgon_lines *lines, uint64_t cframe, u
  * whether events are told. @on: in any case. */
 void gorgon_lines_set_flag(struct gorgon_lines *lines, uint64_t state,
 			   const struct gorgon_lines_function *function, bool on);
-/* The same while CPython tells of an event: it sets the flag itself after that. */
+/* The thread is told of an event in @function: give it the trace function, or take it away. CPython
+ * sets the flag itself after the event. */
 void gorgon_lines_set_trace(struct gorgon_lines *lines, uint64_t state,
 			    const struct gorgon_lines_function *function);
-/* The same for all threads. */
+/* Set the flag of each thread of the interpreter. */
 void gorgon_lines_trace_threads(struct gorgon_lines *lines);
 
 /* Count the calls of a thread, or of all while a debugger may need it. */
