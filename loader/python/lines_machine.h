@@ -47,11 +47,12 @@ _Static_assert(sizeof(struct gorgon_lines_record) == GORGON_LINES_RECORD_SIZE,
 /* What the machine's code reads and calls; it lies GORGON_LINES_PAGE_SIZE bytes behind the code. */
 struct gorgon_lines_links {
 	uint64_t evaluator; /* _PyEval_EvalFrameDefault */
-	/* void (*)(void *ctx, struct gorgon_lines_record *): called when @active is not 0, or a
-	 * breakpoint is at @watched, or bit 31 of @counted is set and that of the limit of
-	 * recursion in the state of a thread of CPython 3.11 is not */
+	/* void (*)(void *ctx, struct gorgon_lines_record *). FRAME calls it before the evaluator
+	 * when @active is not 0, when a breakpoint is at @watched, or when bit 31 of @counted is
+	 * set and the thread's limit of recursion is not negative, so that CPython 3.11 does not
+	 * count the thread's calls yet. */
 	uint64_t before;
-	/* the same, called after the evaluator when @active or the record's @entry is not 0 */
+	/* FRAME calls it after the evaluator when @active or the record's @entry is not 0 */
 	uint64_t after;
 	uint64_t tracer; /* as Py_tracefunc, with @ctx as a fifth argument */
 	uint64_t ctx;
@@ -97,7 +98,8 @@ void gorgon_lines_write_code(uint8_t *code, int32_t newest);
 bool gorgon_lines_write_evaluator(uint8_t *code, struct gorgon_lines_links *links,
 				  const uint8_t *evaluator, uint8_t *jump);
 
-/* The same of CPython 3.11's function of the limit of recursion, whose place @depth takes. */
+/* CPython 3.11's function of the limit of recursion is to begin with a jump to @depth: copy what
+ * the jump replaces, as gorgon_lines_write_evaluator() does. */
 bool gorgon_lines_write_depth(uint8_t *code, struct gorgon_lines_links *links,
 			      const uint8_t *function, uint8_t *jump);
 

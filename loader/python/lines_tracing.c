@@ -222,7 +222,6 @@ void gorgon_lines_count_calls_of_threads(struct gorgon_lines *lines)
 	__atomic_store_n(&lines->counted_limit, wanted ? *lines->limit : 0, __ATOMIC_RELEASE);
 }
 
-// Whether this thread's calls are to be counted from now on, or again.
 bool gorgon_lines_needs_count(const struct gorgon_lines *lines, uint64_t state)
 {
 	return lines->links->counted &&
@@ -230,7 +229,6 @@ bool gorgon_lines_needs_count(const struct gorgon_lines *lines, uint64_t state)
 		       GORGON_LINES_BELOW_DEPTHS;
 }
 
-// The frame ends, and the frame that has called it goes on, by the same evaluator.
 void gorgon_lines_follow_return(struct gorgon_lines *lines, uint64_t frame)
 {
 	const struct gorgon_lines_layout *layout = &lines->layout;
@@ -240,8 +238,6 @@ void gorgon_lines_follow_return(struct gorgon_lines *lines, uint64_t frame)
 	gorgon_lines_set_trace(lines, state, gorgon_lines_function_of(lines, caller));
 }
 
-// How the function is called that CPython 3.11 is about to call. An evaluator that calls it for a
-// line's call has less of C's stack below it than where other code has been called between.
 void gorgon_lines_note_caller(struct gorgon_lines *lines, struct gorgon_lines_record *record,
 			      uint64_t cframe)
 {

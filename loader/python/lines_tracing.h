@@ -5,7 +5,8 @@
 
 #include "lines_state.h"
 
-/* A limit of recursion: no thread's calls are so few. */
+/* While calls are counted, threads have this limit of recursion. It is below every depth of calls,
+ * so CPython asks our code at each call. */
 #define GORGON_LINES_BELOW_DEPTHS (-(1 << 29))
 
 /* How large an evaluator's frame on the stack is at most. */
@@ -57,7 +58,8 @@ bool gorgon_lines_has_lost_count(const struct gorgon_lines *lines);
 /* CPython is to call our code for each function, and not to let the evaluator call it. */
 void gorgon_lines_call_for_each(struct gorgon_lines *lines, bool wanted);
 
-/* Whether CPython is to tell of events in frames of @function. */
+/* Whether CPython must tell of events in frames of @function: a breakpoint is in it, or somebody
+ * waits for an exception. @function is NULL for a frame whose lines are not known. */
 bool gorgon_lines_has_events(const struct gorgon_lines *lines,
 			     const struct gorgon_lines_function *function);
 
@@ -78,13 +80,16 @@ void gorgon_lines_trace_threads(struct gorgon_lines *lines);
 /* Count the calls of a thread, or of all while a debugger may need it. */
 void gorgon_lines_count_calls(struct gorgon_lines *lines, uint64_t state, bool wanted);
 void gorgon_lines_count_calls_of_threads(struct gorgon_lines *lines);
-/* Whether this thread's calls are to be counted from now on, or again. */
+/* Whether a debugger needs the calls of this thread to be counted, and nobody counts them yet. */
 bool gorgon_lines_needs_count(const struct gorgon_lines *lines, uint64_t state);
 
-/* The frame ends, and the frame that has called it goes on, by the same evaluator. */
+/* @frame ends, and its evaluator goes on with the frame that has called it: set the flag for that
+ * frame. */
 void gorgon_lines_follow_return(struct gorgon_lines *lines, uint64_t frame);
 
-/* Note in the record how the function is called that CPython 3.11 is about to call. */
+/* CPython 3.11 is about to call a function: write into @record whether a line's call or C code
+ * calls it. The evaluator that runs a line's call has fewer bytes of the C stack between @cframe
+ * and the record than C code leaves there. */
 void gorgon_lines_note_caller(struct gorgon_lines *lines, struct gorgon_lines_record *record,
 			      uint64_t cframe);
 

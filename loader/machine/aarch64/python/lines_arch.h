@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Python lines that have addresses: the code, and what debuggers' rules say of it. See
- * ../../../python/lines_machine.h. */
+/* This file says where the parts of the code of Python lines are, and how debuggers unwind it.
+ * ../../../python/lines_machine.h explains the parts. */
 #ifndef GORGON_MACHINE_PYTHON_LINES_ARCH_H
 #define GORGON_MACHINE_PYTHON_LINES_ARCH_H
 
@@ -114,7 +114,8 @@ static inline bool gorgon_lines_is_hot(const uint8_t *stub, size_t place)
 	       (place == GORGON_LINES_STUB_RESUME ? GORGON_LINES_BR_X11 : GORGON_LINES_NOP);
 }
 
-/* Whether one is at the beginning of a function, as the code asks of @watched. */
+/* Whether a function begins with a debugger's breakpoint. The code of FRAME compares the function
+ * at @watched in the same way. */
 static inline bool gorgon_lines_is_breakpoint(const void *function)
 {
 	return __atomic_load_n((const uint32_t *)function, __ATOMIC_RELAXED) == 0xd4200000;

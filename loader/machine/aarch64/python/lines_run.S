@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* void gorgon_lines_run(struct gorgon_lines_run *run), see lines_machine.h. */
+/* void gorgon_lines_run(struct gorgon_lines_run *run) runs the stub of a line;
+ * ../../../python/lines_machine.h says with which registers. */
 
 	.text
 	.globl	gorgon_lines_run
