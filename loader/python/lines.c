@@ -54,6 +54,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static const struct gorgon_lines_layout layouts[] = {
@@ -145,6 +147,7 @@ static const struct gorgon_lines_layout layouts[] = {
 static pthread_mutex_t list = PTHREAD_MUTEX_INITIALIZER;
 static struct gorgon_lines *all; // under the lock
 static pid_t watched;            // the process that has the thread; under the lock
+static pid_t watcher;            // the thread, since its first look; under the lock
 static bool has_come;            // another interpreter, since the thread has looked; atomic
 
 // --- the watching thread
@@ -231,6 +234,13 @@ static void *watch(void *arg)
 		if (!stopped && (!tracer || rounds % (ASK_MS / LOOK_MS) == 0))
 			tracer = jitreg_find_tracer();
 		pthread_mutex_lock(&list);
+		watcher = all ? gettid() : 0;
+		if (!all) {
+			gorgon_lines_alarms_end();
+			watched = 0;
+			pthread_mutex_unlock(&list);
+			return NULL;
+		}
 		for (struct gorgon_lines *lines = all; lines; lines = lines->next) {
 			if (__atomic_load_n(&lines->state, __ATOMIC_ACQUIRE) !=
 				    GORGON_LINES_READY ||
@@ -647,19 +657,36 @@ struct gorgon_error *gorgon_lines_begin(struct gorgon_interp *interp)
 	return NULL;
 }
 
+// The thread ends when it sees that there is no interpreter left for it, soon while the process is
+// traced. Where a host ends right after that, lldb-server would lose its connection: it resumes one
+// thread after the other, and fails if the first one has ended the process meanwhile.
+static void wait_for_watcher(pid_t thread)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+
+	for (unsigned i = 0; i < 10 * LOOK_MS && !syscall(SYS_tgkill, getpid(), thread, 0); i++)
+		nanosleep(&pause, NULL);
+}
+
 void gorgon_lines_stop(struct gorgon_interp *interp)
 {
+	pid_t thread;
+
 	pthread_mutex_lock(&list);
 	for (struct gorgon_lines **at = &all; *at; at = &(*at)->next)
 		if (*at == interp->lines) {
 			*at = interp->lines->next;
 			break;
 		}
+	thread = all || watched != getpid() ? 0 : watcher;
 	pthread_mutex_unlock(&list);
+	if (thread && jitreg_find_tracer())
+		wait_for_watcher(thread);
 }
 
 void gorgon_lines_in_child(void)
 {
+	watcher = 0;
 	pthread_mutex_init(&list, NULL); // the thread that may have had it is not there
 	gorgon_lines_alarms_in_child();
 	if (watched) // no other thread is here to take the lock

@@ -9,10 +9,13 @@
 #include "python/lines_alarms.h"
 #include "python/lines_state.h"
 
+#include <glob.h>
 #include <jitreg.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #ifdef __aarch64__
 #include "../jitreg/watch_aarch64.h"
@@ -58,6 +61,25 @@ static size_t symfiles_of(enum gorgon_python_lines lines, size_t *ret_more)
 	return ret;
 }
 
+static bool has_watcher(void)
+{
+	bool ret = false;
+	char name[64];
+	glob_t found;
+
+	assert_int_equal(glob("/proc/self/task/*/comm", 0, NULL, &found), 0);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		FILE *file = fopen(found.gl_pathv[i], "r");
+
+		if (!file)
+			continue; // the thread has just ended
+		ret |= fgets(name, sizeof(name), file) && !strcmp(name, "gorgon-lines\n");
+		fclose(file);
+	}
+	globfree(&found);
+	return ret;
+}
+
 static void lines_come_and_go_with_the_interpreter(void **state)
 {
 	size_t without, with, more;
@@ -74,6 +96,9 @@ static void lines_come_and_go_with_the_interpreter(void **state)
 		assert_true(with > without); // the code that CPython calls
 		assert_int_equal(more, 2);
 	}
+	for (int i = 0; i < 1000 && has_watcher(); i++)
+		usleep(10000);
+	assert_false(has_watcher());
 }
 
 // The same code object again, and code that comes by value and is gone before it comes again.
