@@ -16,7 +16,7 @@ extern "C" {
 /** What is kept unless gorgon_keep() says something else. @{ */
 #define GORGON_KEEP_FILE_BYTES	 (UINT64_C(256) << 20)
 #define GORGON_KEEP_MEMORY_BYTES (UINT64_C(32) << 20) /**< of memory */
-#define GORGON_KEEP_IMPORT_BYTES (UINT64_C(64) << 20) /**< of plans of imports */
+#define GORGON_KEEP_IMPORT_BYTES (UINT64_C(64) << 20) /**< of compiled files */
 #define GORGON_KEEP_SECONDS      300u                 /**< and for how long, in seconds */
 /** All of it, for a variable of struct gorgon_keep_opts of which some members are changed then. */
 #define GORGON_KEEP_DEFAULTS                                                                       \
@@ -33,9 +33,9 @@ struct gorgon_keep_opts {
 	 * the page cache's. 0: no file. */
 	uint64_t file_bytes;
 	uint64_t memory_bytes; /**< Bytes of what debuggers are told. 0: nothing. */
-	/** Bytes of what is known of modules that interpreters import: in which folder there is a
-	 * module, and the contents of compiled files (`.pyc`), for all interpreters together. With
-	 * 0 interpreters that start from then on import with CPython's own finders alone. */
+	/** Bytes of the compiled files (`.pyc`) of modules that interpreters import, for all
+	 * interpreters together. With 0 interpreters that start from then on read them by CPython's
+	 * own loaders alone. */
 	uint64_t import_bytes;
 	/** Since its last use. What is older goes when something is loaded or unloaded, or by
 	 * gorgon_trim(). */
@@ -52,8 +52,8 @@ struct gorgon_keep_opts {
  * Nothing that is kept needs a descriptor. As long as a file is kept its contents stay on disk even
  * if it is deleted, and its file system cannot be unmounted.
  *
- * Of modules: interpreters see what they would see without it. A result is used only while the
- * folder, the source and the compiled file are the same ones with the same times and sizes.
+ * Of modules: interpreters see what they would see without it. Contents are used only while the
+ * compiled file is the same one with the same times and size, and is of the source.
  * Compiled files that have a hash of their source instead of its time (PEP
  * 552) are not kept, nor is anything of files that were changed in the last two seconds. Not
  * reported are events of audit hooks about files that need not be opened (PEP 578, "open"), nor are
@@ -79,7 +79,7 @@ struct gorgon_kept_stats {
 	/** symfiles for debuggers that no object has: of single libraries, and of sets of them */
 	uint64_t symfile_count;
 	uint64_t memory_bytes; /**< bytes of the symfiles */
-	uint64_t import_count; /**< modules' places and compiled files */
+	uint64_t import_count; /**< modules' compiled files */
 	uint64_t import_bytes; /**< bytes of these */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Imports that use what other interpreters have found out of files. See imports.c. */
+/* Imports that use the compiled files that other interpreters have read. See imports.c. */
 #ifndef GORGON_PYTHON_IMPORTS_H
 #define GORGON_PYTHON_IMPORTS_H
 
@@ -10,10 +10,10 @@ struct gorgon_imports;
 struct gorgon_interp;
 struct gorgon_thunk;
 
-/* Fill in the thunks of the functions that Python gets. */
+/* Fill in the thunk of the function that Python gets. */
 void gorgon_imports_thunks(struct gorgon_interp *interp, struct gorgon_thunk *list);
 /*
- * Give importlib's classes their other methods, after Python has started, with the GIL. Where that
+ * Give importlib's loader its other method, after Python has started, with the GIL. Where that
  * cannot be done imports are as they were: a Python whose importlib is another one, `-v`, file
  * names that are not UTF-8.
  */
@@ -26,8 +26,7 @@ bool gorgon_imports_copy(const struct gorgon_imports *from, struct gorgon_import
  * interpreter is in the other one. */
 void gorgon_imports_move(struct gorgon_imports *imports, void *(*move)(void *ctx, void *addr),
 			 void *ctx);
+/* After Python's end. NULL is ignored. */
 void gorgon_imports_destroy(struct gorgon_imports *imports);
-/* Free what it needs, after Python's end. */
-void gorgon_imports_free(struct gorgon_interp *interp);
 
 #endif

@@ -64,7 +64,7 @@ static void interp_free(struct gorgon_interp *interp)
 	}
 	gorgon_data_handlers_free(interp->data_handlers);
 	free(interp->api);
-	gorgon_imports_free(interp);
+	gorgon_imports_destroy(interp->imports);
 	gorgon_import_locks_free(interp);
 	gorgon_calls_deinit(&interp->calls);
 	gorgon_python_deinit(&interp->python);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT The public functions about what the process keeps for the next
 // interpreter. Of a library that no namespace has any more it keeps the image, with places and
 // bindings (../image/image_cache.c), and the symfile's template (libjitreg); of modules their
-// places and compiled files (pyfiles.c).
+// compiled files (pyfiles.c).
 
 #include "gorgon.h"
 #include "pyfiles.h"

@@ -16,9 +16,7 @@
 
 #define OLD 1700000000 // a time long ago, for files
 
-static const char *const suffixes[] = {".abc.so", ".so", NULL};
-static char text[] = "abc\0.abc.so\0.so";
-static const struct gorgon_pyfile_rules rules = {text, sizeof(text), text, suffixes, {'m', 'a', 'g', '\n'}};
+static const struct gorgon_pyfile_rules rules = {"abc", {'m', 'a', 'g', '\n'}};
 
 static char folder[200];
 
@@ -89,17 +87,11 @@ static int make_folder(void **state)
 	(void)state;
 	gorgon_trim();
 	snprintf(folder, sizeof(folder), "%s", test_temp("modules"));
-	assert_int_equal(test_run("rm -rf %s; mkdir -p %s/__pycache__ %s/package/__pycache__ %s/space", folder, folder, folder, folder), 0);
+	assert_int_equal(test_run("rm -rf %s; mkdir -p %s/__pycache__ %s/package/__pycache__", folder, folder, folder), 0);
 	put("module.py", "module");
 	put("both.py", "both");
-	put("both.so", "");
-	put("tagged.so", "");
-	put("tagged.abc.so", "");
 	put("package.py", "not this one");
 	put("package/__init__.py", "package");
-	assert_int_equal(mkdir(path_of("inside"), 0700), 0);
-	put("inside/__init__.py", "");
-	put("old.pyc", "");
 	put_compiled("module.py", "__pycache__/module.abc.pyc", 0, "code of the module");
 	put_compiled("both.py", "__pycache__/both.abc.pyc", 1, "with a hash");
 	put_compiled("package/__init__.py", "package/__pycache__/__init__.abc.pyc", 0, "code of the package");
@@ -118,28 +110,6 @@ static int make_folder(void **state)
 	}
 	settle();
 	return 0;
-}
-
-// What is found, as a text: its kind and file.
-static const char *find_since(const char *name, uint64_t since)
-{
-	static const char *const kinds[] = {"absent", "source", "package", "extension"};
-	static char ret[4][500];
-	static unsigned next;
-	const struct gorgon_pyfile *found = gorgon_pyfile_find(&rules, folder, name, since);
-	char *line = ret[next++ % 4];
-
-	if (!found)
-		return "unknown";
-	snprintf(line, sizeof(*ret), "%s%s%s", kinds[found->kind], found->origin ? " " : "",
-		 found->origin ? found->origin + strlen(folder) + 1 : "");
-	gorgon_pyfile_release(found);
-	return line;
-}
-
-static const char *find(const char *name)
-{
-	return find_since(name, 0);
 }
 
 static const char *code_of(const char *name)
@@ -163,37 +133,6 @@ static uint64_t kept(void)
 	return stats.import_count;
 }
 
-// As importlib.machinery.FileFinder looks: packages first, then extensions in the order of the suffixes, then sources.
-static void finds_what_python_finds(void **state)
-{
-	(void)state;
-	for (int i = 0; i < 2; i++) { // the second time out of the store
-		assert_string_equal(find("module"), "source module.py");
-		assert_string_equal(find("both"), "extension both.so");
-		assert_string_equal(find("tagged"), "extension tagged.abc.so");
-		assert_string_equal(find("package"), "package package/__init__.py");
-		assert_string_equal(find("nothing"), "absent");
-		// The store leaves two kinds to CPython: `space` is part of a namespace package, `old` is a compiled file without a source.
-		assert_string_equal(find("space"), "unknown");
-		assert_string_equal(find("old"), "unknown");
-		assert_int_equal(kept(), 5);
-	}
-}
-
-static void names_of_compiled_files_are_pythons(void **state)
-{
-	const struct gorgon_pyfile *found = gorgon_pyfile_find(&rules, folder, "package", 0);
-
-	(void)state;
-	assert_string_equal(found->compiled, path_of("package/__pycache__/__init__.abc.pyc"));
-	assert_string_equal(found->folder, path_of("package"));
-	gorgon_pyfile_release(found);
-	found = gorgon_pyfile_find(&rules, folder, "both", 0);
-	assert_null(found->compiled);
-	assert_null(found->folder);
-	gorgon_pyfile_release(found);
-}
-
 static void code_is_what_the_compiled_file_has(void **state)
 {
 	(void)state;
@@ -207,56 +146,16 @@ static void code_is_what_the_compiled_file_has(void **state)
 	assert_int_equal(kept(), 2);
 }
 
-// Interpreters with other rules do not get these results.
+// Interpreters with another tag, or with another magic number, do not get these results.
 static void rules_keep_results_apart(void **state)
 {
-	static char other_text[] = "abd\0.abd.so\0.so"; // as long as the text of the usual rules
-	static const char *const other_suffixes[] = {".abd.so", ".so", NULL};
-	const struct gorgon_pyfile_rules other = {other_text, sizeof(other_text), other_text, other_suffixes, {'m', 'a', 'g', '\n'}};
-	const struct gorgon_pyfile *found;
+	static const struct gorgon_pyfile_rules others[] = {{"abd", {'m', 'a', 'g', '\n'}}, {"abc", {'m', 'a', 'h', '\n'}}};
 
 	(void)state;
-	assert_string_equal(find("tagged"), "extension tagged.abc.so");
 	assert_string_equal(code_of("module.py"), "code of the module");
-	found = gorgon_pyfile_find(&other, folder, "tagged", 0);
-	assert_string_equal(found->origin, path_of("tagged.so"));
-	gorgon_pyfile_release(found);
-	assert_null(gorgon_pyfile_code(&other, path_of("module.py")));
-}
-
-// The folder in which the package is does not change.
-static void changes_in_a_package_are_seen(void **state)
-{
-	(void)state;
-	assert_string_equal(find("inside"), "package inside/__init__.py");
-	put("inside/__init__.so", "");
-	assert_string_equal(find("inside"), "unknown");
-	assert_int_equal(unlink(path_of("inside/__init__.so")), 0);
-	assert_string_equal(find("inside"), "unknown"); // it has changed just now
-}
-
-// At once, while the files are too new to be kept, and later.
-static void changes_are_seen(void **state)
-{
-	(void)state;
-	find("module"), find("both"), find("package"), find("nothing"), code_of("module.py"), code_of("package/__init__.py");
-	assert_int_equal(kept(), 6);
-	put("module.so", "");
-	put("nothing.py", "");
-	put("package/__init__.so", "");
-	put("package/__pycache__/__init__.abc.pyc.new", "");
-	assert_int_equal(unlink(path_of("both.so")), 0);
-	assert_int_equal(rename(path_of("package/__pycache__/__init__.abc.pyc.new"), path_of("package/__pycache__/__init__.abc.pyc")), 0);
-	for (int i = 0; i < 2; i++) {
-		assert_string_equal(find("module"), i ? "extension module.so" : "unknown");
-		assert_string_equal(find("both"), i ? "source both.py" : "unknown");
-		assert_string_equal(find("nothing"), i ? "source nothing.py" : "unknown");
-		assert_string_equal(find("package"), "unknown"); // an extension is the package's __init__
-		assert_string_equal(code_of("package/__init__.py"), "unknown");
-		assert_string_equal(code_of("module.py"), "code of the module");
-		if (!i)
-			settle();
-	}
+	assert_null(gorgon_pyfile_code(&others[0], path_of("module.py")));
+	assert_null(gorgon_pyfile_code(&others[1], path_of("module.py")));
+	assert_string_equal(code_of("module.py"), "code of the module");
 }
 
 // A compiled file of equal size with its old time, a source of another size with its old time, and a source of another time.
@@ -291,68 +190,41 @@ static void odd_compiled_files_are_not_kept(void **state)
 	assert_int_equal(kept(), 0);
 }
 
-// That the system cannot say whether there is a file does not mean that there is none.
-static void what_cannot_be_told_is_not_kept(void **state)
-{
-	(void)state;
-	assert_int_equal(symlink("endless.py", path_of("endless.py")), 0);
-	assert_int_equal(symlink("loop.so", path_of("loop.so")), 0);
-	assert_int_equal(symlink("folder", path_of("folder")), 0);
-	settle();
-	assert_string_equal(find("endless"), "unknown");
-	assert_string_equal(find("loop"), "unknown");
-	assert_string_equal(find("folder"), "unknown");
-	assert_string_equal(find("nothing"), "absent");
-	assert_int_equal(kept(), 1);
-}
-
-static void nothing_from_before_counts_after_a_number(void **state)
-{
-	uint64_t now;
-
-	(void)state;
-	assert_string_equal(find("module"), "source module.py");
-	now = gorgon_pyfile_now();
-	assert_string_equal(find_since("module", now), "source module.py"); // looked for anew
-	assert_true(gorgon_pyfile_now() > now);
-	assert_string_equal(find_since("module", now), "source module.py");
-	assert_int_equal(kept(), 1);
-}
-
 static void limits_hold(void **state)
 {
 	struct gorgon_kept_stats stats = {.size = sizeof(stats)};
 
 	(void)state;
-	find("module"), find("both"), find("nothing");
+	code_of("module.py"), code_of("package/__init__.py"), code_of("later.py");
 	assert_ok(gorgon_kept_get_stats(&stats));
 	assert_int_equal(stats.import_count, 3);
-	find("module"); // `both` was used longest ago
+	code_of("module.py"); // the package was used longest ago
 	test_keep(GORGON_KEEP_FILE_BYTES, GORGON_KEEP_MEMORY_BYTES, stats.import_bytes - 1, GORGON_KEEP_SECONDS);
 	assert_int_equal(kept(), 2);
 	test_keep(GORGON_KEEP_FILE_BYTES, GORGON_KEEP_MEMORY_BYTES, 0, GORGON_KEEP_SECONDS);
 	assert_int_equal(kept(), 0);
 	assert_false(gorgon_pyfile_is_on());
-	assert_string_equal(find("module"), "unknown");
 	assert_string_equal(code_of("module.py"), "unknown");
 	assert_ok(gorgon_keep(NULL));
-	assert_string_equal(find("module"), "source module.py");
 	assert_string_equal(code_of("module.py"), "code of the module");
 	gorgon_trim();
 	assert_int_equal(kept(), 0);
-	find("module");
+	code_of("module.py");
 	test_keep(GORGON_KEEP_FILE_BYTES, GORGON_KEEP_MEMORY_BYTES, GORGON_KEEP_IMPORT_BYTES, 1);
 	usleep(1100000);
 	assert_int_equal(kept(), 0);
 	assert_ok(gorgon_keep(NULL));
 }
 
-// An entry that somebody has stays as it is.
+// An entry that somebody has stays as it is; until then all have the same.
 static void held_entries_stay(void **state)
 {
-	const struct gorgon_pyfile *code = gorgon_pyfile_code(&rules, path_of("module.py"));
+	const struct gorgon_pyfile *code = gorgon_pyfile_code(&rules, path_of("module.py")),
+				   *same = gorgon_pyfile_code(&rules, path_of("module.py"));
 
 	(void)state;
+	assert_ptr_equal(code, same);
+	gorgon_pyfile_release(same);
 	gorgon_trim();
 	assert_int_equal(kept(), 0);
 	assert_memory_equal(code->code, "code of the module", code->code_size);
@@ -362,17 +234,11 @@ static void held_entries_stay(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_what_python_finds),
-		cmocka_unit_test(names_of_compiled_files_are_pythons),
 		fresh_unit_test(code_is_what_the_compiled_file_has),
 		fresh_unit_test(rules_keep_results_apart),
-		fresh_unit_test(nothing_from_before_counts_after_a_number),
 		fresh_unit_test(limits_hold),
 		fresh_unit_test(held_entries_stay),
 		fresh_unit_test(odd_compiled_files_are_not_kept),
-		fresh_unit_test(what_cannot_be_told_is_not_kept),
-		fresh_unit_test(changes_in_a_package_are_seen),
-		fresh_unit_test(changes_are_seen),
 		fresh_unit_test(changed_sources_and_compiled_files_are_seen),
 	};
 
