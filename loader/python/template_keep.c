@@ -96,6 +96,15 @@ static struct gorgon_error *list_places(struct keeping *keeping)
 			      "expected the same");
 }
 
+// Whether an address of the first run is the one that another run has.
+static bool is_same(const struct keeping *keeping, int run, uint64_t addr, uint64_t other)
+{
+	const struct gorgon_spots *places = keeping->runs.places;
+
+	return (uintptr_t)gorgon_spots_move(&places[0], &places[run],
+					    (const void *)(uintptr_t)addr) == other;
+}
+
 // --- thread-specific data ----------------------------------------------------------------------
 
 struct keys {
@@ -103,23 +112,31 @@ struct keys {
 	int run;
 	size_t count;
 	bool failed;
+	const char *other; // the library that has made a key that the first run has not
 };
 
-static void keep_key(void *ctx, unsigned number, void (*destructor)(void *), void *value)
+static void keep_key(void *ctx, unsigned number, void (*destructor)(void *), void *value,
+		     uint64_t creator)
 {
 	struct keys *keys = ctx;
 	struct gorgon_template *template = keys->keeping->template;
-	struct gorgon_template_key *added;
+	struct gorgon_template_key *key;
+	struct gorgon_runs *runs = &keys->keeping->runs;
+	size_t i = keys->count++;
 
-	keys->failed |= !gorgon_spots_add_key(&keys->keeping->runs.places[keys->run], number);
-	keys->count++;
-	if (keys->run)
-		return;
-	added = jitreg_add(&template->keys, &template->key_count, sizeof(*added));
-	if (added)
-		*added = (struct gorgon_template_key){destructor, value};
-	else
-		keys->failed = true;
+	keys->failed |= !gorgon_spots_add_key(&runs->places[keys->run], number);
+	if (!keys->run) {
+		key = jitreg_add(&template->keys, &template->key_count, sizeof(*key));
+		if (key)
+			*key = (struct gorgon_template_key){destructor, value, creator};
+		keys->failed |= !key;
+	} else if (!keys->other &&
+		   (i >= template->key_count ||
+		    !is_same(keys->keeping, keys->run, template->keys[i].creator, creator) ||
+		    !is_same(keys->keeping, keys->run, (uintptr_t)template->keys[i].destructor,
+			     (uintptr_t)destructor))) {
+		keys->other = gorgon_naming_library(runs->of[keys->run], creator);
+	}
 }
 
 static struct gorgon_error *keep_keys(struct keeping *keeping)
@@ -130,14 +147,29 @@ static struct gorgon_error *keep_keys(struct keeping *keeping)
 		gorgon_tsd_each(keeping->runs.of[i]->ns, keeping->threads[i], keep_key, &keys);
 		if (keys.failed)
 			return &gorgon_error_nomem;
-		if (keys.count != keeping->template->key_count)
+		if (!keys.other && keys.count < keeping->template->key_count)
+			keys.other = gorgon_naming_library(
+				keeping->runs.of[0], keeping->template->keys[keys.count].creator);
+		if (keys.other)
 			return gorgon_error_create(
 				GORGON_ERROR_UNSUPPORTED,
-				"template: two runs of it have %zu and %zu keys of "
-				"thread-specific data, expected the same number",
-				keeping->template->key_count, keys.count);
+				"template: %s: two runs of it have other keys of thread-specific "
+				"data, expected the same",
+				keys.other);
 	}
 	return NULL;
+}
+
+// A number may look like an address in one run. In all of them it does not, unless it is one, or
+// NULL.
+static bool leads_outside(const uint64_t words[3], char *mapping, size_t size)
+{
+	char other[512];
+
+	for (int i = 1; i < 3; i++)
+		if (words[i] && !gorgon_naming_mapping(words[i], other, sizeof(other)))
+			return false;
+	return gorgon_naming_mapping(words[0], mapping, size);
 }
 
 static bool add_tls_fix(struct gorgon_template *template, size_t object, size_t index, int place)
@@ -194,7 +226,9 @@ static struct gorgon_error *keep_tls(struct keeping *keeping)
 		memcpy(kept->tls, blocks[0], size);
 		for (size_t k = 0; k < words; k++)
 			if (!explain_tls(keeping, blocks, i, k) &&
-			    (gorgon_naming_mapping(blocks[0][k], name, sizeof(name)) ||
+			    (leads_outside((uint64_t[]){blocks[0][k], blocks[1][k],
+							blocks[2][k]},
+					   name, sizeof(name)) ||
 			     ++unknown > HANDFUL))
 				return gorgon_error_create(
 					GORGON_ERROR_UNSUPPORTED,
@@ -211,31 +245,32 @@ struct dtors {
 	struct keeping *keeping;
 	int run;
 	size_t count;
-	bool failed, differ;
+	bool failed;
+	const char *other; // the library of one that the first run has not
 };
 
 static void keep_dtor(void *ctx, void (*fn)(void *), void *arg, void *dso)
 {
 	struct dtors *dtors = ctx;
 	struct gorgon_template *template = dtors->keeping->template;
-	const struct gorgon_spots *places = dtors->keeping->runs.places;
-	size_t number = dtors->count++;
+	struct gorgon_template_dtor *kept;
+	int run = dtors->run;
+	size_t i = dtors->count++;
 
-	if (!dtors->run) {
-		struct gorgon_template_dtor *added =
-			jitreg_add(&template->dtors, &template->dtor_count, sizeof(*added));
-
-		dtors->failed |= !added;
-		if (added)
-			*added = (struct gorgon_template_dtor){fn, arg, dso};
-	} else if (number < template->dtor_count) {
-		const struct gorgon_template_dtor *kept = &template->dtors[number];
-		const struct gorgon_spots *own = &places[dtors->run];
-
-		dtors->differ |= gorgon_spots_move(places, own, (void *)kept->fn) != (void *)fn ||
-				 gorgon_spots_move(places, own, kept->arg) != arg ||
-				 gorgon_spots_move(places, own, kept->dso) != dso;
+	if (!run) {
+		kept = jitreg_add(&template->dtors, &template->dtor_count, sizeof(*kept));
+		if (kept)
+			*kept = (struct gorgon_template_dtor){fn, arg, dso};
+		dtors->failed |= !kept;
+		return;
 	}
+	kept = i < template->dtor_count ? &template->dtors[i] : NULL;
+	if (!dtors->other &&
+	    (!kept || !is_same(dtors->keeping, run, (uintptr_t)kept->fn, (uintptr_t)fn) ||
+	     !is_same(dtors->keeping, run, (uintptr_t)kept->arg, (uintptr_t)arg) ||
+	     !is_same(dtors->keeping, run, (uintptr_t)kept->dso, (uintptr_t)dso)))
+		dtors->other =
+			gorgon_naming_library(dtors->keeping->runs.of[run], (uintptr_t)dso);
 }
 
 static struct gorgon_error *keep_dtors(struct keeping *keeping)
@@ -246,16 +281,21 @@ static struct gorgon_error *keep_dtors(struct keeping *keeping)
 		gorgon_thread_each_dtor(keeping->threads[i], keep_dtor, &dtors);
 		if (dtors.failed)
 			return &gorgon_error_nomem;
-		if (dtors.differ || dtors.count != keeping->template->dtor_count)
+		if (!dtors.other && dtors.count < keeping->template->dtor_count)
+			dtors.other = gorgon_naming_library(
+				keeping->runs.of[0],
+				(uintptr_t)keeping->template->dtors[dtors.count].dso);
+		if (dtors.other)
 			return gorgon_error_create(
 				GORGON_ERROR_UNSUPPORTED,
-				"template: two runs of it have other thread_local variables with a "
-				"destructor, expected the same");
+				"template: %s: two runs of it have other thread_local variables "
+				"with a destructor, expected the same",
+				dtors.other);
 	}
 	return NULL;
 }
 
-// --- thread identities ------------------------------------------------------------------------
+// --- thread identities, hashes that stay --------------------------------------------------------
 
 // An int below 257 is an object that is there once. Where the numbers of threads are so small, in a
 // container for example, threading's main thread has such an object, another in each run. The child
@@ -291,7 +331,25 @@ static bool is_ended_thread(const struct keeping *keeping, uint64_t offset)
 	return ret;
 }
 
-static bool explain_thread_numbers(const struct keeping *keeping)
+// A context variable's hash is made of its address once, and stays: in a copy it is as good.
+static bool is_hash_of_variable(const struct keeping *keeping, uint64_t offset)
+{
+	const struct gorgon_arena_tree *tree = &keeping->template->tables.tree;
+	uint64_t end;
+
+	for (int i = 0; i < 3; i++) {
+		const struct gorgon_interp *interp = keeping->runs.of[i];
+		uint64_t variable = interp->ns->zone + offset - gorgon_layout_of(interp)->var_hash;
+
+		if (!gorgon_arenas_have(interp, tree, variable, &end) ||
+		    (void *)(uintptr_t)gorgon_words_at(variable)[1] !=
+			    gorgon_interp_find_api(interp, "PyContextVar_Type"))
+			return false;
+	}
+	return true;
+}
+
+static bool explain_numbers(const struct keeping *keeping)
 {
 	struct gorgon_map *map = &keeping->template->map;
 	size_t kept = 0;
@@ -299,7 +357,8 @@ static bool explain_thread_numbers(const struct keeping *keeping)
 	for (size_t i = 0; i < map->unknown_count; i++) {
 		uint64_t offset = map->unknown[i];
 
-		if (offset % 8 == 0 && is_ended_thread(keeping, offset))
+		if (offset % 8 == 0 &&
+		    (is_ended_thread(keeping, offset) || is_hash_of_variable(keeping, offset)))
 			continue;
 		if (offset % 8 || !is_thread_number(keeping, offset))
 			map->unknown[kept++] = offset;
@@ -334,12 +393,15 @@ static struct gorgon_error *check_unknown(struct keeping *keeping)
 		return refuse_differing(keeping, place);
 	}
 	for (size_t i = 0; i < map->unknown_count && i < 64; i++) {
-		uint64_t word;
+		uint64_t words[3];
 
-		memcpy(&word, (void *)(uintptr_t)(ns->zone + map->unknown[i]), sizeof(word));
-		if (word - ns->zone < GORGON_ZONE_SIZE)
+		for (int k = 0; k < 3; k++)
+			memcpy(&words[k],
+			       (void *)(uintptr_t)(keeping->runs.of[k]->ns->zone + map->unknown[i]),
+			       sizeof(words[k]));
+		if (words[0] - ns->zone < GORGON_ZONE_SIZE)
 			strcpy(target, "its own memory that is another one in each run");
-		else if (!gorgon_naming_mapping(word, target, sizeof(target)))
+		else if (!leads_outside(words, target, sizeof(target)))
 			continue;
 		gorgon_naming_word(interp, keeping->template, map->unknown[i], place,
 				   sizeof(place));
@@ -471,7 +533,7 @@ static struct gorgon_error *keep(struct keeping *keeping)
 		return refuse_differing(keeping, place);
 	}
 	if (!gorgon_tables_choose(&template->tables, &keeping->runs, &template->map) ||
-	    !explain_thread_numbers(keeping))
+	    !explain_numbers(keeping))
 		return &gorgon_error_nomem;
 	if ((err = check_unknown(keeping)))
 		return err;

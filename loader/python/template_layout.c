@@ -31,6 +31,7 @@ static const struct gorgon_layout layout = {
 	.link_hash = 32,
 	.link_key = 40,
 	.link_size = 56,
+	.var_hash = 56,
 	.gc_head = 16,
 	.state_words = 48,
 	.chunk_head = 32,

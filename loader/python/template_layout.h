@@ -14,6 +14,7 @@ struct gorgon_layout {
 	unsigned keys_log2_size, keys_log2_bytes, keys_kind, keys_count, keys_indices;
 	unsigned set_fill, set_used, set_mask, set_table, set_hash, set_small; /* PySetObject */
 	unsigned link_hash, link_key, link_size; /* functools._lru_list_elem */
+	unsigned var_hash; /* PyContextVar */
 	unsigned gc_head;
 	unsigned state_words, chunk_head, chunk_size; /* PyThreadState, _PyStackChunk */
 	unsigned arena_bits, pool_bits, pool_header;  /* of the object allocator */

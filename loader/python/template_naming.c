@@ -13,18 +13,29 @@
 #include <string.h>
 
 #define WORDS_LOOKED_AT 16 // at words that are as many steps apart
+#define ADDRESSES	(UINT64_C(1) << 47)
 
-// Memory without access has nothing that a word could lead to. Sanitizers reserve so much of it
-// that half of all numbers of 32 bits are addresses there.
+// Where the address sanitizer keeps what it knows of each 1 << @scale bytes; of its interface.
+void __asan_get_shadow_mapping(uintptr_t *scale, uintptr_t *start) __attribute__((weak));
+
+// Memory without access has nothing that a word could lead to, nor has the address sanitizer's
+// shadow. They are so large that half of all numbers of 32 bits are addresses there.
 bool gorgon_naming_mapping(uint64_t addr, char *ret, size_t size)
 {
-	FILE *file = fopen("/proc/self/maps", "re");
+	FILE *file;
 	char *line = NULL, *name, prot[5];
 	unsigned long start, end;
 	size_t room = 0;
+	uintptr_t scale, shadow;
 	bool found = false;
 	int at = 0;
 
+	if (__asan_get_shadow_mapping) {
+		__asan_get_shadow_mapping(&scale, &shadow);
+		if (addr - shadow < ADDRESSES >> scale)
+			return false;
+	}
+	file = fopen("/proc/self/maps", "re");
 	while (file && !found && getline(&line, &room, file) > 0) {
 		if (sscanf(line, "%lx-%lx %4s %*s %*s %*s %n", &start, &end, prot, &at) < 3 ||
 		    addr < start || addr >= end || !strncmp(prot, "---", 3))
@@ -41,10 +52,9 @@ bool gorgon_naming_mapping(uint64_t addr, char *ret, size_t size)
 }
 
 // What asks for memory by the allocator of a template's run (template_zeros.c) is Python.
-static const char *name_caller(const struct gorgon_interp *interp, uint64_t caller)
+const char *gorgon_naming_library(const struct gorgon_interp *interp, uint64_t addr)
 {
-	const struct gorgon_object *object =
-		caller ? gorgon_ns_object_at(interp->ns, caller) : NULL;
+	const struct gorgon_object *object = addr ? gorgon_ns_object_at(interp->ns, addr) : NULL;
 
 	return object ? object->path : interp->python.libpython;
 }
@@ -65,7 +75,7 @@ static uint64_t name_word(const struct gorgon_interp *interp,
 	start = gorgon_zone_heap_block_at(interp->ns->usage.zone_heap, addr, &block, &caller);
 	if (start) {
 		snprintf(ret, size, "a block of %zu bytes from malloc() of %s, at +%#lx", block,
-			 name_caller(interp, caller), (unsigned long)(addr - start));
+			 gorgon_naming_library(interp, caller), (unsigned long)(addr - start));
 		return start + block;
 	}
 	if (gorgon_arenas_have(interp, &template->tables.tree, addr, &start)) {

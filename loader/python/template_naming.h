@@ -9,6 +9,8 @@ struct gorgon_template;
 
 /* The mapping of the process that an address is in; false: none. */
 bool gorgon_naming_mapping(uint64_t addr, char *ret, size_t size);
+/* The library that an address is in, libpython if it is in none. */
+const char *gorgon_naming_library(const struct gorgon_interp *interp, uint64_t addr);
 /* What the word at an offset of the zone is a part of. */
 void gorgon_naming_word(const struct gorgon_interp *interp, const struct gorgon_template *template,
 			uint64_t offset, char *ret, size_t size);

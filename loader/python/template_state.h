@@ -27,6 +27,7 @@ struct gorgon_template_object {
 struct gorgon_template_key {
 	void (*destructor)(void *);
 	void *value;
+	uint64_t creator; /* an address in the code that has made it, or 0 */
 };
 
 /* A destructor of a thread_local variable of the main thread. */

@@ -316,6 +316,18 @@ static void template_programs_that_cannot_be_copied_are_refused(void **state)
 		 "ctypes.c_void_p.from_address(c.malloc(64)).value = "
 		 "c.canonicalize_file_name(b'/usr')\n",
 		 "a block of 64 bytes from malloc() of", GORGON_ERROR_UNSUPPORTED},
+		{"import ctypes, threading\n"
+		 "key = ctypes.c_uint()\n"
+		 "for i in range(1 + threading.get_native_id() % 499):\n"
+		 "    ctypes.CDLL(None).pthread_key_create(ctypes.byref(key), None)\n"
+		 "del key, i",
+		 "libffi", GORGON_ERROR_UNSUPPORTED},
+		{"import ctypes, threading\n"
+		 "key = ctypes.c_uint()\n"
+		 "for i in range(500 - threading.get_native_id() % 499):\n"
+		 "    ctypes.CDLL(None).tss_create(ctypes.byref(key), None)\n"
+		 "del key, i",
+		 "libffi", GORGON_ERROR_UNSUPPORTED},
 		{"1 / 0", "ZeroDivisionError", GORGON_ERROR_EXCEPTION},
 	};
 	struct gorgon_template *template;
@@ -455,6 +467,61 @@ static void template_may_have_other_data_in_thread_local_storage(void **state)
 		destroy(copy(template));
 		gorgon_template_free(template);
 	}
+}
+
+// What looks like an address in one run only is a number; if others have none there, it is one.
+static void template_may_have_numbers_that_look_like_addresses(void **state)
+{
+	static const char program[] =
+		"import ctypes, os\n"
+		"with open('%s', 'a') as f: runs = f.write('x') * f.tell()\n"
+		"a = (ctypes.c_ulong * 1)(%lu if runs == 2 else %d * runs)\n"
+		"del f, runs\n";
+	static const int others[] = {123457, 0};
+	char path[] = "/tmp/gorgon-test-XXXXXX", text[sizeof(program) + 100];
+	struct gorgon_template_opts opts = {.size = sizeof(opts), .program = text};
+	struct gorgon_template *template;
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(truncate(path, 0), 0);
+		snprintf(text, sizeof(text), program, path, (unsigned long)world, others[i]);
+		if (others[i])
+			gorgon_template_free(make(text));
+		else
+			assert_refused(gorgon_template_create(&opts, &template),
+				       GORGON_ERROR_UNSUPPORTED, "an address in");
+	}
+	unlink(path);
+}
+
+// Each has a hash that is made of its address, and is kept.
+static void template_may_have_many_context_variables(void **state)
+{
+	struct gorgon_template *template =
+		make("import contextvars\n"
+		     "variables = [contextvars.ContextVar(f'v{i}') for i in range(100)]\n"
+		     "for i, each in enumerate(variables[:50]): each.set(i)\n"
+		     "kept = contextvars.copy_context()\n");
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct gorgon_interp *interp = copy(template);
+
+		run(interp, "assert [kept[each] for each in variables[:50]] == list(range(50))\n"
+			    "assert not any(each in kept for each in variables[50:])\n"
+			    "for each in variables: each.set(7)\n"
+			    "more = contextvars.ContextVar('more')\n"
+			    "more.set(8)\n"
+			    "assert all(each.get() == 7 for each in variables) and more.get() == 8\n"
+			    "assert len(contextvars.copy_context()) >= 101\n"
+			    "assert kept.run(lambda: variables[49].get()) == 49\n");
+		destroy(interp);
+	}
+	gorgon_template_free(template);
 }
 
 // OpenBLAS for example goes on with the identities of threads that it has ended before a fork().
@@ -629,6 +696,8 @@ int main(void)
 		cmocka_unit_test(template_options_that_copies_cannot_have_are_refused),
 		cmocka_unit_test(template_copies_have_what_cxx_has_allocated),
 		cmocka_unit_test(template_may_have_other_data_in_thread_local_storage),
+		cmocka_unit_test(template_may_have_numbers_that_look_like_addresses),
+		cmocka_unit_test(template_may_have_many_context_variables),
 		cmocka_unit_test(template_may_know_threads_that_have_ended),
 		cmocka_unit_test(template_copies_have_thread_local_variables),
 		cmocka_unit_test(template_of_numpy_is_numpy),

@@ -34,6 +34,7 @@
 struct key {
 	struct gorgon_ns *ns; // NULL: free; atomic
 	void (*destructor)(void *);
+	uint64_t creator; // an address in the code that has made it, or 0
 };
 
 static struct key *chunks[CHUNKS]; // atomic; never freed
@@ -77,7 +78,8 @@ static struct key *find_free(unsigned *index)
 	return NULL;
 }
 
-int gorgon_tsd_create(unsigned *ret, void (*destructor)(void *), struct gorgon_ns *ns)
+static int create(unsigned *ret, void (*destructor)(void *), struct gorgon_ns *ns,
+		  const void *creator)
 {
 	unsigned index = 0;
 	struct key *key;
@@ -86,6 +88,7 @@ int gorgon_tsd_create(unsigned *ret, void (*destructor)(void *), struct gorgon_n
 	key = find_free(&index);
 	if (key) {
 		key->destructor = destructor;
+		key->creator = (uintptr_t)creator;
 		__atomic_store_n(&key->ns, ns, __ATOMIC_RELEASE);
 	}
 	gorgon_unlock();
@@ -93,6 +96,11 @@ int gorgon_tsd_create(unsigned *ret, void (*destructor)(void *), struct gorgon_n
 		return EAGAIN;
 	*ret = FIRST + index;
 	return 0;
+}
+
+int gorgon_tsd_create(unsigned *ret, void (*destructor)(void *), struct gorgon_ns *ns)
+{
+	return create(ret, destructor, ns, __builtin_return_address(0));
 }
 
 static void clear_values(size_t index)
@@ -134,13 +142,13 @@ void gorgon_tsd_drop(const struct gorgon_ns *ns)
 
 void gorgon_tsd_each(const struct gorgon_ns *ns, const struct gorgon_thread *thread,
 		     void (*fn)(void *ctx, unsigned number, void (*destructor)(void *),
-				void *value),
+				void *value, uint64_t creator),
 		     void *ctx)
 {
 	for (unsigned i = 0; key_at(i); i++)
 		if (key_at(i)->ns == ns)
 			fn(ctx, FIRST + i, key_at(i)->destructor,
-			   i < thread->value_count ? thread->values[i] : NULL);
+			   i < thread->value_count ? thread->values[i] : NULL, key_at(i)->creator);
 }
 
 unsigned gorgon_tsd_count(void)
@@ -264,7 +272,7 @@ void gorgon_tsd_at_thread_exit(struct gorgon_thread *thread)
 
 int gorgon_tss_create(unsigned *key, void (*destructor)(void *), struct gorgon_ns *ns)
 {
-	return gorgon_tsd_create(key, destructor, ns) ? thrd_error : thrd_success;
+	return create(key, destructor, ns, __builtin_return_address(0)) ? thrd_error : thrd_success;
 }
 
 void gorgon_tss_delete(unsigned key)

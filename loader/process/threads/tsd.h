@@ -5,6 +5,7 @@
 #define GORGON_PROCESS_TSD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* The first number of our keys: far above PTHREAD_KEYS_MAX, positive as an int. */
 #define GORGON_TSD_FIRST (1u << 24)
@@ -22,11 +23,11 @@ void gorgon_tsd_at_thread_exit(struct gorgon_thread *thread);
 /* A key of @ns, or one of the C library's, that has this value on the calling thread. */
 bool gorgon_tsd_find(const struct gorgon_ns *ns, const void *value, unsigned *ret);
 
-/* Call @fn with each key of @ns, in the order of their numbers, and the value that @thread has. The
- * lock is held. */
+/* Call @fn with each key of @ns, in the order of their numbers, the value that @thread has, and an
+ * address in the code that has made the key. The lock is held. */
 void gorgon_tsd_each(const struct gorgon_ns *ns, const struct gorgon_thread *thread,
 		     void (*fn)(void *ctx, unsigned number, void (*destructor)(void *),
-				void *value),
+				void *value, uint64_t creator),
 		     void *ctx);
 
 /* The number of keys in use, for tests. */
