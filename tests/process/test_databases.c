@@ -6,12 +6,11 @@
 #define _GNU_SOURCE
 #include "helpers.h"
 
-#include "process/libc/records.h"
-
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <mntent.h>
 #include <netdb.h>
 #include <netinet/ether.h>
@@ -70,13 +69,31 @@ static void *function(int i, const char *prefix, const char *name, const char *s
 
 // --- walks ------------------------------------------------------------------------------------
 
+typedef int describe_fn(const void *entry, FILE *file);
+
+// Writes what the members of an entry are.
+static int describe_user(const void *entry, FILE *file)
+{
+	return putpwent(entry, file);
+}
+
+static int describe_group(const void *entry, FILE *file)
+{
+	return putgrent(entry, file);
+}
+
+static int describe_secret(const void *entry, FILE *file)
+{
+	return putspent(entry, file);
+}
+
 static const struct walked {
 	const char *name;
-	const struct gorgon_record *record;
+	describe_fn *describe;
 } walked[] = {
-	{"pwent", &gorgon_record_passwd},
-	{"grent", &gorgon_record_group},
-	{"spent", &gorgon_record_spwd},
+	{"pwent", describe_user},
+	{"grent", describe_group},
+	{"spent", describe_secret},
 };
 #define WALKED (sizeof(walked) / sizeof(*walked))
 
@@ -103,30 +120,6 @@ static void begin_text(struct text *text)
 	assert_non_null(text->file);
 }
 
-// Writes what the members of a record point to.
-static void describe(FILE *file, const struct gorgon_record *record, const char *entry)
-{
-	for (const struct gorgon_field *field = record->fields; field->kind; field++) {
-		char *string, **list;
-		int size;
-
-		memcpy(&string, entry + field->offset, sizeof(string));
-		list = (char **)string;
-		if (!string || field->kind == GORGON_FIELD_STRING) {
-			fprintf(file, "%s:", string ?: "(null)");
-			continue;
-		}
-		for (; *list; list++) {
-			memcpy(&size, entry + field->size_offset, sizeof(size));
-			if (field->kind == GORGON_FIELD_STRINGS)
-				fprintf(file, "%s,", *list);
-			for (int i = 0; field->kind == GORGON_FIELD_ADDRESSES && i < size; i++)
-				fprintf(file, "%02x", (unsigned char)(*list)[i]);
-		}
-	}
-	fputc('\n', file);
-}
-
 // Writes the next entry. False: there is none.
 static bool step(int i, const struct walked *of, FILE *file)
 {
@@ -134,7 +127,7 @@ static bool step(int i, const struct walked *of, FILE *file)
 
 	if (!entry)
 		return false;
-	describe(file, of->record, entry);
+	assert_int_equal(of->describe(entry, file), 0);
 	return true;
 }
 
@@ -257,7 +250,7 @@ static char *walk_r(int i, const struct walked *of, int *end_code)
 			continue;
 		}
 		assert_ptr_equal(result, ret);
-		describe(text.file, of->record, ret);
+		assert_int_equal(of->describe(ret, text.file), 0);
 	}
 	assert_null(result);
 	end(i, of);

@@ -7,8 +7,10 @@
 // the walk after them sees what has changed in between; they never close anything, because nothing
 // is left open: descriptors belong to the table of whichever thread has opened them.
 //
-// Results are copied once more, to where they stay until the namespace's next result of that
-// database, also after end...ent(), as the C library keeps them.
+// The copy is a text as in /etc/passwd and the like, which the C library writes and reads. A result
+// stays until the namespace's next result of that database, also after end...ent(), as the C
+// library keeps them. Not handled: fields that such a text cannot have (a colon in a real name is a
+// space then).
 //
 // The host's own calls are not bound to us. A walk of the host's that is under way while we read
 // is rewound, and one that goes on meanwhile takes entries from our copy. While nothing walks but
@@ -21,7 +23,7 @@
 // for them, and so finds the C library's own locks of these databases free in the child.
 
 #define _GNU_SOURCE
-#include "records.h"
+#include "buffer.h"
 #include "process/part.h"
 
 #include <errno.h>
@@ -48,68 +50,69 @@ enum {
 
 // The memory that an entry is read into.
 union entry {
-	struct passwd passwd;
-	struct group group;
-	struct spwd spwd;
+	struct passwd pw;
+	struct group gr;
+	struct spwd sp;
 };
 
 struct database {
-	const struct gorgon_record *record;
-	// All of these are called with the lock held.
-	void (*open)(void);
 	// The next one in *@found; @ret and @buffer are there for it. Otherwise an error, ENOENT at
-	// the end, ERANGE when the buffer is too small.
+	// the end, ERANGE when the buffer is too small. The first is called with the lock held, and
+	// so are open() and close(); close() also when nothing is open.
 	int (*read)(union entry *ret, struct gorgon_buffer *buffer, void **found);
-	void (*close)(void); // may be called when nothing is open
+	int (*read_text)(FILE *text, union entry *ret, struct gorgon_buffer *buffer, void **found);
+	int (*write_text)(const union entry *entry, FILE *text);
+	void (*open)(void);
+	void (*close)(void);
 	pthread_mutex_t lock;
 };
 
-// Databases of the name service switch. @... is the argument of set...ent().
-#define SWITCHED(name, ...)                  \
-	static void open_##name(void)        \
-	{                                    \
-		set##name##ent(__VA_ARGS__); \
-	}
-#define READ(name, type)                                                                     \
-	static int read_##name(union entry *ret, struct gorgon_buffer *buffer, void **found) \
-	{                                                                                    \
-		struct type *entry = NULL;                                                   \
-		int code = get##name##ent_r(&ret->type, buffer->data, buffer->size, &entry); \
-                                                                                             \
-		*found = entry;                                                              \
-		return code;                                                                 \
+#define FUNCTIONS(name, type)                                                                     \
+	static int read_##name(union entry *ret, struct gorgon_buffer *buffer, void **found)      \
+	{                                                                                         \
+		return get##name##ent_r(&ret->name, buffer->data, buffer->size,                   \
+					(struct type **)found);                                   \
+	}                                                                                         \
+	static int read_##name##_text(FILE *text, union entry *ret, struct gorgon_buffer *buffer, \
+				      void **found)                                               \
+	{                                                                                         \
+		return fget##name##ent_r(text, &ret->name, buffer->data, buffer->size,            \
+					 (struct type **)found);                                  \
+	}                                                                                         \
+	static int write_##name##_text(const union entry *entry, FILE *text)                      \
+	{                                                                                         \
+		return put##name##ent(&entry->name, text);                                        \
 	}
 
-SWITCHED(pw)
-SWITCHED(gr)
-SWITCHED(sp)
-READ(pw, passwd)
-READ(gr, group)
-READ(sp, spwd)
+FUNCTIONS(pw, passwd)
+FUNCTIONS(gr, group)
+FUNCTIONS(sp, spwd)
 
-#define DATABASE(record, name, close) \
-	{&gorgon_record_##record, open_##name, read_##name, close, PTHREAD_MUTEX_INITIALIZER}
+#define DATABASE(name)                                            \
+	{read_##name,    read_##name##_text, write_##name##_text, \
+	 set##name##ent, end##name##ent,     PTHREAD_MUTEX_INITIALIZER}
 
 static struct database databases[DATABASES] = {
-	[PASSWD] = DATABASE(passwd, pw, endpwent),
-	[GROUP] = DATABASE(group, gr, endgrent),
-	[SECRETS] = DATABASE(spwd, sp, endspent),
+	[PASSWD] = DATABASE(pw),
+	[GROUP] = DATABASE(gr),
+	[SECRETS] = DATABASE(sp),
 };
 
 // --- a namespace's walks ----------------------------------------------------------------------
 
 // A copy of a whole database, and the error of the C library at its end.
 struct copy {
-	struct gorgon_list list;
+	char *data;
+	size_t size;
+	FILE *text; // of @data; NULL: there is no copy
 	int errnum;
 };
 
 struct database_walk {
 	struct database *database;
-	bool under_way;
 	struct copy copy;
-	const struct gorgon_listed *next; // NULL: at the end
-	struct gorgon_result kept;
+	union entry kept; // the last result
+	struct gorgon_buffer kept_buffer;
 };
 
 struct databases {
@@ -117,6 +120,13 @@ struct databases {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards walks, copies and results
+
+static void free_copy(struct copy *copy)
+{
+	if (copy->text)
+		fclose(copy->text);
+	free(copy->data);
+}
 
 // False with errno set: no memory.
 static bool read_entries(const struct database *database, struct gorgon_buffer *buffer,
@@ -140,9 +150,24 @@ static bool read_entries(const struct database *database, struct gorgon_buffer *
 		}
 		if (code || !found)
 			return true;
-		if (!gorgon_list_add(&copy->list, database->record, found))
+		database->write_text(&entry, copy->text);
+		if (ferror(copy->text))
 			return false;
 	}
+}
+
+// Read into a stream that writes the text, and begin to read the text. False with errno set: no
+// memory.
+static bool make_copy(const struct database *database, struct gorgon_buffer *buffer,
+		      struct copy *copy)
+{
+	bool done;
+
+	copy->text = open_memstream(&copy->data, &copy->size);
+	done = copy->text && read_entries(database, buffer, copy);
+	done = copy->text && !fclose(copy->text) && done;
+	copy->text = done ? fmemopen(copy->data, copy->size, "r") : NULL;
+	return copy->text;
 }
 
 struct reading {
@@ -158,7 +183,7 @@ static void do_reading(struct reading *reading)
 
 	errno = 0;
 	reading->database->open();
-	reading->done = read_entries(reading->database, &buffer, reading->copy);
+	reading->done = make_copy(reading->database, &buffer, reading->copy);
 	reading->errnum = errno;
 	reading->database->close();
 	gorgon_buffer_free(&buffer);
@@ -231,7 +256,7 @@ static bool read_database(struct database *database, struct copy *copy)
 	pthread_mutex_unlock(&database->lock);
 	pthread_setcancelstate(before, NULL);
 	if (!reading.done)
-		gorgon_list_free(&copy->list);
+		free_copy(copy);
 	errno = reading.errnum;
 	return reading.done;
 }
@@ -239,15 +264,13 @@ static bool read_database(struct database *database, struct copy *copy)
 // Drop the copy. The last result stays.
 static void databases_restart(struct database_walk *walk)
 {
-	struct gorgon_list list;
+	struct copy copy;
 
 	pthread_mutex_lock(&lock);
-	list = walk->copy.list;
+	copy = walk->copy;
 	walk->copy = (struct copy){0};
-	walk->next = NULL;
-	walk->under_way = false;
 	pthread_mutex_unlock(&lock);
-	gorgon_list_free(&list);
+	free_copy(&copy);
 }
 
 // Make a copy and take the lock. False with errno set: there is no copy, and the lock is not held.
@@ -256,37 +279,53 @@ static bool begin_step(struct database_walk *walk)
 	struct copy copy;
 
 	pthread_mutex_lock(&lock);
-	if (walk->under_way)
+	if (walk->copy.text)
 		return true;
 	pthread_mutex_unlock(&lock);
 	if (!read_database(walk->database, &copy))
 		return false;
 	pthread_mutex_lock(&lock);
 	// Another thread of the namespace may have made a copy meanwhile.
-	if (walk->under_way) {
-		gorgon_list_free(&copy.list);
-	} else {
+	if (walk->copy.text)
+		free_copy(&copy);
+	else
 		walk->copy = copy;
-		walk->next = copy.list.first;
-		walk->under_way = true;
-	}
 	return true;
+}
+
+// The next entry of the copy becomes the result.
+static void *read_copy(struct database_walk *walk)
+{
+	struct gorgon_buffer buffer = {0};
+	union entry entry;
+	void *found;
+	int saved = errno;
+
+	do {
+		found = NULL;
+		if (!gorgon_buffer_grow(&buffer))
+			return NULL;
+	} while (walk->database->read_text(walk->copy.text, &entry, &buffer, &found) == ERANGE);
+	errno = saved;
+	if (!found) {
+		gorgon_buffer_free(&buffer);
+		if (walk->copy.errnum)
+			errno = walk->copy.errnum;
+		return NULL;
+	}
+	gorgon_buffer_free(&walk->kept_buffer);
+	walk->kept_buffer = buffer;
+	walk->kept = entry;
+	return &walk->kept;
 }
 
 static void *databases_next(struct database_walk *walk)
 {
-	void *ret = NULL;
+	void *ret;
 
 	if (!begin_step(walk))
 		return NULL;
-	if (!walk->next) {
-		if (walk->copy.errnum)
-			errno = walk->copy.errnum;
-	} else {
-		ret = gorgon_result_set(&walk->kept, walk->database->record, walk->next->record);
-		if (ret)
-			walk->next = walk->next->next;
-	}
+	ret = read_copy(walk);
 	pthread_mutex_unlock(&lock);
 	return ret;
 }
@@ -308,8 +347,8 @@ static void databases_end(void *of)
 	struct databases *state = of;
 
 	for (size_t i = 0; i < DATABASES; i++) {
-		gorgon_list_free(&state->walks[i].copy.list);
-		gorgon_result_free(&state->walks[i].kept);
+		free_copy(&state->walks[i].copy);
+		gorgon_buffer_free(&state->walks[i].kept_buffer);
 	}
 }
 

@@ -3,13 +3,13 @@
 // getservbyname(), gethostbyname() and the like, and those that read one entry of a file.
 //
 // The C library's reentrant function does the work, without a lock of ours, because it may ask a
-// server and take half a minute. Its result is copied to a place of the namespace, one for each
+// server and take half a minute. Its result is kept in a place of the namespace, one for each
 // function as in the C library, where it stays until the next call.
 //
 // Not handled: lckpwdf(), one lock of the process by design.
 
 #define _GNU_SOURCE
-#include "records.h"
+#include "buffer.h"
 #include "process/part.h"
 
 #include <errno.h>
@@ -21,11 +21,12 @@
 #include <shadow.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 // Each function has a place for its result. @F(function, type, parameters, arguments) is a function
-// without an h_errno, @H with an h_errno. A result is a `struct type`, and its record has that name
-// too.
+// without an h_errno, @H with an h_errno. A result is a `struct type`.
 #define LOOKUPS(F, H)                                                                              \
 	F(getpwnam, passwd, (const char *name, struct lookups *state), name)                       \
 	F(getpwuid, passwd, (uid_t uid, struct lookups * state), uid)                              \
@@ -42,34 +43,37 @@
 	  (const void *addr, socklen_t size, int family, struct lookups *state), addr, size,       \
 	  family)
 
-#define PLACE(function, type, parameters, ...) struct gorgon_result function;
+#define PLACE(function, type, parameters, ...) \
+	struct type function;                  \
+	struct gorgon_buffer function##_buffer;
 
 struct lookups {
 	LOOKUPS(PLACE, PLACE)
-	struct gorgon_result getmntent;
+	PLACE(getmntent, mntent, )
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards the results; a leaf
 
-// Keep a copy of @found, which may be NULL, as the function's result.
-static void *lookups_keep(struct gorgon_result *kept, const struct gorgon_record *record,
-			  const void *found)
+// Keep what was found, and the buffer that it is in.
+static void *lookups_keep(void *place, const void *found, size_t size, struct gorgon_buffer *its,
+			  struct gorgon_buffer *buffer)
 {
-	void *ret;
-
-	if (!found)
-		return NULL;
 	pthread_mutex_lock(&lock);
-	ret = gorgon_result_set(kept, record, found);
+	gorgon_buffer_free(its);
+	*its = *buffer;
+	memcpy(place, found, size);
 	pthread_mutex_unlock(&lock);
-	return ret;
+	return place;
 }
+
+#define KEEP(function) \
+	lookups_keep(&state->function, &entry, sizeof(entry), &state->function##_buffer, &buffer)
 
 #define LOOKUP(function, type, parameters, ...)                                            \
 	static struct type *own_##function parameters                                      \
 	{                                                                                  \
 		struct gorgon_buffer buffer = {0};                                         \
-		struct type entry, *found, *ret;                                           \
+		struct type entry, *found;                                                 \
 		int code;                                                                  \
                                                                                            \
 		do {                                                                       \
@@ -79,16 +83,17 @@ static void *lookups_keep(struct gorgon_result *kept, const struct gorgon_record
 			code = function##_r(__VA_ARGS__, &entry, buffer.data, buffer.size, \
 					    &found);                                       \
 		} while (code == ERANGE);                                                  \
-		ret = lookups_keep(&state->function, &gorgon_record_##type, found);        \
+		if (found)                                                                 \
+			return KEEP(function);                                             \
 		gorgon_buffer_free(&buffer);                                               \
-		return ret;                                                                \
+		return NULL;                                                               \
 	}
 
 #define LOOKUP_WITH_HOST_ERROR(function, type, parameters, ...)                                    \
 	static struct type *own_##function parameters                                              \
 	{                                                                                          \
 		struct gorgon_buffer buffer = {0};                                                 \
-		struct type entry, *found, *ret;                                                   \
+		struct type entry, *found;                                                         \
 		int code, host_error;                                                              \
                                                                                                    \
 		do {                                                                               \
@@ -103,9 +108,10 @@ static void *lookups_keep(struct gorgon_result *kept, const struct gorgon_record
 		} while (code == ERANGE && host_error == NETDB_INTERNAL);                          \
 		if (host_error)                                                                    \
 			h_errno = host_error;                                                      \
-		ret = lookups_keep(&state->function, &gorgon_record_##type, found);                \
+		if (found)                                                                         \
+			return KEEP(function);                                                     \
 		gorgon_buffer_free(&buffer);                                                       \
-		return ret;                                                                        \
+		return NULL;                                                                       \
 	}
 
 LOOKUPS(LOOKUP, LOOKUP_WITH_HOST_ERROR)
@@ -114,11 +120,13 @@ LOOKUPS(LOOKUP, LOOKUP_WITH_HOST_ERROR)
 
 static struct mntent *own_getmntent(FILE *file, struct lookups *state)
 {
-	char line[MOUNT_LINE];
+	struct gorgon_buffer buffer = {malloc(MOUNT_LINE), MOUNT_LINE};
 	struct mntent entry;
 
-	return lookups_keep(&state->getmntent, &gorgon_record_mntent,
-			    getmntent_r(file, &entry, line, sizeof(line)));
+	if (buffer.data && getmntent_r(file, &entry, buffer.data, MOUNT_LINE))
+		return KEEP(getmntent);
+	gorgon_buffer_free(&buffer);
+	return NULL;
 }
 
 // --- the part ---------------------------------------------------------------------------------
@@ -127,19 +135,19 @@ static void lookups_end(void *of)
 {
 	struct lookups *state = of;
 
-#define FREE(function, type, parameters, ...) gorgon_result_free(&state->function);
+#define FREE(function, type, parameters, ...) gorgon_buffer_free(&state->function##_buffer);
 	LOOKUPS(FREE, FREE)
-	gorgon_result_free(&state->getmntent);
+	gorgon_buffer_free(&state->getmntent_buffer);
 }
 
-#define WHY                                                                                        \
-	"the C library answers in one place of the process; each program has its own, until its "  \
+#define WHY                                                                                       \
+	"the C library answers in one place of the process; each program has its own, until its " \
 	"next call"
 
 // Count a function's arguments by the arguments of its call.
 #define COUNT_(a, b, c, count, ...) count
-#define COUNT(...)		    COUNT_(__VA_ARGS__, 3, 2, 1, 0)
-#define BOUND(function, type, parameters, ...)                                                     \
+#define COUNT(...)                  COUNT_(__VA_ARGS__, 3, 2, 1, 0)
+#define BOUND(function, type, parameters, ...) \
 	{#function, own_##function, COUNT(__VA_ARGS__), 0, GORGON_OWN, WHY},
 
 static const struct gorgon_bound bound[] = {
