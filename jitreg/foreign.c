@@ -102,13 +102,6 @@ static bool read_sections(const struct file *file, uint64_t *start, uint64_t *en
 	return true;
 }
 
-static void free_block(void *block, size_t size)
-{
-	jitreg_lock();
-	jitreg_arena_free(block, size);
-	jitreg_unlock();
-}
-
 int jitreg_foreign_copy(const void *symfile, uint64_t size, struct jitreg_debug_entry *ret)
 {
 	struct file file = {.size = size};
@@ -118,9 +111,7 @@ int jitreg_foreign_copy(const void *symfile, uint64_t size, struct jitreg_debug_
 
 	if (!size)
 		return -ENOEXEC;
-	jitreg_lock();
 	copy = jitreg_arena_alloc(size);
-	jitreg_unlock();
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, symfile, size);
@@ -130,7 +121,7 @@ int jitreg_foreign_copy(const void *symfile, uint64_t size, struct jitreg_debug_
 	if (!r)
 		r = jitreg_arena_protect(copy, size, PROT_READ);
 	if (r) {
-		free_block(copy, size);
+		jitreg_arena_free(copy, size);
 		return r;
 	}
 	ret->base.symfile_addr = (const char *)copy;
@@ -142,5 +133,6 @@ int jitreg_foreign_copy(const void *symfile, uint64_t size, struct jitreg_debug_
 
 void jitreg_foreign_free(struct jitreg_debug_entry *entry)
 {
-	free_block((void *)(uintptr_t)entry->base.symfile_addr, entry->base.symfile_size);
+	jitreg_arena_free((void *)(uintptr_t)entry->base.symfile_addr,
+			  entry->base.symfile_size);
 }

@@ -18,12 +18,10 @@
 #include "relocated.h"
 
 #include "arena.h"
-#include "descriptor.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 struct writer {
 	const uint8_t *from; // the small symfile
@@ -190,9 +188,7 @@ int jitreg_relocated_create(const void *symfile, const struct jitreg_dwarf *dwar
 
 	if (r)
 		return r;
-	jitreg_lock();
 	made.bytes = jitreg_arena_alloc(made.size);
-	jitreg_unlock();
 	if (!made.bytes)
 		return -ENOMEM;
 	r = relocated_write(symfile, dwarf, bias, made.bytes, &made.size);
@@ -209,8 +205,6 @@ void jitreg_relocated_destroy(struct jitreg_relocated *relocated)
 {
 	if (!relocated->bytes)
 		return;
-	jitreg_lock();
 	jitreg_arena_free(relocated->bytes, relocated->size);
-	jitreg_unlock();
 	relocated->bytes = NULL;
 }

@@ -3,7 +3,7 @@
  * Symfiles: one per registered object, made from one model per file.
  *
  * The second and all later copies of a library cost a memcpy() of what differs and as
- * many additions as there are sections. The memory (slabs.c, arena.c) is
+ * many additions as there are sections. The memory (slabs.c, arena.h) is
  * anonymous because the kernel's default core filter leaves out private file mappings,
  * and debuggers need the symfile from a core; it is read-only once written.
  */
