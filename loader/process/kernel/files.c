@@ -30,7 +30,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/select.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -104,33 +103,10 @@ static void close_counted(rlim_t size)
 	}
 }
 
-// Whether the calling thread's table ends at or before @fd, which is at most FD_SETSIZE - 1.
-// Linux ignores numbers behind the table's end in a set of select(2) (BUGS in its manual page);
-// a number within the table that is not open is EBADF.
-static bool ends_before(int fd)
-{
-	struct timeval at_once = {};
-	fd_set set;
-
-	if (fcntl(fd, F_GETFD) >= 0)
-		return false;
-	FD_ZERO(&set);
-	FD_SET(fd, &set);
-	return !select(fd + 1, &set, NULL, NULL, &at_once);
-}
-
-// A new thread's folder below /proc has to be made by the kernel before it can be listed, which
-// takes it as long as all the rest of a thread's start: 20 us. Most tables are small, and to ask
-// for each number takes 2 us.
 static void close_all_not_inherited(void)
 {
 	struct rlimit limit = {.rlim_cur = 1024};
 
-	for (int size = 64; size < FD_SETSIZE; size *= 2)
-		if (ends_before(size)) {
-			close_counted((rlim_t)size);
-			return;
-		}
 	if (close_listed())
 		return;
 	getrlimit(RLIMIT_NOFILE, &limit);
