@@ -117,6 +117,7 @@ def check(report, names, complete):
     beside = {key: sum(one.beside[key] for one in private.values()) for key in ("count", "wrong")}
     suite.check_beside("private copy", beside,
                        [name for name, one in private.items() if not one.beside["count"]])
+    suite.check_stops("private copy", private)
     suite.check_same("private copy", merged(plain.values()), merged(private.values()), complete)
     failing = sorted(test for test, (outcome, _) in merged(plain.values()).items() if outcome in ("failed", "error"))
     report.check("tests that fail in python3, too", True, "(how they end is compared)",

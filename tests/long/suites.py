@@ -20,10 +20,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from harness import GORGON, PYTHON3  # noqa: E402
+from harness import GDB, GORGON, PYTHON3, source_line  # noqa: E402
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "suite.py")
 JOBS = int(os.environ.get("JOBS") or 1)
+COLD_LINES = ["events = Events(f", "signal.signal(signal.SIGINT, lambda"]  # of PROGRAM
 OUTCOMES = ["passed", "failed", "error", "skipped", "xfailed", "xpassed", "did not end"]
 NOT_RUN = "not run", ""
 # The tests have the same names each time, also those whose parameters come from a set.
@@ -35,8 +36,21 @@ def python3():
 
 
 def private_copy(*options):
-    """Interpreter 0 runs the tests, interpreter 1 works beside them. $OPTIONS has more options of `gorgon run`."""
-    return [GORGON, "run", "-n", "2", "--python", PYTHON3, *options, *os.environ.get("OPTIONS", "").split()]
+    """Interpreter 0 runs the tests, interpreter 1 works beside them. $OPTIONS has more options of `gorgon run`, and $LINES_IN=gdb
+    lets it run under gdb, with a breakpoint at a Python line of each that is run once."""
+    command = [GORGON, "run", "-n", "2", "--python", PYTHON3, *options, *os.environ.get("OPTIONS", "").split()]
+    return [*under_gdb(), *command] if os.environ.get("LINES_IN") == "gdb" else command
+
+
+def under_gdb():
+    """gdb lets the program have each signal, its addresses at random and the environment as they are without."""
+    commands = ["set breakpoint pending on", "set disable-randomization off", "unset environment LINES", "unset environment COLUMNS",
+                "handle all nostop noprint pass", "handle SIGINT nostop noprint pass", "set python print-stack full"]
+    for text in COLD_LINES:
+        commands += [f"break {PROGRAM}:{source_line(PROGRAM, text)}"]
+    commands += ["run", *["bt 3", "continue"] * len(COLD_LINES)]
+    words = [word for command in commands for word in ("-ex", command)]
+    return [GDB, "-q", "-nx", "-batch", "-return-child-result", *words, "--args"]
 
 
 class Run:
@@ -103,6 +117,11 @@ class Run:
 
     def ended(self):
         return self.process_status == 0 and self.status is not None
+
+    def has_stopped(self):
+        """gdb has stopped at each of the lines, once."""
+        stops = re.findall(r"hit Breakpoint (\d+)", self.output)
+        return sorted(stops) == [str(i + 1) for i in range(len(COLD_LINES))]
 
     def running(self):
         return [test for test, (outcome, _) in self.tests.items() if outcome == "did not end"]
@@ -175,6 +194,14 @@ class Suite:
                           beside["count"] and not beside["wrong"] and not idle, "0 wrong results",
                           f"{beside['wrong']} wrong of {beside['count']} results", f"none in {' '.join(idle)}")
 
+    def check_stops(self, case, runs):
+        """@runs: {name: Run} in a private copy."""
+        if os.environ.get("LINES_IN") != "gdb":
+            return
+        wrong = [name for name, run in runs.items() if not run.has_stopped()]
+        self.report.check(f"{case}: gdb stops at a Python line of each interpreter", not wrong, f"in {len(runs)} runs",
+                          f"in {len(runs) - len(wrong)}", "\n".join(f"{name}: {runs[name].output[-3000:]}" for name in wrong))
+
     def check_same(self, case, plain, private, complete=True):
         """Compare two dictionaries of tests. Not @complete: not all that @allowed is about has run."""
         explained, left, unused = explain(compare(plain, private), self.allowed)
@@ -208,6 +235,7 @@ def check(report, package, version, words, slices=(), cwd=None, env=None, option
         suite.check_ended(which, one, statuses)
     which = cases[1]
     suite.check_beside(which, runs[1].beside)
+    suite.check_stops(which, {package: runs[1]})
     suite.check_same(which, runs[0].tests, runs[1].tests, complete)
     return suite
 
