@@ -30,6 +30,7 @@
 #include "debugger.h"
 #include "pack.h"
 #include "models.h"
+#include "remains.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -372,6 +373,8 @@ static void list_waiting(const struct selection *selection, struct jitreg_listin
 	}
 	jitreg_descriptor_add(&pack->debug);
 	jitreg_unlock();
+	for (size_t i = 0; i < selection->count; i++)
+		jitreg_remains_count(selection->entries[i]);
 }
 
 /* An image that cannot be described must not keep debuggers from hearing of the others, now or the
@@ -400,6 +403,7 @@ int jitreg_group_list(struct jitreg_group *group)
 			list_waiting(&selection, pack);
 		else if (r != -ENOMEM)
 			list_one_by_one(group, &selection);
+		jitreg_remains_sweep();
 	}
 	free(selection.entries);
 	return r;
@@ -521,6 +525,8 @@ void jitreg_group_close(struct jitreg_group *group)
 	struct jitreg_listing *empty = NULL;
 
 	note_change(group);
+	for (struct jitreg_entry *e = group->first; e; e = e->next)
+		jitreg_remains_leave(e);
 	jitreg_lock();
 	group_forget(group, is_listed, NULL, &empty);
 	remove_empty(empty);

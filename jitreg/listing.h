@@ -27,6 +27,7 @@ _Static_assert(offsetof(struct jitreg_listing, debug) == 0,
 struct jitreg_entry {
 	struct jitreg_listing *listing; // NULL: debuggers are not told yet, or not any more
 	bool waiting; // for jitreg_group_list()
+	bool counted; // in the model's told_count
 	// of this image alone; NULL with jitreg_register_symfile()
 	struct jitreg_model *model;
 	uint64_t bias, start, end;

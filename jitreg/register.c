@@ -13,6 +13,7 @@
 #include "descriptor.h"
 #include "foreign.h"
 #include "group.h"
+#include "remains.h"
 #include "symfile.h"
 #include "models.h"
 
@@ -84,8 +85,11 @@ int jitreg_register(const struct jitreg_image *image, struct jitreg_entry **ret)
 	}
 	if (entry->group)
 		jitreg_group_add(entry);
-	if (!entry->waiting)
+	if (!entry->waiting) {
 		list_entry(entry);
+		jitreg_remains_count(entry);
+		jitreg_remains_sweep();
+	}
 	*ret = entry;
 	return 0;
 }
@@ -116,6 +120,7 @@ void jitreg_unregister(struct jitreg_entry *entry)
 {
 	if (!entry)
 		return;
+	jitreg_remains_leave(entry);
 	if (entry->group) {
 		jitreg_group_remove(entry);
 	} else {

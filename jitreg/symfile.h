@@ -51,6 +51,7 @@ struct jitreg_model {
 	struct stat st; /**< Of the file, when it was read. */
 	bool settled; /**< Nobody had changed the file for a while when it was read. */
 	size_t keeper_count; /**< How many of its references are those of kept packs. */
+	size_t told_count;   /**< Of how many of its images debuggers know (remains.c). */
 	int64_t kept_at;     /**< Seconds of CLOCK_MONOTONIC. */
 	enum jitreg_symfile_kind kind;
 	struct jitreg_member *members; /**< Of a pack (pack.c), which has no path. */

@@ -139,6 +139,10 @@ static const struct gorgon_lines_layout layouts[] = {
 // How far from the beginning of an interpreter's state its evaluator is looked for, in bytes.
 #define STATE_SIZE 65536
 
+// How often memory for code is looked for, and at which distances.
+#define NEAR_TRIES 32
+#define NEAR_STEP  (1u << 20)
+
 // How far from there the state of the first thread is, which is a part of that, in CPython 3.11.
 #define FIRST_STATE_MAX (256u << 10)
 
@@ -431,12 +435,16 @@ static void take_depth(struct gorgon_lines *lines)
 		lines->links->watched = (uintptr_t)&never;
 }
 
-// Unused memory that the evaluator can jump to.
+// Unused memory that the evaluator can jump to. Where there is other code already, it is below.
 static void *map_near(const void *evaluator, size_t size)
 {
-	void *hint = (void *)(((uintptr_t)evaluator & -(uintptr_t)getpagesize()) - (64u << 20));
+	char *hint = (char *)((uintptr_t)evaluator & -(uintptr_t)getpagesize());
+	void *ret = MAP_FAILED;
 
-	return mmap(hint, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (unsigned i = 0; i < NEAR_TRIES && ret == MAP_FAILED; i++)
+		ret = mmap(hint - (64u << 20) - i * NEAR_STEP, size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	return ret;
 }
 
 // The links are writable.
@@ -538,6 +546,32 @@ static void complain_if_on(const struct gorgon_lines *lines, const char *text)
 		gorgon_lines_complain(lines, text);
 }
 
+// The code of an interpreter that has ended, and the entry by which gdb knows it (lines_files.c).
+struct left_code {
+	struct jitreg_entry *jit;
+	uint8_t *code;
+};
+
+static void free_code(struct left_code code)
+{
+	jitreg_unregister(code.jit);
+	if (code.code)
+		munmap(code.code, code_size());
+}
+
+// Free the code of the interpreter that has ended last, for which @code is left.
+static void leave_code(struct left_code code)
+{
+	static struct left_code last; // under the lock
+	struct left_code before;
+
+	pthread_mutex_lock(&list);
+	before = last;
+	last = code;
+	pthread_mutex_unlock(&list);
+	free_code(before);
+}
+
 static void set_up(struct gorgon_lines *lines)
 {
 	struct gorgon_lines_bytes symfile = {0};
@@ -571,6 +605,7 @@ static void set_up(struct gorgon_lines *lines)
 	if (symfile.failed || jitreg_register_symfile(symfile.data, symfile.size, &lines->jit))
 		lines->jit = NULL;
 	free(symfile.data);
+	leave_code((struct left_code){0});
 	gorgon_lines_events_begin(lines);
 	lines->interp->ns->debug.python_lines = GORGON_DEBUG_LINES_ON;
 	__atomic_store_n(&lines->state, GORGON_LINES_READY, __ATOMIC_RELEASE);
@@ -689,6 +724,7 @@ void gorgon_lines_in_child(void)
 	watcher = 0;
 	pthread_mutex_init(&list, NULL); // the thread that may have had it is not there
 	gorgon_lines_alarms_in_child();
+	gorgon_lines_files_in_child();
 	if (watched) // no other thread is here to take the lock
 		start_watching();
 }
@@ -701,9 +737,10 @@ void gorgon_lines_end(struct gorgon_interp *interp)
 		return;
 	interp->lines = NULL;
 	gorgon_lines_remove(lines);
-	jitreg_unregister(lines->jit);
-	if (lines->code)
-		munmap(lines->code, code_size());
+	if (lines->jit && jitreg_find_tracer() == JITREG_TRACER_GDB)
+		leave_code((struct left_code){lines->jit, lines->code});
+	else
+		free_code((struct left_code){lines->jit, lines->code});
 	free(lines->values_api);
 	gorgon_lines_free_records(lines);
 	free(lines);

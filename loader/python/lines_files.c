@@ -13,6 +13,10 @@
 // CPython calls our code before and after each function (lines_events.c) while something waits.
 // Where CPython does not call it, because there is no debugger yet (GORGON_PYTHON_LINES_AUTO),
 // nothing waits.
+//
+// gdb disables a breakpoint that has lost all of its places. So, while gdb listens, it goes on to
+// know the files of an interpreter that has ended, with stubs that nobody runs, until another
+// interpreter has the same files.
 
 #define _GNU_SOURCE
 #include "lines_state.h"
@@ -20,6 +24,7 @@
 #include <jitreg.h>
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -50,6 +55,76 @@ static char *find_file(struct gorgon_lines *lines, PyObject *code)
 	}
 	return ret;
 }
+
+static void free_files(struct gorgon_lines_file *files)
+{
+	struct gorgon_lines_file *file;
+
+	while ((file = files)) {
+		files = file->next;
+		jitreg_unregister(file->jit);
+		gorgon_lines_file_free(file);
+	}
+}
+
+// --- files of interpreters that have ended
+// ---------------------------------------------------------------------
+
+// Files that debuggers are told of together; the first one has the entry.
+struct left {
+	struct left *next;
+	struct gorgon_lines_file *files;
+};
+
+static pthread_mutex_t left_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct left *all_left; // under left_lock, which is not held around fork()
+
+// The first file names all that debuggers are told of together.
+static void free_left(const struct gorgon_lines_file *files)
+{
+	struct left **at = &all_left, *found;
+
+	pthread_mutex_lock(&left_lock);
+	while (*at && strcmp((*at)->files->path, files->path) != 0)
+		at = &(*at)->next;
+	found = *at;
+	if (found)
+		*at = found->next;
+	pthread_mutex_unlock(&left_lock);
+	if (found)
+		free_files(found->files);
+	free(found);
+}
+
+// Takes the files from the front of the list that debuggers are told of together.
+static void leave_files(struct gorgon_lines_file **files)
+{
+	struct left *left = calloc(1, sizeof(*left));
+	struct gorgon_lines_file *first = *files, *last = first;
+
+	while (last->next && !last->next->jit)
+		last = last->next;
+	*files = last->next;
+	last->next = NULL;
+	free_left(first);
+	if (!left) {
+		free_files(first);
+		return;
+	}
+	left->files = first;
+	pthread_mutex_lock(&left_lock);
+	left->next = all_left;
+	all_left = left;
+	pthread_mutex_unlock(&left_lock);
+}
+
+void gorgon_lines_files_in_child(void)
+{
+	pthread_mutex_init(&left_lock, NULL); // the thread that may have had it is not there
+}
+
+// --- telling debuggers
+// -----------------------------------------------------------------------------------------
 
 // @files: a list, of which the first gets the entry.
 static void register_files(const struct gorgon_lines *lines, struct gorgon_lines_file *files)
@@ -109,6 +184,7 @@ static void tell(struct gorgon_lines *lines, struct gorgon_lines_file *files)
 	for (struct gorgon_lines_file *file = files; file; last = file, file = file->next)
 		tie_codes(lines, file, file);
 	register_files(lines, files);
+	free_left(files);
 	last->next = lines->files;
 	__atomic_store_n(&lines->files, files, __ATOMIC_RELEASE);
 	if (gorgon_lines_changed(lines) && !gorgon_lines_is_busy)
@@ -235,19 +311,11 @@ void gorgon_lines_forget(struct gorgon_lines *lines)
 	}
 }
 
-static void free_files(struct gorgon_lines_file *files)
-{
-	struct gorgon_lines_file *file;
-
-	while ((file = files)) {
-		files = file->next;
-		jitreg_unregister(file->jit);
-		gorgon_lines_file_free(file);
-	}
-}
-
 void gorgon_lines_remove(struct gorgon_lines *lines)
 {
+	if (jitreg_find_tracer() == JITREG_TRACER_GDB)
+		while (lines->files)
+			leave_files(&lines->files);
 	free_files(lines->files);
 	free_files(lines->waiting);
 	lines->files = lines->waiting = NULL;

@@ -177,6 +177,9 @@ void gorgon_lines_forget(struct gorgon_lines *lines);
 /* Python has ended. */
 void gorgon_lines_remove(struct gorgon_lines *lines);
 
+/* In a forked child. */
+void gorgon_lines_files_in_child(void);
+
 /* --- stops: lines_stops.c
  * --------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A host with several interpreters, for the debugger sessions and the demonstration.
 //
-//	host [-n N] [-p PYTHON]... [-d K] [-a] [-l] [-s] [-y] [-t IMPORTS] CODE
+//	host [-n N] [-p PYTHON]... [-d K] [-a] [-l] [-s] [-y] [-t IMPORTS] [-r ROUNDS] CODE
 //
 // Creates N interpreters (default 3), prints for each the address of its own
 // PyList_Append, which debugger tests compare with what they see, calls
@@ -11,6 +11,7 @@
 // -l: debuggers are told as little as with very many interpreters (GORGON_DEBUG_LAZY). -s: descriptors are the host's
 // (GORGON_FILES_SHARED): an interpreter with its own would close the connection over which QEMU talks to a debugger.
 // -y: Python lines have addresses. -t IMPORTS: all but the first are copies of a template that has run these.
+// -r ROUNDS: all of that several times.
 
 #define _GNU_SOURCE
 #include <gorgon.h>
@@ -115,10 +116,10 @@ int main(int argc, char **argv)
 {
 	struct gorgon_template_opts of_template = {.size = sizeof(of_template)};
 	const char *pythons[PYTHONS_MAX] = {NULL};
-	int opt, count = 3, doomed = -1, again = 0, python_count = 0;
-	long status;
+	int opt, count = 3, doomed = -1, again = 0, python_count = 0, rounds = 1;
+	long status = 0;
 
-	while ((opt = getopt(argc, argv, "n:p:d:alsyt:")) != -1) {
+	while ((opt = getopt(argc, argv, "n:p:d:alsyt:r:")) != -1) {
 		if (opt == 'n')
 			count = atoi(optarg);
 		else if (opt == 'p' && python_count < PYTHONS_MAX)
@@ -135,34 +136,37 @@ int main(int argc, char **argv)
 			lines = GORGON_PYTHON_LINES_ON;
 		else if (opt == 't')
 			of_template.program = optarg;
+		else if (opt == 'r')
+			rounds = atoi(optarg);
 		else
 			return 2;
 	}
 	if (optind != argc - 1 || count < 1 || count >= COUNT_MAX || doomed >= count) {
-		fprintf(stderr, "usage: host [-n N] [-p PYTHON]... [-d K] [-a] [-l] [-s] [-y] [-t IMPORTS] CODE\n");
+		fprintf(stderr, "usage: host [-n N] [-p PYTHON]... [-d K] [-a] [-l] [-s] [-y] [-t IMPORTS] [-r ROUNDS] CODE\n");
 		return 2;
 	}
 	code = argv[optind];
 	python_count = python_count ? python_count : 1; // the default
 	if (of_template.program)
 		check(gorgon_template_create(&of_template, &template));
-	for (int i = 0; i < count; i++)
-		create(i, pythons[i % python_count]);
-	host_created(count);
-	if (doomed >= 0) {
-		check(gorgon_interp_destroy(interps[doomed]));
-		interps[doomed] = NULL;
-		host_destroyed(doomed);
+	for (int round = 0; round < rounds && !status; round++) {
+		for (int i = 0; i < count; i++)
+			create(i, pythons[i % python_count]);
+		host_created(count);
+		if (doomed >= 0) {
+			check(gorgon_interp_destroy(interps[doomed]));
+			interps[doomed] = NULL;
+			host_destroyed(doomed);
+		}
+		status = run(0, count);
+		if (again) {
+			create(count, pythons[count % python_count]);
+			host_created(count + 1);
+			status = status ? status : run(count, count + 1);
+		}
+		for (int i = 0; i < count + again; i++)
+			check(gorgon_interp_destroy(interps[i]));
 	}
-	status = run(0, count);
-	if (again) {
-		create(count, pythons[count % python_count]);
-		host_created(count + 1);
-		status = status ? status : run(count, count + 1);
-		count++;
-	}
-	for (int i = 0; i < count; i++)
-		check(gorgon_interp_destroy(interps[i]));
 	gorgon_template_free(template);
 	return (int)status;
 }

@@ -555,6 +555,17 @@ class OtherTargets(unittest.TestCase):
                 f"{process.pid}: interpreters: 2, private objects: {count}\n"))
             self.assertIn(f"consistent: 2 namespaces, {count + 4} objects", session.output(process.pid, "--check"))
 
+    @harness.needs_python_lines
+    def test_python_lines(self):
+        """Modules that debuggers are told of together have others between them."""
+        code = "import numpy.linalg, shop, time\nprint('ready', flush=True)\ntime.sleep(600)\n"
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "shop.py"), "w") as file:
+                file.write("def price(n):\n    return n\n")
+            with harness.Background(harness.GORGON, "run", "-n", 2, "--python-lines=on", "-c", f"import sys\nsys.path.insert(0, {folder!r})\n{code}",
+                                    until=r"(?s)(ready.*){2}", asleep=2) as process:
+                self.assertIn("consistent: 2 namespaces", session.output(process.pid, "--check"))
+
     def test_llvm(self):
         """Generated code has names and lines, and stacks go through it: by its unwind data, or without it as far as
         possible."""
