@@ -98,10 +98,11 @@ static struct jit_code_entry *last_entry;
 /*
  * The place where debuggers stop. The barrier keeps the compiler from moving
  * stores of the caller past the call, and from leaving the call out because the body is empty.
+ * The instruction is there for lldb/gorgon_lldb/auto.py, which has threads go on behind it.
  */
 KEPT __attribute__((noinline, noclone)) void __jit_debug_register_code(void)
 {
-	__asm__ volatile("" ::: "memory");
+	__asm__ volatile("nop" ::: "memory");
 }
 
 /* Debuggers write their breakpoints into the code whenever the process runs. */

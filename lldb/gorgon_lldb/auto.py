@@ -22,6 +22,9 @@ from . import cores, files, process, python_lines, symbols
 FUNCTION = "__jit_debug_register_code"
 NAME = "gorgon_auto"
 
+# Instructions that do nothing. Functions begin with "endbr64" or "bti" where the processor checks jumps.
+NOTHING = ("nop", "endbr64", "bti")
+
 LOADER = "plugin.jit-loader.gdb.enable"
 
 # Targets in which our breakpoint is being set. lldb goes through its list of the target's modules meanwhile, and crashes when
@@ -77,9 +80,21 @@ class Watch:
 
 def registered(frame, _location):
     """lldb calls this when a thread has come to our breakpoint. False lets the thread go on."""
-    follow(frame.GetThread().GetProcess().GetTarget())
+    target = frame.GetThread().GetProcess().GetTarget()
+    follow(target)
+    go_behind(target, frame)
     prefer_others(frame.GetThread())
     return False
+
+
+def go_behind(target, frame):
+    """Have the thread go on behind our breakpoint, if the function begins with an instruction that does nothing. Otherwise lldb
+    takes the breakpoint away, has the thread step, and sets the breakpoint again. If an editor's adapter asks for something
+    while the thread steps, lldb 21 lets all threads run without the breakpoint, and the next registration is missed."""
+    address = frame.GetPCAddress()
+    for instruction in target.ReadInstructions(address, 1):
+        if instruction.GetMnemonic(target) in NOTHING:
+            frame.SetPC(frame.GetPC() + instruction.GetByteSize())
 
 
 def prefer_others(thread):

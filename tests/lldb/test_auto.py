@@ -287,6 +287,25 @@ class Old(unittest.TestCase):
 
 
 @harness.needs_lldb
+class Registrations(session.Case):
+    def test_our_breakpoint_stays_while_the_program_runs(self):
+        """An adapter that asks for threads while one of them steps over it would have lldb 21 miss the next registration."""
+        with tempfile.TemporaryDirectory() as folder:
+            session.build_extensions(folder)
+            log = os.path.join(folder, "packets")
+            output = harness.lldb(
+                [AUTO, f"log enable -f {log} gdb-remote packets", "breakpoint set -n PyInit_work", "run",
+                 "image lookup -v -s __jit_debug_register_code", "kill"],
+                harness.HOST, "-n", "2", f"import sys; sys.path.insert(0, {folder!r}); import work", script=True)
+            with open(log) as file:
+                text = file.read()
+        self.assert_clean(output)
+        start = int(re.search(r"Symbol: .* range = \[(0x\w+)-.*name=\"__jit_debug_register_code\"", output)[1], 16)
+        self.assertIn(f"packet: $Z0,{start:x},", text)
+        self.assertNotIn(f"packet: $z0,{start:x},", text[:text.rindex("packet: $vCont")])
+
+
+@harness.needs_lldb
 class Cost(session.Case):
     """Showing a Python object costs mostly reads of memory."""
 
