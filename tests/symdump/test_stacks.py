@@ -361,6 +361,28 @@ class Unknown(unittest.TestCase):
         self.assertEqual([(f["function"], f["line"]) for f in thread["python_rest"]], [("wait", 10), ("<module>", 12)])
 
 
+# inner() has no frame pointer, and its caller's is in the register.
+POINTERS = {"inner": ("-fomit-frame-pointer", "#include <unistd.h>\nunsigned inner(unsigned n) { return sleep(n) + 1; }"),
+            "outer": ("-fno-omit-frame-pointer", "unsigned inner(unsigned); unsigned outer(unsigned n) { return inner(n) + 1; }")}
+
+
+class Pointers(unittest.TestCase):
+    def test_no_frame_is_left_out_where_a_thread_enters_a_library(self):
+        """libdwfl follows frame pointers while it knows of no library there."""
+        with tempfile.TemporaryDirectory() as folder:
+            objects = []
+            for name, (option, source) in POINTERS.items():
+                objects.append(os.path.join(folder, f"{name}.o"))
+                subprocess.run(["gcc", "-O1", "-fPIC", option, "-c", "-x", "c", "-", "-o", objects[-1]], input=source, text=True, check=True)
+            library = os.path.join(folder, "libframes.so")
+            subprocess.run(["gcc", "-shared", *objects, "-o", library], check=True)
+            code = f"import ctypes; outer = ctypes.CDLL({library!r}).outer; print('ready', flush=True); outer(600)"
+            with harness.Background(harness.HOST, "-n", 1, code, until="ready") as host:
+                session.wait_until(lambda: "!inner+" in session.output(host.pid, "--stacks"))
+                text = session.output(host.pid, "--stacks")
+        self.assertRegex(text, r"(?m)^#\d+ .*libframes\.so!inner\+.*\n#\d+ .*libframes\.so!outer\+.*\n#\d+ .*libffi")
+
+
 class Vdso(unittest.TestCase):
     def test_frames_of_the_vdso_have_names(self):
         """Live and in a core; taken again until the program is in the vdso, where it is most of the time."""

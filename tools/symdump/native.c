@@ -212,14 +212,13 @@ static void count_thread(struct native *native, struct watched *thread, enum ker
 static int add_frame(Dwfl_Frame *state, void *arg)
 {
 	struct native *native = arg;
-	Dwarf_Addr pc;
-	bool activation;
+	struct dwfl_frame frame;
 
-	if (!dwfl_frame_pc(state, &pc, &activation) || native->pc_count == DEPTH_MAX)
+	if (!unwinder_frame(&native->unwinder, state, &frame.pc, &frame.after) ||
+	    native->pc_count == DEPTH_MAX)
 		return DWARF_CB_ABORT;
-	unwinder_learn(&native->unwinder, pc - !activation);
 	native->pcs = grow(native->pcs, native->pc_count, sizeof(*native->pcs));
-	native->pcs[native->pc_count++] = (struct dwfl_frame){pc, !activation};
+	native->pcs[native->pc_count++] = frame;
 	return DWARF_CB_OK;
 }
 

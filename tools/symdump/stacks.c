@@ -138,19 +138,17 @@ static int add_frame(Dwfl_Frame *state, void *arg)
 {
 	struct stacks *stacks = arg;
 	struct thread *thread = stacks->thread;
-	Dwarf_Addr pc;
-	bool activation;
+	struct frame frame;
 
-	if (!dwfl_frame_pc(state, &pc, &activation))
+	if (!unwinder_frame(&stacks->unwinder, state, &frame.pc, &frame.after))
 		return DWARF_CB_ABORT;
-	unwinder_learn(&stacks->unwinder, pc - !activation);
 	if (!thread->count) // from its first frame to its last the thread is stopped
 		read_python(stacks, thread);
 	if (thread->count == FRAME_MAX || !stacks->frames_left)
 		return DWARF_CB_ABORT;
 	stacks->frames_left--;
 	thread->frames = grow(thread->frames, thread->count, sizeof(*thread->frames));
-	thread->frames[thread->count++] = (struct frame){pc, !activation};
+	thread->frames[thread->count++] = frame;
 	return DWARF_CB_OK;
 }
 

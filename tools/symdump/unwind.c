@@ -171,7 +171,7 @@ void unwinder_end(struct unwinder *unwinder)
 	unwinder->core = NULL;
 }
 
-void unwinder_learn(struct unwinder *unwinder, uint64_t addr)
+static void learn(struct unwinder *unwinder, uint64_t addr)
 {
 	const struct snapshot *snapshot = &unwinder->dump->snapshot;
 	const struct object *object = snapshot_find(snapshot, addr);
@@ -182,4 +182,20 @@ void unwinder_learn(struct unwinder *unwinder, uint64_t addr)
 	dwfl_report_begin_add(unwinder->dwfl);
 	unwind_report(unwinder->dwfl, unwinder, object->path, object->start, object->end);
 	dwfl_report_end(unwinder->dwfl, NULL, NULL);
+}
+
+// To say what the address is libdwfl looks for the frame's caller. If it knows no object there then,
+// it follows frame pointers, also where code has none, and keeps what it has found.
+bool unwinder_frame(struct unwinder *unwinder, Dwfl_Frame *state, uint64_t *pc, bool *after)
+{
+	bool activation;
+
+	if (!dwfl_frame_pc(state, pc, NULL))
+		return false;
+	learn(unwinder, *pc - 1);
+	learn(unwinder, *pc);
+	if (!dwfl_frame_pc(state, pc, &activation))
+		return false;
+	*after = !activation;
+	return true;
 }

@@ -26,8 +26,11 @@ void unwinder_deinit(struct unwinder *unwinder);
  */
 Dwfl *unwinder_begin(struct unwinder *unwinder, bool is_stopped);
 void unwinder_end(struct unwinder *unwinder);
-/* Tell libdwfl of the object that @addr is in, before it looks for the caller of a frame there. */
-void unwinder_learn(struct unwinder *unwinder, uint64_t addr);
+/*
+ * Where a frame's code is, and whether that is @after a call. libdwfl is told of the object that the
+ * code is in.
+ */
+bool unwinder_frame(struct unwinder *unwinder, Dwfl_Frame *state, uint64_t *pc, bool *after);
 
 /* generated.c: an object file with unwind data of generated code, or NULL; both are the caller's.
  */
