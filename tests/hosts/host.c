@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A host with several interpreters, for the debugger sessions and the demonstration.
 //
-//	host [-n N] [-p PYTHON]... [-d K] [-a] [-l] [-s] [-y] [-t IMPORTS] [-r ROUNDS] CODE
+//	host [-n N] [-p PYTHON]... [-d K] [-a] [-l] [-o] [-s] [-y] [-t IMPORTS] [-r ROUNDS] CODE
 //
 // Creates N interpreters (default 3), prints for each the address of its own
 // PyList_Append, which debugger tests compare with what they see, calls
@@ -10,7 +10,7 @@
 // host_destroyed(). Of several PYTHONs the interpreters take turns. -a: after the programs have ended creates one more and runs CODE in it.
 // -l: debuggers are told as little as with very many interpreters (GORGON_DEBUG_LAZY). -s: descriptors are the host's
 // (GORGON_FILES_SHARED): an interpreter with its own would close the connection over which QEMU talks to a debugger.
-// -y: Python lines have addresses. -t IMPORTS: all but the first are copies of a template that has run these.
+// -y: Python lines have addresses, -o: none, also under a debugger. -t IMPORTS: all but the first are copies of a template that has run these.
 // -r ROUNDS: all of that several times.
 
 #define _GNU_SOURCE
@@ -119,7 +119,7 @@ int main(int argc, char **argv)
 	int opt, count = 3, doomed = -1, again = 0, python_count = 0, rounds = 1;
 	long status = 0;
 
-	while ((opt = getopt(argc, argv, "n:p:d:alsyt:r:")) != -1) {
+	while ((opt = getopt(argc, argv, "n:p:d:alosyt:r:")) != -1) {
 		if (opt == 'n')
 			count = atoi(optarg);
 		else if (opt == 'p' && python_count < PYTHONS_MAX)
@@ -132,6 +132,8 @@ int main(int argc, char **argv)
 			debug = GORGON_DEBUG_LAZY;
 		else if (opt == 's')
 			files = GORGON_FILES_SHARED;
+		else if (opt == 'o')
+			lines = GORGON_PYTHON_LINES_OFF;
 		else if (opt == 'y')
 			lines = GORGON_PYTHON_LINES_ON;
 		else if (opt == 't')
@@ -142,7 +144,7 @@ int main(int argc, char **argv)
 			return 2;
 	}
 	if (optind != argc - 1 || count < 1 || count >= COUNT_MAX || doomed >= count) {
-		fprintf(stderr, "usage: host [-n N] [-p PYTHON]... [-d K] [-a] [-l] [-s] [-y] [-t IMPORTS] [-r ROUNDS] CODE\n");
+		fprintf(stderr, "usage: host [-n N] [-p PYTHON]... [-d K] [-a] [-l] [-o] [-s] [-y] [-t IMPORTS] [-r ROUNDS] CODE\n");
 		return 2;
 	}
 	code = argv[optind];

@@ -42,7 +42,7 @@ class Replaced(session.Case):
                  "breakpoint set -n gorgon_interp_destroy", session.DRIVER, "run",
                  session.drive({"enter": ["bt 2", *listings], "risk_of": ["bt 1"], "host_created": listings,
                                 "gorgon_interp_destroy": [*listings, "gorgon list"]})],
-                harness.HOST, "-l", "-n", str(COUNT), "-d", "1", "-a",
+                harness.HOST, "-l", "-o", "-n", str(COUNT), "-d", "1", "-a",  # Python lines would be modules, too
                 session.fixture_code(folder, rounds=ROUNDS, in_turn=True, spares=session.SPARES), script=True)
 
     def test_session_is_whole(self):
