@@ -28,8 +28,9 @@ def make(env):
                if not any(map(shutil.which, names))]
     if missing:
         raise SystemExit(f"gorgon: {', '.join(missing)} not found: to build it takes {NEEDED}")
+    folder = BUILD.removeprefix(ROOT + os.sep)  # the Makefile has rules for what is in it by such a name
     try:
-        subprocess.run(["make", f"-j{os.cpu_count()}", "-C", ROOT, f"BUILD={BUILD}", f"{BUILD}/libgorgon.so"], check=True, env=env)
+        subprocess.run(["make", f"-j{os.cpu_count()}", "-C", ROOT, f"BUILD={folder}", f"{folder}/libgorgon.so"], check=True, env=env)
     except subprocess.CalledProcessError as error:
         raise SystemExit(f"gorgon: make has failed, status {error.returncode}: to build it takes {NEEDED}") from None
 

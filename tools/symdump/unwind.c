@@ -184,8 +184,8 @@ static void learn(struct unwinder *unwinder, uint64_t addr)
 	dwfl_report_end(unwinder->dwfl, NULL, NULL);
 }
 
-// To say what the address is libdwfl looks for the frame's caller. If it knows no object there then,
-// it follows frame pointers, also where code has none, and keeps what it has found.
+// To say what the address is libdwfl looks for the frame's caller. If it knows no object there
+// then, it follows frame pointers, also where code has none, and keeps what it has found.
 bool unwinder_frame(struct unwinder *unwinder, Dwfl_Frame *state, uint64_t *pc, bool *after)
 {
 	bool activation;

@@ -27,8 +27,8 @@ void unwinder_deinit(struct unwinder *unwinder);
 Dwfl *unwinder_begin(struct unwinder *unwinder, bool is_stopped);
 void unwinder_end(struct unwinder *unwinder);
 /*
- * Where a frame's code is, and whether that is @after a call. libdwfl is told of the object that the
- * code is in.
+ * Where a frame's code is, and whether that is @after a call. libdwfl is told of the object that
+ * the code is in.
  */
 bool unwinder_frame(struct unwinder *unwinder, Dwfl_Frame *state, uint64_t *pc, bool *after);
 
