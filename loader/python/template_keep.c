@@ -386,7 +386,7 @@ static struct gorgon_error *check_unknown(struct keeping *keeping)
 	const struct gorgon_map *map = &keeping->template->map;
 	const struct gorgon_interp *interp = keeping->runs.of[0];
 	const struct gorgon_ns *ns = interp->ns;
-	char place[512], target[512];
+	char place[512], own[450], target[512];
 
 	if (map->unknown_count > WORDS_OF_ANOTHER) {
 		gorgon_naming_most(interp, keeping->template, place, sizeof(place));
@@ -399,9 +399,11 @@ static struct gorgon_error *check_unknown(struct keeping *keeping)
 			memcpy(&words[k],
 			       (void *)(uintptr_t)(keeping->runs.of[k]->ns->zone + map->unknown[i]),
 			       sizeof(words[k]));
-		if (words[0] - ns->zone < GORGON_ZONE_SIZE)
-			strcpy(target, "its own memory that is another one in each run");
-		else if (!leads_outside(words, target, sizeof(target)))
+		if (words[0] - ns->zone < GORGON_ZONE_SIZE) {
+			gorgon_naming_word(interp, keeping->template, words[0] - ns->zone, own,
+					   sizeof(own));
+			snprintf(target, sizeof(target), "%s that is another one in each run", own);
+		} else if (!leads_outside(words, target, sizeof(target)))
 			continue;
 		gorgon_naming_word(interp, keeping->template, map->unknown[i], place,
 				   sizeof(place));

@@ -20,7 +20,8 @@ SEEDS = int(os.environ.get("SEEDS", "20000"))
 
 def main(words):
     report = Report("Generated programs beside pools of processes")
-    check(report, words[0] if words else new_seeds(SEEDS), "gorgon,dask,joblib,cpool")
+    copies = ",copies,cpool-copies" if harness.TEMPLATES else ""
+    check(report, words[0] if words else new_seeds(SEEDS), "gorgon,dask,joblib,cpool" + copies)
     return report.finish()
 
 

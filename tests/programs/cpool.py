@@ -23,7 +23,15 @@ cpool.begin({preparation!r}, {initial!r})
 
 
 class InterpOpts(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("python", ctypes.c_char_p)]
+    _fields_ = [("size", ctypes.c_size_t), ("python", ctypes.c_char_p), ("ns", ctypes.c_void_p), ("timing", ctypes.c_bool),
+                ("isolate", ctypes.c_int), ("files", ctypes.c_int), ("end", ctypes.c_int), ("memory", ctypes.c_uint64 * 2),
+                ("near_memory_limit", ctypes.c_void_p * 2), ("cpu", ctypes.c_uint64 * 2), ("near_cpu_limit", ctypes.c_void_p),
+                ("label", ctypes.c_char_p), ("python_lines", ctypes.c_int), ("template", ctypes.c_void_p)]
+
+
+class TemplateOpts(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("interp", ctypes.c_void_p), ("start", ctypes.c_void_p),
+                ("program", ctypes.c_char_p)]
 
 
 class PoolOpts(ctypes.Structure):
@@ -40,18 +48,21 @@ class Value(ctypes.Structure):
 def load():
     folder = importlib.util.find_spec("gorgon").submodule_search_locations[0]
     lib = ctypes.CDLL(os.path.join(folder, "libgorgon.so.0"))
-    for name in "pool_create", "pool_destroy", "pool_submit", "job_finish", "error_message":
+    for name in "template_create", "pool_create", "pool_destroy", "pool_submit", "job_finish", "error_message":
         getattr(lib, f"gorgon_{name}").restype = ctypes.c_void_p
     lib.gorgon_error_message.restype = ctypes.c_char_p
     return lib
 
 
 class Pool:
-    """With one worker."""
+    """With one worker, which is a copy of a template that has run a program."""
+    templates = {}  # by their programs
 
-    def __init__(self, initializer=None, initargs=()):
+    def __init__(self, initializer=None, initargs=(), program=None):
         self.lib, self.handle = load(), ctypes.c_void_p()
         self.interp = InterpOpts(ctypes.sizeof(InterpOpts), sys.executable.encode())
+        if program:
+            self.interp.template = self.templates.get(program) or self.make_template(program)
         preparation = multiprocessing.spawn.get_preparation_data("worker")
         preparation["authkey"] = bytes(preparation["authkey"])
         warm_up = WARM_UP.format(here=HERE, preparation=preparation,
@@ -59,6 +70,12 @@ class Pool:
         options = PoolOpts(ctypes.sizeof(PoolOpts), ctypes.addressof(self.interp), None, 1, 0,
                            warm_up.encode())
         self.check(self.lib.gorgon_pool_create(ctypes.byref(options), ctypes.byref(self.handle)))
+
+    def make_template(self, program):
+        options = TemplateOpts(ctypes.sizeof(TemplateOpts), ctypes.addressof(self.interp), None, program.encode())
+        template = ctypes.c_void_p()
+        self.check(self.lib.gorgon_template_create(ctypes.byref(options), ctypes.byref(template)))
+        return self.templates.setdefault(program, template.value)
 
     def check(self, error):
         if error:

@@ -27,7 +27,7 @@ from generate import FAMILY, Files, Program, operations  # noqa: E402
 
 PEERS = ["fork", "spawn"]
 # With what else they are compared.
-OURS = {"gorgon": [], "dask": ["dask-fork"], "joblib": ["loky"], "cpool": [], "cluster": ["dask-cluster"]}
+OURS = {"gorgon": [], "copies": [], "cpool-copies": [], "dask": ["dask-fork"], "joblib": ["loky"], "cpool": [], "cluster": ["dask-cluster"]}
 LIMIT, EACH = 120, 10  # seconds for programs of one file, and for each of them
 SURE = 3  # times that a difference is seen before it is one
 
@@ -157,7 +157,7 @@ class Comparison:
                 self.differences.append(("errors", "errors", mode, shown))
 
     def compare(self, name, operation, mode):
-        if name not in self.results[mode][0] and mode != "gorgon":
+        if name not in self.results[mode][0] and mode not in ("gorgon", "copies"):
             return
         lines = {each: steps[name] for each, (steps, _) in self.results.items() if name in steps}
         lines = {"fork": [], mode: [], **lines}

@@ -13,6 +13,11 @@ from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 
 MODE = sys.argv[1] if len(sys.argv) > 1 else "gorgon"
 PEERS = "fork", "spawn"
+# Of which workers are copies in two modes; elsewhere they start. pandas imports pyarrow, which has hashes of addresses.
+TEMPLATE = "import concurrent.futures.process, importlib.util, multiprocessing.spawn\n" \
+           "there = importlib.util.find_spec\n" \
+           "for name in 'numpy', 'pandas', 'scipy.sparse':\n" \
+           "    if there(name.partition('.')[0]) and (name != 'pandas' or not there('pyarrow')): __import__(name)\n"
 
 
 class Adapter:
@@ -94,7 +99,7 @@ class Loky(Joblib):
 class CPool(Adapter):
     def __init__(self, copies, **options):
         import cpool
-        self.pool = cpool.Pool(**options)
+        self.pool = cpool.Pool(program=TEMPLATE if MODE == "cpool-copies" else None, **options)
         self.run = self.pool.run
 
     def __exit__(self, *error):
@@ -153,7 +158,7 @@ class Cluster(Adapter):
 
 WITHOUT_PROCESSES = "loky", "cluster", "dask-cluster"  # its workers wait for ever, dask's are daemons
 ADAPTERS = {"dask": Dask, "dask-fork": Dask, "joblib": Joblib, "loky": Loky, "cpool": CPool,
-            "cluster": Cluster, "dask-cluster": Cluster}
+            "cpool-copies": CPool, "cluster": Cluster, "dask-cluster": Cluster}
 
 
 def Pool(count=1, copies=True, **options):
@@ -165,7 +170,7 @@ def Pool(count=1, copies=True, **options):
     if MODE in ADAPTERS:
         return ADAPTERS[MODE](copies=copies, **options)
     import gorgon
-    return gorgon.InterpreterPoolExecutor(count, copy_arguments=copies, **options)
+    return gorgon.InterpreterPoolExecutor(count, copy_arguments=copies, template=TEMPLATE if MODE == "copies" else None, **options)
 
 
 # --- steps --------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import ROOT, VENV_PYTHON, run  # noqa: E402
+from harness import ROOT, VENV_PYTHON, needs_templates, run  # noqa: E402
 from test_executor import Package  # noqa: E402
 
 PROGRAMS = os.path.join(ROOT, "tests", "programs")
@@ -22,6 +22,11 @@ class Programs(Package):
         for options in ["--seeds", "1-74"], ["--seeds", "75-99", "--modes", "gorgon,cpool"]:
             result = self.run_programs(*options, "--shrink")
             self.assertEqual((result.stderr, result.returncode), ("", 0), result.stdout)
+
+    @needs_templates
+    def test_programs_print_the_same_in_copies_of_a_template(self):
+        result = self.run_programs("--seeds", "100-124", "--modes", "copies,cpool-copies", "--shrink")
+        self.assertEqual((result.stderr, result.returncode), ("", 0), result.stdout)
 
     def test_differences_are_found_and_shrunk(self):
         result = self.run_programs("--seeds", "7", "--only", "lambda,random numbers", "--strict", "--shrink")
