@@ -18,6 +18,7 @@ extern "C" {
 #define GORGON_KEEP_MEMORY_BYTES (UINT64_C(32) << 20) /**< of memory */
 #define GORGON_KEEP_IMPORT_BYTES (UINT64_C(64) << 20) /**< of compiled files */
 #define GORGON_KEEP_SECONDS      300u                 /**< and for how long, in seconds */
+#define GORGON_KEEP_DATA_BYTES	 (UINT64_C(8) << 20)  /**< of which so much is memory at most */
 /** All of it, for a variable of struct gorgon_keep_opts of which some members are changed then. */
 #define GORGON_KEEP_DEFAULTS                                                                       \
 	{                                                                                          \
@@ -30,7 +31,8 @@ extern "C" {
 struct gorgon_keep_opts {
 	size_t size;	     /**< sizeof(struct gorgon_keep_opts) */
 	/** Bytes of libraries' files that stay mapped read-only: address space, and pages that are
-	 * the page cache's. 0: no file. */
+	 * the page cache's; and of pages of data, which are memory, GORGON_KEEP_DATA_BYTES at most.
+	 * 0: no file. */
 	uint64_t file_bytes;
 	uint64_t memory_bytes; /**< Bytes of what debuggers are told. 0: nothing. */
 	/** Bytes of the compiled files (`.pyc`) of modules that interpreters import, for all
@@ -47,8 +49,10 @@ struct gorgon_keep_opts {
  *
  * Of libraries that no namespace has any more: their files, mapped, how their symbols were bound,
  * and what debuggers are told of them. Thanks to that a host that replaces its only interpreter
- * pays what a second interpreter beside the first would cost. A library whose file has changed (its
- * device, inode, size, or the time of its last modification or status change) is read again.
+ * pays what a second interpreter beside the first would cost. Of libraries whose data has many
+ * pages, libpython for example, pages of one copy that was unloaded stay for the next one, which
+ * has the file's bytes in them. A library whose file has changed (its device, inode, size, or the
+ * time of its last modification or status change) is read again.
  * Nothing that is kept needs a descriptor. As long as a file is kept its contents stay on disk even
  * if it is deleted, and its file system cannot be unmounted.
  *
@@ -75,7 +79,7 @@ GORGON_API void gorgon_trim(void);
 struct gorgon_kept_stats {
 	size_t size;	       /**< sizeof(struct gorgon_kept_stats), set by the caller */
 	uint64_t file_count;   /**< libraries that no namespace has */
-	uint64_t file_bytes;   /**< bytes of their files */
+	uint64_t file_bytes;   /**< bytes of their files, and of pages of data */
 	/** symfiles for debuggers that no object has: of single libraries, and of sets of them */
 	uint64_t symfile_count;
 	uint64_t memory_bytes; /**< bytes of the symfiles */

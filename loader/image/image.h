@@ -20,6 +20,7 @@ struct gorgon_segment {
 	int prot;
 	/* writable, and its pages are the file's until they are written to: see written.c */
 	bool shared;
+	uint64_t kept; /* where pages of a copy wait for the next one, or 0: see ../load/kept.c */
 };
 
 /* A symbol version: of a definition, or of a need. */
@@ -50,7 +51,7 @@ struct gorgon_image {
 	struct gorgon_image *next; /* cache list */
 	unsigned refs;		   /* 0: kept for the next one who opens the file */
 	bool settled;		   /* the file had been left alone for a while when it was read */
-	uint64_t kept_at;
+	uint64_t kept_at, data_kept_at;
 	char *path;
 	struct stat st; /* identity: st_dev, st_ino, st_size, st_mtim */
 	Elf *elf;
@@ -151,8 +152,15 @@ size_t gorgon_image_count(void);
 void gorgon_image_keep(uint64_t bytes, uint64_t ns);
 /* Drop what is kept. The lock is held. */
 void gorgon_image_trim(void);
-/* Bytes of files that are kept, and how many. The lock is held. */
+/* Bytes of files that are kept, and of pages of data; and how many files. The lock is held. */
 uint64_t gorgon_image_kept(uint64_t *count);
+
+/* Bytes of the pages that have a segment's bytes of the file. */
+uint64_t gorgon_image_data_size(const struct gorgon_segment *segment);
+/* Keep a segment's pages, which are at @addr, if there is room for them: false if not. The lock is
+ * held. */
+bool gorgon_image_keep_data(struct gorgon_image *image, struct gorgon_segment *segment,
+			    uint64_t addr);
 
 /* Validation of a new image whose elf is open, in image_headers.c: the headers and all they lead
  * to. */

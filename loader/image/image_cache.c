@@ -14,6 +14,9 @@
 // every write sets. A file that was changed shortly before it was read could be changed again
 // without a new time: such an image is not kept.
 //
+// Beside an image, whether somebody has it or not, there may be pages of the data of a copy that
+// was unloaded (../load/kept.c): up to a number of bytes, and as long as files.
+//
 // Not handled: a file that is truncated by somebody while it is in use. As with the system's
 // linker that is a bus error.
 
@@ -28,7 +31,9 @@
 #include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 static struct gorgon_image *cache;
 static uint64_t last_number;
@@ -38,10 +43,39 @@ static uint64_t kept_ns = GORGON_KEEP_SECONDS * UINT64_C(1000000000);
 #define bad(image, ...)                                                                            \
 	gorgon_error_prefix(gorgon_error_create(GORGON_ERROR_FORMAT, __VA_ARGS__), (image)->path)
 
+uint64_t gorgon_image_data_size(const struct gorgon_segment *segment)
+{
+	uint64_t page = (uint64_t)getpagesize();
+
+	return (segment->vaddr % page + segment->file_size + page - 1) & -page;
+}
+
+static uint64_t data_bytes(const struct gorgon_image *image)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < image->segment_count; i++)
+		if (image->segments[i].kept)
+			bytes += gorgon_image_data_size(&image->segments[i]);
+	return bytes;
+}
+
+static void drop_data(struct gorgon_image *image)
+{
+	for (size_t i = 0; i < image->segment_count; i++) {
+		struct gorgon_segment *segment = &image->segments[i];
+
+		if (segment->kept)
+			munmap((void *)(uintptr_t)segment->kept, gorgon_image_data_size(segment));
+		segment->kept = 0;
+	}
+}
+
 static void image_destroy(struct gorgon_image *image)
 {
 	if (!image)
 		return;
+	drop_data(image);
 	if (image->elf)
 		elf_end(image->elf);
 	while (image->plans) {
@@ -128,6 +162,9 @@ static void drop_surplus(void)
 	struct gorgon_image *oldest;
 	uint64_t count;
 
+	for (struct gorgon_image *image = cache; image; image = image->next)
+		if (gorgon_now() - image->data_kept_at >= kept_ns || !kept_limit)
+			drop_data(image);
 	while ((oldest = find_oldest()) && (gorgon_now() - oldest->kept_at >= kept_ns ||
 					    gorgon_image_kept(&count) > kept_limit))
 		cache_drop(oldest);
@@ -316,6 +353,7 @@ uint64_t gorgon_image_kept(uint64_t *count)
 
 	*count = 0;
 	for (struct gorgon_image *image = cache; image; image = image->next) {
+		bytes += data_bytes(image);
 		if (image->refs)
 			continue;
 		bytes += image->file_size;
@@ -334,10 +372,26 @@ void gorgon_image_keep(uint64_t bytes, uint64_t ns)
 	drop_surplus();
 }
 
+bool gorgon_image_keep_data(struct gorgon_image *image, struct gorgon_segment *segment,
+			    uint64_t addr)
+{
+	uint64_t bytes = gorgon_image_data_size(segment);
+
+	for (const struct gorgon_image *each = cache; each; each = each->next)
+		bytes += data_bytes(each);
+	if (segment->kept || !kept_ns || bytes > kept_limit || bytes > GORGON_KEEP_DATA_BYTES)
+		return false;
+	segment->kept = addr;
+	image->data_kept_at = gorgon_now();
+	return true;
+}
+
 void gorgon_image_trim(void)
 {
 	struct gorgon_image *image;
 
+	for (image = cache; image; image = image->next)
+		drop_data(image);
 	while ((image = find_oldest()))
 		cache_drop(image);
 }

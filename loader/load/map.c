@@ -18,6 +18,7 @@
 
 #define _GNU_SOURCE
 #include "base/error.h"
+#include "kept.h"
 #include "map.h"
 #include "base/mappings.h"
 #include "ns/ns.h"
@@ -144,22 +145,20 @@ static struct gorgon_error *cut_short(const struct gorgon_object *object, uint64
 		off);
 }
 
-static struct gorgon_error *read_segment(const struct gorgon_object *object,
-					 const struct gorgon_segment *seg, int fd)
+static struct gorgon_error *read_pages(const struct gorgon_object *object, char *to, uint64_t off,
+				       uint64_t end, int fd)
 {
-	uint64_t done = 0;
-
-	while (done < seg->file_size) {
-		ssize_t n = pread(fd, map_pointer(object->bias + seg->vaddr + done),
-				  seg->file_size - done, (off_t)(seg->off + done));
+	while (off < end) {
+		ssize_t n = pread(fd, to, end - off, (off_t)off);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return gorgon_error_create_os(errno, "%s: cannot read", object->path);
 		if (!n)
-			return cut_short(object, seg->off + done);
-		done += (uint64_t)n;
+			return cut_short(object, off);
+		off += (uint64_t)n;
+		to += n;
 	}
 	return NULL;
 }
@@ -184,12 +183,36 @@ static struct gorgon_error *populate_written(const struct gorgon_object *object,
 	return NULL;
 }
 
+// The same with pages of an earlier copy, which get the file's bytes again; all others become the
+// file's.
+static struct gorgon_error *refill_written(const struct gorgon_object *object,
+					   const struct gorgon_segment *seg, int fd)
+{
+	uint64_t page = (uint64_t)getpagesize(), end = seg->off + seg->file_size;
+	const bool *written = object->image->written;
+	struct gorgon_error *err = NULL;
+
+	for (uint64_t off = page_down(seg->off), run; !err && off < end; off = run) {
+		char *p = map_pointer(object->bias + seg->vaddr + off - seg->off);
+
+		for (run = off; run < end && written[run / page] == written[off / page];
+		     run += page)
+			;
+		if (written[off / page])
+			err = read_pages(object, p, off, run < end ? run : end, fd);
+		else if (madvise(p, run - off, MADV_DONTNEED))
+			err = map_error(object, errno);
+	}
+	return err;
+}
+
 static struct gorgon_error *share_data(const struct gorgon_object *object,
-				       const struct gorgon_segment *seg)
+				       const struct gorgon_segment *seg, int fd, bool refill)
 {
 	uint64_t data_end = object->bias + seg->vaddr + seg->file_size;
 	uint64_t end = object->bias + seg->vaddr + seg->mem_size, zeros = page_up(data_end);
-	struct gorgon_error *err = populate_written(object, seg);
+	struct gorgon_error *err =
+		refill ? refill_written(object, seg, fd) : populate_written(object, seg);
 
 	if (err)
 		return err;
@@ -200,25 +223,28 @@ static struct gorgon_error *share_data(const struct gorgon_object *object,
 	return NULL;
 }
 
-static struct gorgon_error *map_segment(struct gorgon_object *object,
-					const struct gorgon_segment *seg, int fd)
+static struct gorgon_error *map_segment(struct gorgon_object *object, struct gorgon_segment *seg,
+					int fd)
 {
 	bool is_read = seg->prot & PROT_WRITE && !seg->shared;
 	uint64_t start = page_down(object->bias + seg->vaddr);
 	uint64_t end =
 		page_up(object->bias + seg->vaddr + (seg->shared ? seg->file_size : seg->mem_size));
 
+	if (gorgon_kept_take(object, seg))
+		return share_data(object, seg, fd, true);
 	// Only writable segments have zeros behind the file's bytes (image.c).
 	if (mmap(map_pointer(start), end - start, seg->prot,
 		 MAP_PRIVATE | MAP_FIXED | (is_read ? MAP_ANONYMOUS : 0), is_read ? -1 : fd,
 		 is_read ? 0 : (off_t)page_down(seg->off)) == MAP_FAILED)
 		return map_error(object, errno);
 	if (seg->shared)
-		return share_data(object, seg);
+		return share_data(object, seg, fd, false);
 	if (!is_read)
 		return NULL;
 	map_populate(object, seg);
-	return read_segment(object, seg, fd);
+	return read_pages(object, map_pointer(object->bias + seg->vaddr), seg->off,
+			  seg->off + seg->file_size, fd);
 }
 
 static void tell_leak_checker(const struct gorgon_object *object,
@@ -326,6 +352,7 @@ void gorgon_unmap(struct gorgon_object *object)
 	if (!object->start)
 		return;
 	tell_leak_checker(object, __lsan_unregister_root_region);
+	gorgon_kept_give(object);
 	munmap(map_pointer(object->start), object->end - object->start);
 	object->start = object->end = 0;
 }

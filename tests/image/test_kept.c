@@ -9,8 +9,10 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <string.h>
 #include <unistd.h>
 
 static struct gorgon_kept_stats stats(void)
@@ -43,7 +45,7 @@ static void close_image(struct gorgon_image *image)
 // A file that was written just now, by the build, is not kept.
 static int wait_until_modules_are_old(void **state)
 {
-	static const char *const names[] = {"libtop.so", "libmiddle.so", "libbottom.so", "libbasic.so", "libtls.so"};
+	static const char *const names[] = {"libtop.so", "libmiddle.so", "libbottom.so", "libbasic.so", "libtls.so", "libwide.so"};
 	struct stat st;
 
 	(void)state;
@@ -162,6 +164,91 @@ static void kept_for_so_many_seconds(void **state)
 	assert_ok(gorgon_keep(NULL));
 }
 
+struct wide {
+	struct gorgon_ns *ns;
+	long *numbers;
+	void **places, **fixed;
+	char *zeros;
+	bool is_cut;
+};
+
+// What a copy has is what the file says, and nothing of another copy.
+static struct wide open_wide(void)
+{
+	struct wide wide = {.ns = test_ns()};
+	struct gorgon_object *object = test_open(wide.ns, "libwide.so");
+	int null = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+
+	wide.numbers = test_symbol(object, "numbers");
+	wide.places = test_symbol(object, "places");
+	wide.fixed = test_symbol(object, "fixed");
+	wide.zeros = test_symbol(object, "zeros");
+	for (size_t i = 0; i < 6000; i++) {
+		assert_int_equal(wide.numbers[i], i ? i == 5999 ? 2 : 0 : 1);
+		assert_ptr_equal(wide.places[i], wide.numbers);
+	}
+	for (size_t i = 0; i < 60000; i++)
+		assert_int_equal(wide.zeros[i], 0);
+	for (size_t i = 0; i < 600; i++)
+		assert_ptr_equal(wide.fixed[i], wide.numbers);
+	assert_int_equal(read(null, wide.fixed + 300, 1), -1); // it is read-only
+	close(null);
+	return wide;
+}
+
+static void close_wide(struct wide *wide)
+{
+	// A page in between that is no page of the file any more.
+	if (wide->is_cut)
+		assert_ptr_not_equal(mmap((void *)(((uintptr_t)wide->numbers + 8192) & -UINT64_C(4096)), 4096,
+					  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), MAP_FAILED);
+	memset(wide->numbers, 1, 6000 * sizeof(*wide->numbers));
+	memset(wide->places, 2, 6000 * sizeof(*wide->places));
+	memset(wide->zeros, 3, 60000);
+	test_ns_destroy(wide->ns);
+}
+
+// Pages of one copy's data are there for the next copy, whoever has the library meanwhile.
+static void kept_data_is_the_next_copys(void **state)
+{
+	struct gorgon_image *image = open_image(test_module("libwide.so"));
+	const uint64_t some = TEST_SANITIZED ? 0 : 6000 * sizeof(void *);
+	struct wide first, second;
+
+	(void)state;
+	first = open_wide();
+	assert_int_equal(stats().file_bytes, 0);
+	for (int i = 0; i < 3; i++) {
+		second = open_wide();
+		assert_int_equal(stats().file_bytes, 0);
+		close_wide(&second);
+		assert_true(stats().file_bytes >= some);
+		assert_int_equal(stats().file_count, 0);
+	}
+	second = open_wide();
+	close_wide(&first);
+	assert_true(stats().file_bytes >= some);
+	close_wide(&second);
+	assert_true(stats().file_bytes < 4 * 6000 * sizeof(void *)); // those of one copy
+	gorgon_trim();
+	assert_int_equal(stats().file_bytes, 0);
+	first = open_wide();
+	first.is_cut = true;
+	close_wide(&first);
+	assert_int_equal(stats().file_bytes, 0);
+	test_keep(0, 0, GORGON_KEEP_IMPORT_BYTES, GORGON_KEEP_SECONDS);
+	first = open_wide();
+	close_wide(&first);
+	assert_int_equal(stats().file_bytes, 0);
+	assert_ok(gorgon_keep(NULL));
+	first = open_wide();
+	close_wide(&first);
+	close_image(image);
+	test_keep(GORGON_KEEP_FILE_BYTES, 0, GORGON_KEEP_IMPORT_BYTES, 0);
+	assert_int_equal(stats().file_bytes, 0);
+	assert_ok(gorgon_keep(NULL));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +256,7 @@ int main(void)
 		fresh_unit_test(kept_file_written_since_is_read_again),
 		fresh_unit_test(kept_bytes_have_a_limit),
 		fresh_unit_test(kept_for_so_many_seconds),
+		fresh_unit_test(kept_data_is_the_next_copys),
 	};
 
 	return cmocka_run_group_tests_name("kept", tests, wait_until_modules_are_old, NULL);

@@ -13,7 +13,7 @@ ORIGIN := -Wl,-rpath,'$$ORIGIN
 include tests/machine/$(ARCH)/modules.mk
 
 # One source, nothing special: name of the library and of its source.
-MOD_PLAIN := databases align atfork children forks basic dl_quiet undefined tls dl exit jump thread early_keys system memory own_file frames patcher locks constants faults overrun waiting idle
+MOD_PLAIN := databases align atfork children forks basic dl_quiet undefined tls dl exit jump thread early_keys system memory own_file frames patcher locks constants faults overrun waiting idle wide
 MODULES := $(MOD_PLAIN:%=$(MOD)/lib%.so)
 
 $(MOD)/libthread.so: MOD_FLAGS = -lstdc++
