@@ -204,8 +204,9 @@ static bool take_frames(const struct exec *exec, struct reader *reader,
 		}
 		at += 5 + size;
 	}
-	memmove(reader->bytes, reader->bytes + at, reader->size - at);
 	reader->size -= at;
+	if (at) // otherwise nothing may have been read yet
+		memmove(reader->bytes, reader->bytes + at, reader->size);
 	return ended;
 }
 
