@@ -2,7 +2,8 @@
 """load: what a further copy of a library, and a further interpreter, cost beside what somebody would have instead.
 
 Libraries (loading.c): the system's linker with a copy of the file, and with a link namespace; our strategy `copy`; our loader,
-as it is by default and telling debuggers nothing. Lives (lives.c, peers.c): an interpreter that is created, runs a program and is
+as it is by default and telling debuggers nothing. A copy is unloaded before the next is loaded, and ours takes over pages of its
+data; those that stay are measured as growth. Lives (lives.c, peers.c): an interpreter that is created, runs a program and is
 destroyed, with another one alive and without, and with the options for hosts that replace interpreters often; a process that is
 started, and a forked one, with the same libpython; a subinterpreter. One after the other, and several at once.
 
