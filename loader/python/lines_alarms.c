@@ -23,7 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ALARM_MS	15
+// A signal cuts a write() to a pipe short. On a busy machine the watching thread may come late, and
+// an alarm without a stop. Who types takes longer.
+#define ALARM_MS	100
 #define ALARMS_MAX	GORGON_LINES_ALARMS_MAX
 #define WAIT_US		100
 #define WAITS_MAX	200
