@@ -8,9 +8,9 @@
  * system's linker has closed is not lost like that, and what the JIT interface tells of is. A host
  * that makes one interpreter after the other would have its breakpoints in the first one only.
  *
- * So while GDB listens, the last copy of a file that goes is followed by a symfile of the same file
+ * So while GDB listens, the last copy of a file that goes is followed by the same symfile, or pack,
  * at addresses where nothing is: reserved memory without access, into which GDB can write its
- * breakpoints. The symfile goes when the file has a copy again. It is then used again.
+ * breakpoints. It goes when each file in it has a copy again, and is used again later.
  *
  * LLDB keeps a breakpoint without locations.
  */
@@ -18,6 +18,7 @@
 #include "remains.h"
 
 #include "debugger.h"
+#include "members.h"
 #include "models.h"
 
 #include <stdlib.h>
@@ -49,46 +50,45 @@ static void free_remains(struct remains *remains)
 	free(remains);
 }
 
-static struct remains *create_remains(const struct jitreg_entry *entry)
+static struct remains *create_remains(const struct jitreg_listing *listing)
 {
 	struct remains *ret = calloc(1, sizeof(*ret));
-	struct jitreg_image image = {.bias = entry->bias};
+	struct jitreg_image image = {.bias = listing->debug.bias};
 
 	if (!ret)
 		return NULL;
-	ret->size = entry->end - entry->start;
+	ret->size = listing->debug.end - listing->debug.start;
 	ret->reserve = mmap(NULL, ret->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
 			    -1, 0);
 	image.start = (uintptr_t)ret->reserve;
 	image.end = image.start + ret->size;
-	image.bias += image.start - entry->start;
-	jitreg_model_hold(entry->model);
+	image.bias += image.start - listing->debug.start;
+	jitreg_model_hold(listing->model);
 	if (ret->reserve != MAP_FAILED &&
-	    !jitreg_listing_create(entry->model, &image, &ret->listing))
+	    !jitreg_listing_create(listing->model, &image, &ret->listing))
 		return ret;
-	jitreg_model_release(entry->model);
+	jitreg_model_release(listing->model);
 	free_remains(ret);
 	return NULL;
 }
 
-/* Remains that were made before, and are not listed. */
-static struct remains *find_unlisted(const struct jitreg_model *model)
+static struct remains *find(const struct jitreg_model *model)
 {
 	struct remains *ret = all;
 
-	while (ret && (ret->listing->model != model || ret->listed))
+	while (ret && ret->listing->model != model)
 		ret = ret->next;
 	return ret;
 }
 
-static void list_remains(const struct jitreg_entry *entry)
+static void list_remains(const struct jitreg_listing *listing)
 {
 	struct remains *remains, *made = NULL;
 
 	jitreg_lock();
-	remains = find_unlisted(entry->model);
+	remains = find(listing->model);
 	jitreg_unlock();
-	if (!remains && !(made = create_remains(entry)))
+	if (!remains && !(made = create_remains(listing)))
 		return;
 	jitreg_lock();
 	if (made) {
@@ -113,17 +113,27 @@ void jitreg_remains_leave(struct jitreg_entry *entry)
 	last = !--entry->model->told_count;
 	jitreg_unlock();
 	// unwind data that relocation has changed would be read from the memory of the image
-	if (last && !entry->model->live_size && jitreg_find_listener() == JITREG_TRACER_GDB)
-		list_remains(entry);
+	if (last && entry->listing && !entry->listing->model->live_size &&
+	    jitreg_find_listener() == JITREG_TRACER_GDB)
+		list_remains(entry->listing);
 }
 
-static bool has_copy(const struct remains *remains)
+/* A pack has no path. */
+static bool has_copy(const struct jitreg_model *model)
 {
-	const struct jitreg_model *model = jitreg_model_first();
+	const struct jitreg_model *told = jitreg_model_first();
 
-	while (model && !(model->told_count && !strcmp(model->path, remains->listing->model->path)))
-		model = model->next;
-	return model;
+	while (told && !(told->told_count && !strcmp(told->path, model->path)))
+		told = told->next;
+	return told;
+}
+
+static bool has_copies(const struct jitreg_model *model)
+{
+	for (size_t i = 0; i < model->member_count; i++)
+		if (!has_copy(model->members[i].model))
+			return false;
+	return model->member_count || has_copy(model);
 }
 
 /* Returns the list of what can be freed: without GDB nobody needs any. The lock is held. */
@@ -133,7 +143,7 @@ static struct remains *sweep_locked(bool forget)
 	bool any = false;
 
 	for (struct remains *remains = all; remains; remains = remains->next) {
-		if (!remains->listed || !(forget || has_copy(remains)))
+		if (!remains->listed || !(forget || has_copies(remains->listing->model)))
 			continue;
 		jitreg_descriptor_remove(&remains->listing->debug);
 		remains->listed = false;

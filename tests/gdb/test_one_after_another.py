@@ -53,6 +53,7 @@ class OneAfterAnother(unittest.TestCase):
     def commands(self):
         code = f"import sys; sys.path[:0] = ['{self.folder}']; import shop; shop.price(3)"
         yield "host", [harness.HOST, "-n", "1", "-r", ROUNDS, code]
+        yield "host, as with many interpreters", [harness.HOST, "-n", "1", "-l", "-r", ROUNDS, code]
         yield "executor", [harness.PYTHON3, f"{self.folder}/program.py"]
 
     def check(self, output, numbers):
