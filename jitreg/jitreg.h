@@ -225,6 +225,10 @@ JITREG_API int jitreg_register_symfile(const void *symfile, uint64_t size,
 /**
  * Unregister an object and free @p entry. Debuggers drop their breakpoint locations in the
  * object; when the call returns, the caller may unmap it. NULL is ignored.
+ *
+ * GDB disables a breakpoint that loses its last location. So while GDB listens, a symfile of the
+ * file's last object stays in the list, at reserved addresses without access, until the file is
+ * registered again or something is registered without GDB. jitreg_count() does not count it.
  */
 JITREG_API void jitreg_unregister(struct jitreg_entry *entry);
 

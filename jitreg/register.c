@@ -139,7 +139,7 @@ size_t jitreg_count(void)
 	size_t count;
 
 	jitreg_lock();
-	count = jitreg_debug_root.entry_count;
+	count = jitreg_debug_root.entry_count - jitreg_remains_listed();
 	jitreg_unlock();
 	return count;
 }

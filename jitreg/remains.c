@@ -118,6 +118,15 @@ void jitreg_remains_leave(struct jitreg_entry *entry)
 		list_remains(entry->listing);
 }
 
+size_t jitreg_remains_listed(void)
+{
+	size_t count = 0;
+
+	for (const struct remains *remains = all; remains; remains = remains->next)
+		count += remains->listed;
+	return count;
+}
+
 /* A pack has no path. */
 static bool has_copy(const struct jitreg_model *model)
 {

@@ -11,6 +11,9 @@ void jitreg_remains_count(struct jitreg_entry *entry);
 /** Debuggers are about to be told that the entry's image goes. */
 void jitreg_remains_leave(struct jitreg_entry *entry);
 
+/** How many remains are in the list; the lock is held. */
+size_t jitreg_remains_listed(void);
+
 /** Remove the remains of libraries that have a copy again. */
 void jitreg_remains_sweep(void);
 
