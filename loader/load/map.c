@@ -198,10 +198,9 @@ static struct gorgon_error *refill_written(const struct gorgon_object *object,
 		for (run = off; run < end && written[run / page] == written[off / page];
 		     run += page)
 			;
-		if (written[off / page])
+		// pages that the host has locked in memory cannot be given up
+		if (written[off / page] || madvise(p, run - off, MADV_DONTNEED))
 			err = read_pages(object, p, off, run < end ? run : end, fd);
-		else if (madvise(p, run - off, MADV_DONTNEED))
-			err = map_error(object, errno);
 	}
 	return err;
 }

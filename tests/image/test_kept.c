@@ -249,6 +249,25 @@ static void kept_data_is_the_next_copys(void **state)
 	assert_ok(gorgon_keep(NULL));
 }
 
+// Pages that are locked in memory cannot be given up.
+static void kept_data_may_be_locked(void **state)
+{
+	struct gorgon_image *image = open_image(test_module("libwide.so"));
+
+	(void)state;
+	if (mlockall(MCL_FUTURE)) {
+		close_image(image);
+		skip(); // not allowed
+	}
+	for (int i = 0; i < 3; i++) {
+		struct wide wide = open_wide();
+
+		close_wide(&wide);
+	}
+	munlockall();
+	close_image(image);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -257,6 +276,7 @@ int main(void)
 		fresh_unit_test(kept_bytes_have_a_limit),
 		fresh_unit_test(kept_for_so_many_seconds),
 		fresh_unit_test(kept_data_is_the_next_copys),
+		fresh_unit_test(kept_data_may_be_locked),
 	};
 
 	return cmocka_run_group_tests_name("kept", tests, wait_until_modules_are_old, NULL);
