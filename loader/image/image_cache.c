@@ -159,13 +159,14 @@ static struct gorgon_image *find_oldest(void)
 
 static void drop_surplus(void)
 {
+	const uint64_t now = gorgon_now();
 	struct gorgon_image *oldest;
 	uint64_t count;
 
 	for (struct gorgon_image *image = cache; image; image = image->next)
-		if (gorgon_now() - image->data_kept_at >= kept_ns || !kept_limit)
+		if (now - image->data_kept_at >= kept_ns || !kept_limit)
 			drop_data(image);
-	while ((oldest = find_oldest()) && (gorgon_now() - oldest->kept_at >= kept_ns ||
+	while ((oldest = find_oldest()) && (now - oldest->kept_at >= kept_ns ||
 					    gorgon_image_kept(&count) > kept_limit))
 		cache_drop(oldest);
 }
