@@ -208,15 +208,18 @@ static void end_change(void)
  */
 static void descriptor_announce(uint32_t action, struct jit_code_entry *entry)
 {
+	const bool watched = jitreg_descriptor_is_watched();
 	sigset_t signals, before;
 
 	sigfillset(&signals);
 	sigdelset(&signals, SIGTRAP);
 	__jit_debug_descriptor.relevant_entry = entry;
 	__jit_debug_descriptor.action_flag = action;
-	pthread_sigmask(SIG_BLOCK, &signals, &before);
+	if (watched)
+		pthread_sigmask(SIG_BLOCK, &signals, &before);
 	__jit_debug_register_code();
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (watched)
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
 	__jit_debug_descriptor.action_flag = JIT_NOACTION;
 	__jit_debug_descriptor.relevant_entry = NULL;
 }
