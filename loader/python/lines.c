@@ -39,6 +39,7 @@
 #include "abandon.h"
 #include "lines_alarms.h"
 #include "lines_state.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/lock.h"
 #include "ns/ns.h"
@@ -135,6 +136,7 @@ static const struct gorgon_lines_layout layouts[] = {
 // is.
 #define LOOK_MS 5
 #define ASK_MS  200
+#define BUSY_NS UINT64_C(1000000000)
 
 // How far from the beginning of an interpreter's state its evaluator is looked for, in bytes.
 #define STATE_SIZE 65536
@@ -194,14 +196,22 @@ static bool find_evaluator(struct gorgon_lines *lines)
 }
 
 // True: a debugger has stopped this thread meanwhile, and let it go on just now. Linux ends this
-// system call then, unlike those that sleep.
-static bool wait_for_debugger(unsigned ms)
+// system call then, unlike those that sleep. A machine that lets this thread wait longer than it
+// wants is taken for busy for a while.
+static bool wait_for_debugger(unsigned ms, uint64_t *busy_until)
 {
 	const struct timespec limit = {.tv_nsec = ms * 1000000L};
+	const uint64_t begin = gorgon_now();
+	uint64_t end;
 	sigset_t none;
+	bool stopped;
 
 	sigemptyset(&none);
-	return sigtimedwait(&none, NULL, &limit) < 0 && errno == EINTR;
+	stopped = sigtimedwait(&none, NULL, &limit) < 0 && errno == EINTR;
+	end = gorgon_now();
+	if (!stopped && end - begin > (ms + LOOK_MS) * UINT64_C(1000000))
+		*busy_until = end + BUSY_NS;
+	return stopped;
 }
 
 // Threads that are in an interpreter, and threads that it has started.
@@ -224,12 +234,13 @@ static void *watch(void *arg)
 {
 	static pid_t threads[GORGON_LINES_ALARMS_MAX];
 	enum jitreg_tracer tracer = jitreg_find_tracer();
+	uint64_t busy_until = 0;
 	bool alarms = false;
 
 	(void)arg;
 	pthread_setname_np(pthread_self(), "gorgon-lines");
 	for (unsigned rounds = 0;; rounds++) {
-		bool stopped = wait_for_debugger(tracer ? LOOK_MS : ASK_MS);
+		bool stopped = wait_for_debugger(tracer ? LOOK_MS : ASK_MS, &busy_until);
 		bool find = __atomic_exchange_n(&has_come, false, __ATOMIC_ACQ_REL) || stopped ||
 			    rounds % (ASK_MS / LOOK_MS) == 0;
 		size_t count = 0;
@@ -268,7 +279,7 @@ static void *watch(void *arg)
 			gorgon_lines_alarms_end();
 		else if (find)
 			gorgon_lines_alarms_find(threads, count);
-		gorgon_lines_alarms_put_off();
+		gorgon_lines_alarms_put_off(gorgon_now() < busy_until);
 	}
 	return NULL;
 }

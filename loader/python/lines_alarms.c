@@ -23,9 +23,10 @@
 #include <time.h>
 #include <unistd.h>
 
-// A signal cuts a write() to a pipe short. On a busy machine the watching thread may come late, and
-// an alarm without a stop. Who types takes longer.
-#define ALARM_MS	100
+// A signal cuts a write() to a pipe short. On a busy machine the watching thread comes late, and an
+// alarm would come without a stop: so alarms are later then.
+#define ALARM_MS	15
+#define LATE_ALARM_MS	100
 #define ALARMS_MAX	GORGON_LINES_ALARMS_MAX
 #define WAIT_US		100
 #define WAITS_MAX	200
@@ -109,9 +110,9 @@ static void give_signal_back(void)
 		put(&before, &installed);
 }
 
-static void put_off(int timer)
+static void put_off(int timer, long ms)
 {
-	const struct itimerspec later = {.it_value = {.tv_nsec = ALARM_MS * 1000000L}};
+	const struct itimerspec later = {.it_value = {.tv_nsec = ms * 1000000}};
 
 	syscall(SYS_timer_settime, timer, 0, &later, NULL);
 }
@@ -150,10 +151,10 @@ void gorgon_lines_alarms_find(const pid_t *threads, size_t count)
 			add_alarm(threads[i]);
 }
 
-void gorgon_lines_alarms_put_off(void)
+void gorgon_lines_alarms_put_off(bool busy)
 {
 	for (size_t i = 0; i < alarm_count; i++)
-		put_off(alarms[i].timer);
+		put_off(alarms[i].timer, busy ? LATE_ALARM_MS : ALARM_MS);
 }
 
 void gorgon_lines_alarms_end(void)

@@ -4,6 +4,7 @@
 #ifndef GORGON_PYTHON_LINES_ALARMS_H
 #define GORGON_PYTHON_LINES_ALARMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -14,8 +15,8 @@
  * whether Python runs in them or not. */
 void gorgon_lines_alarms_find(const pid_t *threads, size_t count);
 
-/* Put the timers off: the process is not stopped. */
-void gorgon_lines_alarms_put_off(void);
+/* Put the timers off, further on a machine that is busy: the process is not stopped. */
+void gorgon_lines_alarms_put_off(bool busy);
 
 /* A look begins, or ends. */
 void gorgon_lines_alarms_note(void);

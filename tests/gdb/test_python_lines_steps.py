@@ -170,7 +170,7 @@ class ManyFrames(unittest.TestCase):
                 with open(path, "w") as file:
                     file.write(EVALUATED)
                 output = harness.gdb([*CHEAP, "tbreak time_sleep", "run", "frame function _PyEval_EvalFrameDefault", "finish", "bt 2",
-                                      "echo === key\\n", "tbreak evaluated.py:12", "continue"], *run(1, python=python)[:-1], path)
+                                      "echo === key\\n", "tbreak evaluated.py:12", "shell sleep 0.2", "continue"], *run(1, python=python)[:-1], path)
                 self.assertRegex(output, r"(?m)^0x\w+ in python_frame \(\)\n(?s:.*)^#1 .* _Py\w+ \(.*\n(?s:.*)=== key\n", output)
                 self.assertRegex(output, r"(?s)=== key\n.*hit Temporary breakpoint 2, evaluated\.main \(\) at .*evaluated\.py:12\n")
 

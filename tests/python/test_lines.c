@@ -181,7 +181,7 @@ static void the_signal_of_stops_is_given_back(void **state)
 			assert_false(sigaction(SIGURG, &action, NULL));
 			for (int turn = 0; turn < 2; turn++) {
 				gorgon_lines_alarms_find(&thread, 1);
-				gorgon_lines_alarms_put_off();
+				gorgon_lines_alarms_put_off(false);
 				assert_int_equal(action_now() != word, before[j].taken);
 				gorgon_lines_alarms_end();
 				assert_int_equal(action_now(), word);
