@@ -50,6 +50,15 @@ static void free_remains(struct remains *remains)
 	free(remains);
 }
 
+/* NULL is ignored. */
+static void destroy_remains(struct remains *remains)
+{
+	if (!remains)
+		return;
+	jitreg_listing_destroy(remains->listing);
+	free_remains(remains);
+}
+
 static struct remains *create_remains(const struct jitreg_listing *listing)
 {
 	struct remains *ret = calloc(1, sizeof(*ret));
@@ -88,18 +97,22 @@ static void list_remains(const struct jitreg_listing *listing)
 	jitreg_lock();
 	remains = find(listing->model);
 	jitreg_unlock();
-	if (!remains && !(made = create_remains(listing)))
-		return;
+	if (!remains)
+		made = create_remains(listing);
 	jitreg_lock();
-	if (made) {
+	remains = find(listing->model); // another thread may have made or freed some meanwhile
+	if (!remains && made) {
 		made->next = all;
 		__atomic_store_n(&all, made, __ATOMIC_RELEASE);
 		remains = made;
+		made = NULL;
 	}
-	if (!remains->listed)
+	if (remains && !remains->listed) {
 		jitreg_descriptor_add(&remains->listing->debug);
-	remains->listed = true;
+		remains->listed = true;
+	}
 	jitreg_unlock();
+	destroy_remains(made);
 }
 
 void jitreg_remains_leave(struct jitreg_entry *entry)
@@ -176,7 +189,6 @@ void jitreg_remains_sweep(void)
 	jitreg_unlock();
 	for (; old; old = next) {
 		next = old->next;
-		jitreg_listing_destroy(old->listing);
-		free_remains(old);
+		destroy_remains(old);
 	}
 }

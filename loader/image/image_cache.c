@@ -14,8 +14,9 @@
 // every write sets. A file that was changed shortly before it was read could be changed again
 // without a new time: such an image is not kept.
 //
-// Beside an image, whether somebody has it or not, there may be pages of the data of a copy that
-// was unloaded (../load/kept.c): up to a number of bytes, and as long as files.
+// An image also records the pages of data that an unloaded copy has left for the next copy
+// (../load/kept.c). The cache frees these pages when they are more bytes than its limit, or older
+// than unused images may become; it does so also while the image is in use.
 //
 // Not handled: a file that is truncated by somebody while it is in use. As with the system's
 // linker that is a bus error.

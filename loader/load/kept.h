@@ -7,10 +7,11 @@
 
 #include <stdbool.h>
 
-/* Before an object is unmapped: keep pages of its data, if none are kept. The lock is held. */
+/* Called before an object is unmapped, with the loader's lock. It keeps the pages of the object's
+ * data for the next copy, unless pages of an earlier copy are kept already. */
 void gorgon_kept_give(struct gorgon_object *object);
-/* Put what is kept of a segment where an object has it. The bytes are the other copy's. False:
- * nothing is kept. The lock is held. */
+/* Called with the loader's lock. It moves the pages that are kept of a segment to where an object
+ * has the segment; they still have the earlier copy's bytes. False: no pages are kept. */
 bool gorgon_kept_take(struct gorgon_object *object, struct gorgon_segment *segment);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Imports that use the compiled files that other interpreters have read (pyfiles.c).
+// An interpreter imports modules from compiled files that another interpreter has read.
+// The store of these files is in pyfiles.c.
 //
 // importlib.machinery.SourceFileLoader gets another get_code() in this interpreter. It asks the
 // store, and calls CPython's own when the store does not know.

@@ -76,7 +76,7 @@ static void deps_for_each_missing_one_has_no_path(void **state)
 	struct test_snapshot before;
 
 	(void)state;
-	// The list of the system's libraries stays mapped once it was looked at.
+	// The first search maps /etc/ld.so.cache, which then stays mapped.
 	assert_ok(gorgon_deps_for_each(NULL, NULL, test_module("libmissing.so"), see_dep, &seen));
 	before = test_snapshot();
 	seen = (struct seen){0};

@@ -146,7 +146,8 @@ static void code_is_what_the_compiled_file_has(void **state)
 	assert_int_equal(kept(), 2);
 }
 
-// Interpreters with another tag, or with another magic number, do not get these results.
+// An interpreter whose compiled files have another tag, or another magic number, does not get code
+// that an interpreter with this tag and number has read.
 static void rules_keep_results_apart(void **state)
 {
 	static const struct gorgon_pyfile_rules others[] = {{"abd", {'m', 'a', 'g', '\n'}}, {"abc", {'m', 'a', 'h', '\n'}}};

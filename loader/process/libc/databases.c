@@ -7,10 +7,10 @@
 // the walk after them sees what has changed in between; they never close anything, because nothing
 // is left open: descriptors belong to the table of whichever thread has opened them.
 //
-// The copy is a text as in /etc/passwd and the like, which the C library writes and reads. A result
-// stays until the namespace's next result of that database, also after end...ent(), as the C
-// library keeps them. Not handled: fields that such a text cannot have (a colon in a real name is a
-// space then).
+// The copy is a text in the format of the database's own file (/etc/passwd): the C library's
+// putpwent() writes it, and its fgetpwent_r() reads it. A result stays until the namespace's next
+// result of that database, also after end...ent(), as the C library keeps them. Not handled: fields
+// that such a text cannot have (a colon in a real name is a space then).
 //
 // The host's own calls are not bound to us. A walk of the host's that is under way while we read
 // is rewound, and one that goes on meanwhile takes entries from our copy. While nothing walks but
@@ -56,9 +56,10 @@ union entry {
 };
 
 struct database {
-	// The next one in *@found; @ret and @buffer are there for it. Otherwise an error, ENOENT at
-	// the end, ERANGE when the buffer is too small. The first is called with the lock held, and
-	// so are open() and close(); close() also when nothing is open.
+	// read() and read_text() put the next entry into *@found, and use @ret and @buffer for its
+	// contents. Otherwise they return an error: ENOENT at the end, ERANGE when the buffer is
+	// too small. The caller of read(), open() and close() holds the lock; close() may be called
+	// when nothing is open.
 	int (*read)(union entry *ret, struct gorgon_buffer *buffer, void **found);
 	int (*read_text)(FILE *text, union entry *ret, struct gorgon_buffer *buffer, void **found);
 	int (*write_text)(const union entry *entry, FILE *text);

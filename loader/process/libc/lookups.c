@@ -54,7 +54,8 @@ struct lookups {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards the results; a leaf
 
-// Keep what was found, and the buffer that it is in.
+// The program keeps the last result of each function: this copies @found to @place, and puts the
+// buffer with the result's strings in place of the buffer of the result before.
 static void *lookups_keep(void *place, const void *found, size_t size, struct gorgon_buffer *its,
 			  struct gorgon_buffer *buffer)
 {
@@ -147,6 +148,7 @@ static void lookups_end(void *of)
 // Count a function's arguments by the arguments of its call.
 #define COUNT_(a, b, c, count, ...) count
 #define COUNT(...)                  COUNT_(__VA_ARGS__, 3, 2, 1, 0)
+// One row of the table of bound functions.
 #define BOUND(function, type, parameters, ...) \
 	{#function, own_##function, COUNT(__VA_ARGS__), 0, GORGON_OWN, WHY},
 
