@@ -52,9 +52,13 @@ enum { QUESTION_DEPTH = 5, HANDLER_DEPTH = 12 };
 #define PAUSE_MAX_MS 200
 #define LINGER_MS    100
 
+#define WANTED_FOR_GOOD (1U << 31)
+
 struct gorgon_interruption {
 	struct gorgon_ns *ns;
-	bool wanted; // some thread has a request, or poses as the main one; atomic
+	// WANTED_FOR_GOOD once some thread had a request or posed as the main one, and how many
+	// threads may find that something was kept for them; atomic
+	unsigned wanted;
 	bool stolen; // another thread may have handled what told the main thread; atomic
 	bool keeps;  // a SIGINT that the main thread is to get once a request was taken; atomic
 	struct gorgon_interruption_python python;
@@ -181,9 +185,14 @@ static __attribute__((noinline)) pthread_t interruption_answer(struct gorgon_int
 
 static pthread_t interruption_self(struct gorgon_interruption *state)
 {
-	return __builtin_expect(__atomic_load_n(&state->wanted, __ATOMIC_RELAXED), false)
+	return __builtin_expect(__atomic_load_n(&state->wanted, __ATOMIC_RELAXED) != 0, false)
 		       ? interruption_answer(state)
 		       : pthread_self();
+}
+
+static void want_for_good(struct gorgon_interruption *state)
+{
+	__atomic_or_fetch(&state->wanted, WANTED_FOR_GOOD, __ATOMIC_RELEASE);
 }
 
 bool gorgon_interruption_pose_as_main(struct gorgon_interruption *state, bool begin_it)
@@ -192,7 +201,7 @@ bool gorgon_interruption_pose_as_main(struct gorgon_interruption *state, bool be
 
 	poses_as_main = begin_it;
 	if (begin_it)
-		__atomic_store_n(&state->wanted, true, __ATOMIC_RELEASE);
+		want_for_good(state);
 	return before;
 }
 
@@ -322,7 +331,7 @@ static bool interruption_request(struct gorgon_interruption *state, struct gorgo
 						     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) &&
 			nobody != state->ns))
 		return false;
-	__atomic_store_n(&state->wanted, true, __ATOMIC_RELEASE);
+	want_for_good(state);
 	return true;
 }
 
@@ -381,10 +390,9 @@ bool gorgon_interruption_is_requested(const struct gorgon_interruption *state)
 	return thread && request_of(thread) == state->ns;
 }
 
-void gorgon_interruption_expect(struct gorgon_interruption *state)
+void gorgon_interruption_expect(struct gorgon_interruption *state, bool begin)
 {
-	if (!__atomic_load_n(&state->wanted, __ATOMIC_RELAXED))
-		__atomic_store_n(&state->wanted, true, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&state->wanted, begin ? 1U : -1U, __ATOMIC_RELAXED);
 }
 
 bool gorgon_interruption_take(struct gorgon_interruption *state)

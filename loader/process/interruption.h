@@ -69,8 +69,9 @@ bool gorgon_interruption_is_shielded(pthread_t thread);
 bool gorgon_interruption_blocks(const struct gorgon_interruption *state);
 /* Whether the calling thread has a request. */
 bool gorgon_interruption_is_requested(const struct gorgon_interruption *state);
-/* A SIGINT may be kept for the calling thread from now on. */
-void gorgon_interruption_expect(struct gorgon_interruption *state);
+/* The calling thread may find a SIGINT or an interrupt that was kept for it, until @begin is false:
+ * meanwhile all threads of the namespace pay for each question which thread they are. */
+void gorgon_interruption_expect(struct gorgon_interruption *state, bool begin);
 
 /* The threads that private code of the namespace has started: up to @count of them, and the number
  * of all. */

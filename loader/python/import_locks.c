@@ -93,14 +93,15 @@ static PyObject *call_shielded(PyObject *self, PyObject *args, PyObject *kwargs,
 {
 	struct gorgon_interp *interp = shielded->interp;
 	size_t which = (size_t)(shielded - interp->import_locks->of);
+	struct gorgon_interruption *interruption =
+		gorgon_parts_state(interp->ns->parts, &gorgon_interruption_part);
 	bool whole = names[which].whole;
 	PyObject *ret = NULL;
 
 	if (!interp->import_locks->on)
 		return call_original(shielded, self, args, kwargs);
 	if (!whole)
-		gorgon_interruption_expect(
-			gorgon_parts_state(interp->ns->parts, &gorgon_interruption_part));
+		gorgon_interruption_expect(interruption, true);
 	if (which != RELEASE_LOCK)
 		gorgon_shield_begin(whole);
 	// What came before the shield must not find the lock taken.
@@ -110,6 +111,9 @@ static PyObject *call_shielded(PyObject *self, PyObject *args, PyObject *kwargs,
 		drop_lock(interp->api, self);
 	if (which == ACQUIRE_LOCK ? !ret : which == RELEASE_LOCK ? ret != NULL : true)
 		end_shield(interp, whole);
+	// A shield that is not whole ends where it began.
+	if (!whole)
+		gorgon_interruption_expect(interruption, false);
 	return ret;
 }
 

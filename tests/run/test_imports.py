@@ -3,10 +3,12 @@
 
 import json
 import os
+import re
 import tempfile
 import time
 import unittest
 
+import harness
 from harness import GORGON, PYTHON3, SANITIZED, run
 
 # Of each module what importlib has made of it. Namespace packages, and packages that change their own specs, are there, too.
@@ -175,6 +177,14 @@ class Imports(unittest.TestCase):
         expected = ["(self, fullname, target=None) (self, fullname)", "FileFinder('/usr') None None", "TypeError", "loader for one cannot handle two"]
         for options in [], ["--no-import-cache"]:
             self.assertEqual(self.program(program, *options), expected)
+
+    @harness.needs_gdb
+    def test_nothing_is_looked_up_for_a_question_after_imports(self):
+        """While a thread waits for a module's lock, all look whether an interrupt was kept when they ask which thread they are."""
+        code = "import json, threading; a = [threading.get_ident() for i in range(20000)]; print(len(set(a)))"
+        output = harness.gdb(["break interruption_answer", "ignore 1 100000", "run", "info breakpoints"], GORGON, "run", "-c", code)
+        self.assertRegex(output, r"(?m)^1$")
+        self.assertLess(int(re.search(r"already hit (\d+) time", output)[1]), 5000, output)  # the imports' own
 
 
 if __name__ == "__main__":
