@@ -9,9 +9,11 @@
 // copy has outside of its zone may have the hash of an object inside, as any two objects may.
 //
 // The function stands in types of libpython, from which all other types have it: it is exchanged
-// there before Python starts.
+// there before Python starts. A context variable keeps a hash of its address and its name, by which
+// CPython puts it into trees; its type gets the same function.
 
 #include "template_hash.h"
+#include "api.h"
 #include "template_layout.h"
 #include "image/zones.h"
 
@@ -23,18 +25,21 @@ static intptr_t hash_of_offset(const void *object)
 	return (intptr_t)(offset >> 4 | offset << 60);
 }
 
-bool gorgon_hash_begin(const struct gorgon_interp *interp)
+bool gorgon_hash_begin(struct gorgon_interp *interp)
 {
 	// 3.13 has a public function for it, versions before it a private one.
 	const void *before = gorgon_interp_find_api(interp, "PyObject_GenericHash")
 				     ?: gorgon_interp_find_api(interp, "_Py_HashPointer");
+	PyTypeObject *variable = gorgon_interp_find_api(interp, "PyContextVar_Type");
+	__typeof__(&PyType_GetSlot) slot = API(interp, PyType_GetSlot);
+	const void *of_variable = variable && slot ? slot(variable, Py_tp_hash) : before;
 	struct gorgon_words words = {0};
 	size_t found = 0;
 
 	for (uint64_t *word; before && (word = gorgon_words_next(interp, &words));)
-		if (*word == (uintptr_t)before) {
+		if (*word == (uintptr_t)before || *word == (uintptr_t)of_variable) {
+			found += *word == (uintptr_t)before;
 			*word = (uintptr_t)hash_of_offset;
-			found++;
 		}
 	return found;
 }

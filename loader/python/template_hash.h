@@ -7,6 +7,6 @@
 
 /* Before Python starts: from now on the hash of an object that has none of its own is made of its
  * offset in the zone. False: this CPython has no such hash. */
-bool gorgon_hash_begin(const struct gorgon_interp *interp);
+bool gorgon_hash_begin(struct gorgon_interp *interp);
 
 #endif

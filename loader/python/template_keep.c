@@ -331,8 +331,8 @@ static bool is_ended_thread(const struct keeping *keeping, uint64_t offset)
 	return ret;
 }
 
-// CPython computes a context variable's hash from its address, once, and stores it. A copy of the
-// variable may have the same hash, although its address differs.
+// CPython computes a context variable's hash from its address, once, and stores it. Nobody asks for
+// it (template_hash.c), so a copy may have the same.
 static bool is_hash_of_variable(const struct keeping *keeping, uint64_t offset)
 {
 	const struct gorgon_arena_tree *tree = &keeping->template->tables.tree;

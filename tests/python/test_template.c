@@ -4,6 +4,9 @@
 
 #define _GNU_SOURCE
 #include "calls.h"
+#include "base/lock.h"
+#include "image/zones.h"
+#include "ns/ns.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -498,30 +501,44 @@ static void template_may_have_numbers_that_look_like_addresses(void **state)
 	unlink(path);
 }
 
-// Each has a hash that is made of its address, and is kept.
+// CPython puts them into trees by 32 bits of a hash that it makes of their addresses. The runs lie
+// where those of the addresses differ that have a say in a small tree.
 static void template_may_have_many_context_variables(void **state)
 {
-	struct gorgon_template *template =
-		make("import contextvars\n"
-		     "variables = [contextvars.ContextVar(f'v{i}') for i in range(100)]\n"
-		     "for i, each in enumerate(variables[:50]): each.set(i)\n"
-		     "kept = contextvars.copy_context()\n");
+	enum { BEFORE = 16 };
+	struct gorgon_ns *before[BEFORE];
+	struct gorgon_template *template;
+	size_t count = 0;
 
 	(void)state;
+	do {
+		assert_ok(gorgon_ns_create(NULL, &before[count]));
+		gorgon_lock();
+		gorgon_zone_take(before[count]);
+		gorgon_unlock();
+	} while (before[count++]->zone / GORGON_ZONE_SIZE % BEFORE != BEFORE - 3);
+	template =
+		make("import contextvars\n"
+		     "variables = [contextvars.ContextVar(f'v{i}') for i in range(1000)]\n"
+		     "for i, each in enumerate(variables[:500]): each.set(i)\n"
+		     "kept = contextvars.copy_context()\n");
 	for (int i = 0; i < 2; i++) {
 		struct gorgon_interp *interp = copy(template);
 
-		run(interp, "assert [kept[each] for each in variables[:50]] == list(range(50))\n"
-			    "assert not any(each in kept for each in variables[50:])\n"
+		run(interp, "assert [kept[each] for each in variables[:500]] == list(range(500))\n"
+			    "assert not any(each in kept for each in variables[500:])\n"
 			    "for each in variables: each.set(7)\n"
 			    "more = contextvars.ContextVar('more')\n"
 			    "more.set(8)\n"
 			    "assert all(each.get() == 7 for each in variables) and more.get() == 8\n"
-			    "assert len(contextvars.copy_context()) >= 101\n"
+			    "assert len(contextvars.copy_context()) >= 1001\n"
+			    "assert len({*variables, more}) == 1001\n"
 			    "assert kept.run(lambda: variables[49].get()) == 49\n");
 		destroy(interp);
 	}
 	gorgon_template_free(template);
+	while (count)
+		assert_ok(gorgon_ns_destroy(before[--count]));
 }
 
 // OpenBLAS for example goes on with the identities of threads that it has ended before a fork().
