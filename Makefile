@@ -123,14 +123,12 @@ $(BUILD)/obj/%_asm.o: %.S | $(BUILD)/.prerequisites
 	@$(if $(Q),echo "  AS      $<")
 	$(Q)$(CC) $(INCLUDES) $(CPPFLAGS) $(ASFLAGS) -MMD -MP -c -o $@ $<
 
-$(addprefix $(BUILD)/obj/loader/python/,lines.o lines_code.o lines_evaluate.o lines_events.o lines_files.o lines_monitoring.o lines_stops.o lines_tracing.o lines_values.o): EXTRA = $(PYTHON_CFLAGS)
 # Debuggers step over what has no lines: a thread-local variable is no call.
 $(BUILD)/obj/loader/ns/tls_access.o: override CFLAGS += -g0
 $(patsubst %.S,$(BUILD)/obj/%_asm.o,$(filter %/tlsdesc.S,$(GORGON_ASM))): override ASFLAGS :=
 
-$(addprefix $(BUILD)/obj/loader/python/,abandon.o api.o call.o charges.o children.o config.o data_handler.o descriptors.o dlpack.o ending.o exception.o function.o given.o held.o host_python.o import_locks.o imports.o interp.o interp_fork.o interrupt.o limits.o module.o pin.o pool.o pyobject.o raise.o received.o remote.o replica.o run.o share.o start.o state.o stop.o template.o template_arenas.o template_copy.o template_hash.o template_hashed.o template_numpy.o template_tables.o traceback.o value.o view.o): \
-	EXTRA = $(PYTHON_CFLAGS)
-$(BUILD)/obj/loader/python/children.o: EXTRA += -DGORGON_DATADIR='"$(DATADIR)/gorgon"'
+$(BUILD)/obj/loader/python/%.o: EXTRA = $(PYTHON_CFLAGS)
+$(BUILD)/obj/loader/python/children.o: EXTRA = $(PYTHON_CFLAGS) -DGORGON_DATADIR='"$(DATADIR)/gorgon"'
 $(call obj,$(TOOL_SRC)): EXTRA = $(JSON_CFLAGS) -DGORGON_VERSION='"$(VERSION)"' \
 	-DGORGON_DATADIR='"$(DATADIR)/gorgon"'
 

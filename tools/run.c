@@ -26,7 +26,6 @@ enum {
 	OPT_SHARED_FILES,
 	OPT_SHARED_ENVIRONMENT,
 	OPT_QUICK_END,
-	OPT_NO_IMPORT_CACHE,
 	OPT_NO_FAULT_REPORTS,
 	OPT_MEMORY_LIMIT,
 	OPT_THREAD_LIMIT,
@@ -83,10 +82,6 @@ static const struct argp_option options[] = {
 	 1},
 	{"quick-end", OPT_QUICK_END, NULL, 0,
 	 "Objects that only refer to each other are not finalised at the end", 1},
-	{"no-import-cache", OPT_NO_IMPORT_CACHE, NULL, 0,
-	 "Look for modules and read their .pyc files in each interpreter anew; otherwise "
-	 "interpreters share what they know of files that have not changed",
-	 1},
 	{"memory-limit", OPT_MEMORY_LIMIT, "SIZE", 0,
 	 "Bytes (K, M, G: times 1024) that each interpreter may hold: beyond that garbage is "
 	 "collected, then MemoryError is raised",
@@ -274,7 +269,6 @@ static int append_option(struct run *run, int key, const char *value)
 
 static int parse_option(int key, char *arg, struct argp_state *state)
 {
-	struct gorgon_keep_opts keep = GORGON_KEEP_DEFAULTS;
 	struct run *run = state->input;
 
 	switch (key) {
@@ -318,10 +312,6 @@ static int parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_QUICK_END:
 		run->program.end = GORGON_END_QUICK;
-		return 0;
-	case OPT_NO_IMPORT_CACHE:
-		keep.import_bytes = 0;
-		gorgon_error_destroy(gorgon_keep(&keep)); // its size is right
 		return 0;
 	case OPT_MEMORY_LIMIT:
 		if (!parse_size(arg, &run->program.memory_limit))

@@ -16,14 +16,13 @@ extern "C" {
 /** What is kept unless gorgon_keep() says something else. @{ */
 #define GORGON_KEEP_FILE_BYTES	 (UINT64_C(256) << 20)
 #define GORGON_KEEP_MEMORY_BYTES (UINT64_C(32) << 20) /**< of memory */
-#define GORGON_KEEP_IMPORT_BYTES (UINT64_C(64) << 20) /**< of compiled files */
 #define GORGON_KEEP_SECONDS      300u                 /**< and for how long, in seconds */
 #define GORGON_KEEP_DATA_BYTES	 (UINT64_C(8) << 20)  /**< of which so much is memory at most */
 /** All of it, for a variable of struct gorgon_keep_opts of which some members are changed then. */
 #define GORGON_KEEP_DEFAULTS                                                                       \
 	{                                                                                          \
 		sizeof(struct gorgon_keep_opts), GORGON_KEEP_FILE_BYTES, GORGON_KEEP_MEMORY_BYTES, \
-			GORGON_KEEP_IMPORT_BYTES, GORGON_KEEP_SECONDS                              \
+			GORGON_KEEP_SECONDS                                                        \
 	}
 /** @} */
 
@@ -35,10 +34,6 @@ struct gorgon_keep_opts {
 	 * 0: no file. */
 	uint64_t file_bytes;
 	uint64_t memory_bytes; /**< Bytes of what debuggers are told. 0: nothing. */
-	/** Bytes of the compiled files (`.pyc`) of modules that interpreters import, for all
-	 * interpreters together. With 0 interpreters that start from then on read them by CPython's
-	 * own loaders alone. */
-	uint64_t import_bytes;
 	/** Since its last use. What is older goes when something is loaded or unloaded, or by
 	 * gorgon_trim(). */
 	unsigned seconds;
@@ -56,14 +51,6 @@ struct gorgon_keep_opts {
  * Nothing that is kept needs a descriptor. As long as a file is kept its contents stay on disk even
  * if it is deleted, and its file system cannot be unmounted.
  *
- * Of modules: interpreters see what they would see without it. Contents are used only while the
- * compiled file is the same one with the same times and size, and is of the source.
- * Compiled files that have a hash of their source instead of its time (PEP
- * 552) are not kept, nor is anything of files that were changed in the last two seconds. Not
- * reported are events of audit hooks about files that need not be opened (PEP 578, "open"), nor are
- * they read by a function that the host has given to PyFile_SetOpenCodeHook(): hosts that watch so
- * which files are run keep no bytes of imports.
- *
  * The limits hold at once.
  *
  * @param opts  NULL for GORGON_KEEP_DEFAULTS.
@@ -71,8 +58,8 @@ struct gorgon_keep_opts {
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_keep(const struct gorgon_keep_opts *opts);
 
-/** Drop all that is kept, at once. The limits stay, and libraries and modules are kept again from
- * then on. Since 0.1. */
+/** Drop all that is kept, at once. The limits stay, and libraries are kept again from then
+ * on. Since 0.1. */
 GORGON_API void gorgon_trim(void);
 
 /** What is kept at this moment; see gorgon_kept_get_stats(). */
@@ -83,8 +70,6 @@ struct gorgon_kept_stats {
 	/** symfiles for debuggers that no object has: of single libraries, and of sets of them */
 	uint64_t symfile_count;
 	uint64_t memory_bytes; /**< bytes of the symfiles */
-	uint64_t import_count; /**< modules' compiled files */
-	uint64_t import_bytes; /**< bytes of these */
 };
 
 /**

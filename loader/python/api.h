@@ -31,7 +31,7 @@
 	X(PyGC_Disable) X(PyGC_Enable) X(PyGILState_Ensure) X(PyGILState_Release) \
 	X(PyImport_AddModule) X(PyImport_ImportModule) X(PyIter_Check) X(PyIter_Next) \
 	X(PyList_Append) X(PyList_AsTuple) X(PyList_GetItem) X(PyList_New) X(PyList_Size) \
-	X(PyLong_AsLongLongAndOverflow) X(PyLong_FromLongLong) X(PyMemoryView_FromMemory) \
+	X(PyLong_AsLongLongAndOverflow) X(PyLong_FromLongLong) \
 	X(PyModule_GetDict) X(PyObject_Call) X(PyObject_CallFunctionObjArgs) \
 	X(PyObject_CallMethod) X(PyObject_GetAttrString) X(PyObject_GetItem) X(PyObject_GetIter) \
 	X(PyObject_IsInstance) X(PyObject_SetAttrString) X(PyObject_SetItem) X(PyObject_Str) \

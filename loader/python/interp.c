@@ -21,13 +21,11 @@
 #include "held.h"
 #include "program_thread.h"
 #include "import_locks.h"
-#include "imports.h"
 #include "interp.h"
 #include "interrupt.h"
 #include "limits.h"
 #include "lines.h"
 #include "module.h"
-#include "pyfiles.h"
 #include "template_state.h"
 #include "remote.h"
 #include "traceback.h"
@@ -64,7 +62,6 @@ static void interp_free(struct gorgon_interp *interp)
 	}
 	gorgon_data_handlers_free(interp->data_handlers);
 	free(interp->api);
-	gorgon_imports_destroy(interp->imports);
 	gorgon_import_locks_free(interp);
 	gorgon_calls_deinit(&interp->calls);
 	gorgon_python_deinit(&interp->python);
@@ -376,7 +373,6 @@ static struct gorgon_error *run_python(struct gorgon_interp *interp, int argc, i
 	    (interp->isolation->counts_memory && (err = gorgon_interrupt_prepare(interp))))
 		return err;
 	gorgon_remote_prepare(interp);
-	gorgon_imports_begin(interp);
 	gorgon_import_locks_begin(interp);
 	if (hidden)
 		gorgon_traceback_prepare(interp);

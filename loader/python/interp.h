@@ -168,7 +168,6 @@ struct gorgon_interp {
 	struct gorgon_shared_refs shared_refs;
 	char **argv; /* what Python was started with; kept because Python may point there */
 	struct gorgon_api *api; /* its C API, looked up when it is started; see api.h */
-	struct gorgon_imports *imports; /* see imports.c; owned here */
 	struct gorgon_lines *lines;     /* see lines.c; owned here, NULL without them */
 	struct gorgon_import_locks *import_locks; /* see import_locks.c; owned here */
 	struct gorgon_template *template; /* of which it is a copy, until it is started; or NULL */

@@ -6,7 +6,6 @@
 #include "held.h"
 #include "interp.h"
 #include "lines.h"
-#include "pyfiles.h"
 #include "dl/atfork.h"
 #include "ns/ns.h"
 #include "ns/thread.h"
@@ -40,7 +39,6 @@ static void interps_before_fork(void)
 	for_each_interp(lock_calls_of, false);
 	for_each_interp(lock_shared_refs_of, false);
 	gorgon_held_lock();
-	gorgon_pyfile_before_fork();
 }
 
 // Threads that code of the interpreter had started, and that are not in this child.
@@ -70,7 +68,6 @@ static void release_interp(struct gorgon_interp *interp, bool child)
 
 static void interps_after_fork(bool child)
 {
-	gorgon_pyfile_after_fork();
 	for_each_interp(release_interp, child);
 	gorgon_held_after_fork(child);
 	if (child)

@@ -1,10 +1,9 @@
-// SPDX-License-Identifier: MIT The public functions about what the process keeps for the next
-// interpreter. Of a library that no namespace has any more it keeps the image, with places and
-// bindings (../image/image_cache.c), and the symfile's template (libjitreg); of modules their
-// compiled files (pyfiles.c).
+// SPDX-License-Identifier: MIT
+// The public functions about what the process keeps for the next interpreter. Of a library that no
+// namespace has any more it keeps the image, with places and bindings (../image/image_cache.c), and
+// the symfile's model (libjitreg).
 
 #include "gorgon.h"
-#include "pyfiles.h"
 #include "base/lock.h"
 #include "base/sized.h"
 #include "image/image.h"
@@ -29,8 +28,6 @@ struct gorgon_error *gorgon_keep(const struct gorgon_keep_opts *opts)
 	gorgon_image_keep(keep.file_bytes, keep.seconds * SECOND_NS);
 	gorgon_unlock();
 	jitreg_keep(keep.memory_bytes, keep.seconds);
-	gorgon_pyfile_keep(keep.import_bytes);
-	gorgon_pyfile_keep_for(keep.seconds * SECOND_NS);
 	return NULL;
 }
 
@@ -40,7 +37,6 @@ void gorgon_trim(void)
 	gorgon_image_trim();
 	gorgon_unlock();
 	jitreg_trim();
-	gorgon_pyfile_trim();
 }
 
 struct gorgon_error *gorgon_kept_get_stats(struct gorgon_kept_stats *ret)
@@ -51,6 +47,5 @@ struct gorgon_error *gorgon_kept_get_stats(struct gorgon_kept_stats *ret)
 	stats.file_bytes = gorgon_image_kept(&stats.file_count);
 	gorgon_unlock();
 	stats.memory_bytes = jitreg_kept(&stats.symfile_count);
-	stats.import_bytes = gorgon_pyfile_kept(&stats.import_count);
 	return gorgon_sized_write("gorgon_kept_stats", &stats, ret, sizeof(stats));
 }

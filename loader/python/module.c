@@ -18,7 +18,6 @@
 #include "descriptors.h"
 #include "function.h"
 #include "import_locks.h"
-#include "imports.h"
 #include "module.h"
 #include "raise.h"
 #include "received.h"
@@ -380,7 +379,6 @@ void gorgon_module_thunks(struct gorgon_interp *interp, struct gorgon_thunk *lis
 		(struct gorgon_thunk){gorgon_received_getbuffer, 3, interp};
 	list[GORGON_THUNK_FUNCTION_CALL] = (struct gorgon_thunk){gorgon_function_call, 3, interp};
 	list[GORGON_THUNK_FUNCTION_FREE] = (struct gorgon_thunk){gorgon_function_free, 1, interp};
-	gorgon_imports_thunks(interp, list);
 	gorgon_import_locks_thunks(interp, list);
 }
 

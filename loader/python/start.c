@@ -8,7 +8,6 @@
 #include "config.h"
 #include "ending.h"
 #include "import_locks.h"
-#include "imports.h"
 #include "interrupt.h"
 #include "limits.h"
 #include "lines.h"
@@ -162,7 +161,6 @@ static struct gorgon_error *start_python(struct gorgon_interp *interp, void *ctx
 		return err;
 	if (gorgon_traceback_is_hidden(interp))
 		gorgon_traceback_prepare(interp);
-	gorgon_imports_begin(interp);
 	gorgon_import_locks_begin(interp);
 	err = gorgon_ending_prepare(interp);
 	if (!err && !(err = set_up_sys_at_start(interp, &start->opts)))

@@ -14,7 +14,6 @@
 #include "template_copy.h"
 #include "api.h"
 #include "import_locks.h"
-#include "imports.h"
 #include "interrupt.h"
 #include "module.h"
 #include "template_state.h"
@@ -405,7 +404,6 @@ static struct gorgon_error *register_again(struct copying *copying)
 	if (!register_dtors(copying) || !register_exits(copying) || !register_forks(copying) ||
 	    !set_environment(copying))
 		return &gorgon_error_nomem;
-	gorgon_imports_move(interp->imports, moved, copying);
 	if (template->import_locks)
 		gorgon_import_locks_copy(template->import_locks, interp, moved, copying);
 	set_signals(copying);
@@ -476,9 +474,8 @@ static struct gorgon_error *copy_all(struct copying *copying)
 		images[i] = template->objects[i].image;
 	touch_tls(copying);
 	gorgon_lock();
-	listed = images && gorgon_imports_copy(template->imports, &interp->imports) &&
-		 gorgon_spots_list(interp, gorgon_thread_get(), images, template->object_count,
-				    &copying->places);
+	listed = images && gorgon_spots_list(interp, gorgon_thread_get(), images,
+					     template->object_count, &copying->places);
 	gorgon_unlock();
 	free(images);
 	if (!listed)

@@ -5,7 +5,6 @@
 #define _GNU_SOURCE
 #include "template_keep.h"
 #include "import_locks.h"
-#include "imports.h"
 #include "template_naming.h"
 #include "template_parts.h"
 #include "template_state.h"
@@ -492,8 +491,7 @@ static bool keep_registered(struct gorgon_template *template, const struct gorgo
 	template->array_methods = interp->array_methods;
 	return !listing.failed && (!locale || (template->locale = strdup(locale))) &&
 	       (template->libpython = strdup(interp->python.libpython)) &&
-	       keep_environment(template, ns) &&
-	       gorgon_imports_copy(interp->imports, &template->imports);
+	       keep_environment(template, ns);
 }
 
 // --- memory -----------------------------------------------------------------------------------

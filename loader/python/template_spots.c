@@ -10,7 +10,6 @@
 #define _GNU_SOURCE
 #include "template_spots.h"
 #include "import_locks.h"
-#include "imports.h"
 #include "thunks.h"
 #include "base/arch.h"
 #include "base/thunk.h"
@@ -89,7 +88,6 @@ bool gorgon_spots_list(const struct gorgon_interp *interp, const struct gorgon_t
 	       add_block(ret, gorgon_thunks_get(ns->thunks, 0),
 			 (ns->first_thunk + GORGON_MODULE_THUNKS) * GORGON_ARCH_THUNK_SIZE) &&
 	       add_block(ret, interp, sizeof(*interp)) && add_block(ret, ns, sizeof(*ns)) &&
-	       add_block(ret, interp->imports, gorgon_imports_size()) &&
 	       add_block(ret, interp->import_locks, gorgon_import_locks_size()) &&
 	       add_block(ret, gorgon_environment_list(ns->environment), sizeof(char **)) &&
 	       add_place(ret, (uint64_t)thread->pthread, 1) && add_place(ret, thread->tid, 1);

@@ -2,7 +2,6 @@
 // The life of a template's record. Whoever makes interpreters from it holds it meanwhile.
 
 #include "template_state.h"
-#include "imports.h"
 #include "base/lock.h"
 #include "image/image.h"
 
@@ -41,7 +40,6 @@ void gorgon_template_drop(struct gorgon_template *template)
 	for (char **p = template->environment; p && *p; p++)
 		free(*p);
 	free(template->environment);
-	gorgon_imports_destroy(template->imports);
 	free(template->import_locks);
 	free(template->keys);
 	free(template->tls_fixes);

@@ -11,7 +11,6 @@
 #include <signal.h>
 
 struct gorgon_import_locks;
-struct gorgon_imports;
 
 /* A library that the interpreter has loaded. */
 struct gorgon_template_object {
@@ -74,7 +73,6 @@ struct gorgon_template {
 	struct sigaction signals[NSIG];
 	char *locale;       /* of LC_CTYPE */
 	char **environment; /* ends with NULL */
-	struct gorgon_imports *imports;
 	struct gorgon_import_locks *import_locks;
 	void *interrupt_type;
 	void (*traceback)(int); /* what writes its Python lines, or NULL */

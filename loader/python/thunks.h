@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The thunks of an interpreter's namespace, for gorgon_interpose_thunk(): functions of the module
- * `gorgon` (module.c) and of its types, and of imports (imports.c). */
+ * `gorgon` (module.c) and of its types, and of importlib's locks (import_locks.c). */
 #ifndef GORGON_PYTHON_THUNKS_H
 #define GORGON_PYTHON_THUNKS_H
 
@@ -32,7 +32,6 @@ enum gorgon_module_thunk {
 	GORGON_THUNK_ARRAY_GETBUFFER,
 	GORGON_THUNK_FUNCTION_CALL,
 	GORGON_THUNK_FUNCTION_FREE,
-	GORGON_THUNK_IMPORTS_GET_CODE,
 	GORGON_THUNK_LOCKS, /* of importlib; the first */
 	GORGON_MODULE_THUNKS = GORGON_THUNK_LOCKS + 6,
 };

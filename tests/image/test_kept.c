@@ -143,10 +143,10 @@ static void kept_bytes_have_a_limit(void **state)
 	use(test_module("libtls.so"));
 	both = stats().file_bytes;
 	assert_true(both > first);
-	test_keep(both - 1, 0, GORGON_KEEP_IMPORT_BYTES, GORGON_KEEP_SECONDS); // the oldest file is dropped
+	test_keep(both - 1, 0, GORGON_KEEP_SECONDS); // the oldest file is dropped
 	assert_int_equal(stats().file_bytes, both - first);
 	assert_true(is_taken(test_module("libtls.so")));
-	test_keep(0, 0, GORGON_KEEP_IMPORT_BYTES, GORGON_KEEP_SECONDS);
+	test_keep(0, 0, GORGON_KEEP_SECONDS);
 	assert_int_equal(stats().file_count, 0);
 	use(test_module("libtls.so"));
 	assert_int_equal(stats().file_count, 0);
@@ -156,7 +156,7 @@ static void kept_bytes_have_a_limit(void **state)
 static void kept_for_so_many_seconds(void **state)
 {
 	(void)state;
-	test_keep(GORGON_KEEP_FILE_BYTES, GORGON_KEEP_MEMORY_BYTES, GORGON_KEEP_IMPORT_BYTES, 1);
+	test_keep(GORGON_KEEP_FILE_BYTES, GORGON_KEEP_MEMORY_BYTES, 1);
 	use(test_module("libbasic.so"));
 	sleep(2);
 	use(test_module("libtls.so"));
@@ -236,7 +236,7 @@ static void kept_data_is_the_next_copys(void **state)
 	first.is_cut = true;
 	close_wide(&first);
 	assert_int_equal(stats().file_bytes, 0);
-	test_keep(0, 0, GORGON_KEEP_IMPORT_BYTES, GORGON_KEEP_SECONDS);
+	test_keep(0, 0, GORGON_KEEP_SECONDS);
 	first = open_wide();
 	close_wide(&first);
 	assert_int_equal(stats().file_bytes, 0);
@@ -244,7 +244,7 @@ static void kept_data_is_the_next_copys(void **state)
 	first = open_wide();
 	close_wide(&first);
 	close_image(image);
-	test_keep(GORGON_KEEP_FILE_BYTES, 0, GORGON_KEEP_IMPORT_BYTES, 0);
+	test_keep(GORGON_KEEP_FILE_BYTES, 0, 0);
 	assert_int_equal(stats().file_bytes, 0);
 	assert_ok(gorgon_keep(NULL));
 }

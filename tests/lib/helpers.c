@@ -333,9 +333,9 @@ struct gorgon_interp *test_interp_start(const struct gorgon_interp_opts *opts,
 	return interp;
 }
 
-void test_keep(uint64_t file_bytes, uint64_t memory_bytes, uint64_t import_bytes, unsigned seconds)
+void test_keep(uint64_t file_bytes, uint64_t memory_bytes, unsigned seconds)
 {
-	struct gorgon_keep_opts opts = {sizeof(opts), file_bytes, memory_bytes, import_bytes, seconds};
+	struct gorgon_keep_opts opts = {sizeof(opts), file_bytes, memory_bytes, seconds};
 
 	assert_ok(gorgon_keep(&opts));
 }

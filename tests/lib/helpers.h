@@ -109,7 +109,7 @@ void *test_symbol(struct gorgon_object *object, const char *name);
 #define SYMBOL(object, type, name) ((type)test_symbol(object, name))
 
 /* gorgon_keep() with these limits. */
-void test_keep(uint64_t file_bytes, uint64_t memory_bytes, uint64_t import_bytes, unsigned seconds);
+void test_keep(uint64_t file_bytes, uint64_t memory_bytes, unsigned seconds);
 
 /* A leak checker is in this process: CPython's table of built-in modules, which it grows
  * for `gorgon` and frees when a program ends, is no leak of ours when none was run. */
