@@ -414,10 +414,13 @@ static struct gorgon_error *register_again(struct copying *copying)
 
 // --- Python -----------------------------------------------------------------------------------
 
-// What fork() does not renew: numpy's first generator, which was settled for the comparison; and
-// the C library's time zone, which each namespace has for itself.
+// What fork() does not renew: numpy's first generator, which was settled for the comparison; the C
+// library's time zone, which each namespace has for itself; and the main thread's number, where it
+// is an object that other numbers have, too.
 static const char renewal[] = "def renew(modules=__import__('sys').modules):\n"
 			      "    if 'time' in modules: modules['time'].tzset()\n"
+			      "    if 'threading' in modules:\n"
+			      "        modules['threading'].main_thread()._set_native_id()\n"
 			      "    if 'numpy.random' in modules: modules['numpy.random'].seed()\n"
 			      "renew()\n";
 

@@ -297,8 +297,8 @@ static struct gorgon_error *keep_dtors(struct keeping *keeping)
 // --- thread identities, hashes that stay --------------------------------------------------------
 
 // An int below 257 is an object that is there once. Where the numbers of threads are so small, in a
-// container for example, threading's main thread has such an object, another in each run. The child
-// of a fork() asks for the number again.
+// container for example, threading's main thread has such an object, another in each run. A copy
+// asks for the number again.
 static bool is_thread_number(const struct keeping *keeping, uint64_t offset)
 {
 	for (int i = 0; i < 3; i++) {

@@ -8,6 +8,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(__file__))
 import harness  # noqa: E402
+import pythons  # noqa: E402
 from harness import VENV_PYTHON  # noqa: E402
 from test_executor import Package  # noqa: E402
 
@@ -126,6 +127,21 @@ class Templates(Package):
                     print(pool.submit(look).result())
             print(f'{made[:1]} * {len(made)}')
             """, "('first', True, True)", "('first', True, True)", "('other', True, True)", "['template: import decimal'] * 2")
+
+    @unittest.skipUnless(pythons.can_hide(), "unshare is not installed, or not allowed")
+    def test_copies_know_their_threads_where_numbers_are_small(self):
+        """As in a container: ints below 257 are objects of which there is one."""
+        result = self.run_file("""
+            import threading
+
+            def numbers(n):
+                return threading.main_thread().native_id == threading.get_native_id() < 257
+
+            if __name__ == "__main__":
+                with Pool(2, max_tasks_per_child=1, template="import threading") as pool:
+                    print(list(pool.map(numbers, range(4))))
+            """, before=["unshare", "-rpf", "--mount-proc"])
+        self.assertEqual(result.stdout, "[True, True, True, True]\n", result.stderr)
 
     def test_numpy_of_wheels_is_what_a_start_is(self):
         # Its C++ allocates, its Fortran has texts, and it knows casts by addresses.
