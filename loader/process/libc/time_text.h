@@ -20,71 +20,26 @@ static bool NAME(find_number)(const CHAR *format, const CHAR **start, const CHAR
 	return false;
 }
 
-/* What `%s` between @start and @end writes. The caller's to free; NULL: no memory, or more than
- * @size characters. */
-static CHAR *NAME(write_number)(const CHAR *start, const CHAR *end, size_t size,
-				const struct tm *tm, locale_t locale, struct time_zone *state)
+/* @format with the number of seconds in place of each `%s`. The caller's to free; NULL: no memory.
+ */
+static CHAR *NAME(write_numbers)(const CHAR *format, const struct tm *tm, struct time_zone *state)
 {
+	/* `%s` has at least two characters, a number 20 at most */
+	CHAR *ret = malloc((10 * LENGTH(format) + 1) * sizeof(*ret)), *to = ret;
 	struct tm copy = *tm;
-	char digits[24];
-	CHAR *format = malloc((size_t)(end - start + 1) * sizeof(*format)), *ret = NULL;
-
-	snprintf(digits, sizeof(digits), "%ld", (long)zone_mktime(&copy, state));
-	copy.tm_zone = digits;
-	if (format) {
-		memcpy(format, start, (size_t)(end - start) * sizeof(*format));
-		format[end - start - 1] = LITERAL('Z');
-		format[end - start] = LITERAL('\0');
-	}
-	/* Most have no width. */
-	for (size_t room = 64; format; room = room < size / 16 ? room * 16 : size + 1) {
-		free(ret); // nothing in it is of use
-		ret = malloc(room * sizeof(*ret));
-		if (!ret || FORMAT(ret, room, format, &copy, locale)) {
-			free(format);
-			return ret;
-		}
-		if (room > size)
-			break;
-	}
-	free(format);
-	free(ret);
-	errno = format ? ERANGE : ENOMEM;
-	return NULL;
-}
-
-/* @format without `%s`. The caller's to free; NULL as above. */
-static CHAR *NAME(write_numbers)(const CHAR *format, size_t size, const struct tm *tm,
-				 locale_t locale, struct time_zone *state)
-{
-	CHAR *ret = calloc(1, sizeof(*ret)), *number, *grown;
 	const CHAR *start, *end;
-	size_t used = 0;
+	char digits[24];
+	int size = snprintf(digits, sizeof(digits), "%ld", (long)zone_mktime(&copy, state));
 
-	while (ret) {
-		bool more = NAME(find_number)(format, &start, &end);
-		size_t before = more ? (size_t)(start - format) : LENGTH(format), length;
-
-		number = more ? NAME(write_number)(start, end, size, tm, locale, state) : NULL;
-		length = number ? LENGTH(number) : 0;
-		grown = more && !number
-				? NULL
-				: realloc(ret, (used + before + length + 1) * sizeof(*ret));
-		if (grown) {
-			memcpy(grown + used, format, before * sizeof(*grown));
-			if (number)
-				memcpy(grown + used + before, number, length * sizeof(*grown));
-			used += before + length;
-			grown[used] = LITERAL('\0');
-		} else {
-			free(ret);
-		}
-		ret = grown;
-		free(number);
-		if (!more)
-			break;
+	while (ret && NAME(find_number)(format, &start, &end)) {
+		memcpy(to, format, (size_t)(start - format) * sizeof(*to));
+		to += start - format;
+		for (int i = 0; i < size; i++)
+			*to++ = (CHAR)digits[i];
 		format = end;
 	}
+	if (ret)
+		memcpy(to, format, (LENGTH(format) + 1) * sizeof(*to));
 	return ret;
 }
 
@@ -104,7 +59,7 @@ static size_t NAME(zone_strftime_l)(CHAR *to, size_t size, const CHAR *format, c
 	}
 	if (!NAME(find_number)(format, &start, &end))
 		return FORMAT(to, size, format, &copy, locale);
-	without = NAME(write_numbers)(format, size, tm, locale, state);
+	without = NAME(write_numbers)(format, tm, state);
 	ret = without ? FORMAT(to, size, without, &copy, locale) : 0;
 	free(without);
 	return ret;

@@ -235,8 +235,7 @@ static time_t zone_timegm(struct tm *tm, struct time_zone *state)
 
 // The C library's strftime() asks for the zone in two cases: %s is mktime(), and %Z is tzname where
 // tm_zone says nothing. The latter is put into a copy of the date. For the former the format is
-// written anew: with the number where `%s` was. The number is made by %Z, which knows of width and
-// padding what %s does.
+// written anew: with the number where `%s` was, whatever width it asks for.
 //
 // Once for each kind of character:
 

@@ -5,6 +5,10 @@
 // universal time under the name that the string begins with; a colon in front does not matter; no
 // TZ means /etc/localtime, and an empty one universal time. A file is read again when another one
 // has taken its place.
+//
+// Not handled: for a string that names two times and not when they begin, the C library takes the
+// days of the file "posixrules", where the system has one; here, as there without it, they are
+// today's days of the United States.
 
 #define _GNU_SOURCE
 #include "zone.h"
@@ -18,7 +22,6 @@
 
 #define DEFAULT_FILE	  "/etc/localtime"
 #define DEFAULT_DIRECTORY "/usr/share/zoneinfo"
-#define DEFAULT_RULES	  "posixrules" // for strings that name two times and not when they begin
 
 // A program with more rights than its user reads no file of his choice.
 static bool is_forbidden(const char *file)
@@ -43,58 +46,7 @@ static char *path_of(const char *file, const char *directory)
 	return asprintf(&path, "%s/%s", directory, file) < 0 ? NULL : path;
 }
 
-// Names and offsets of the string, days of the file that the system has for such strings. The C
-// library moves summer time's end by another amount each time that it reads the file; this is
-// what it means to.
-static void take_default_days(struct gorgon_zone *zone, const char *directory)
-{
-	struct gorgon_zone_rule standard = zone->rules[0], summer = zone->rules[1];
-	char *path = path_of(DEFAULT_RULES, directory);
-	bool is_summer = false;
-
-	if (!path || !gorgon_zone_read_file(zone, path) || zone->type_count < 2) {
-		zone->is_file = false;
-		zone->rules[0] = standard;
-		zone->rules[1] = summer;
-		free(path);
-		gorgon_zone_rule_names(zone->rules, &zone->names);
-		return;
-	}
-	free(path);
-	for (size_t i = 0; i < zone->time_count; i++) {
-		const struct gorgon_zone_type *type = &zone->types[zone->types_after[i]];
-
-		if (!type->is_universal)
-			zone->times[i] += is_summer && !type->is_standard
-						  ? summer.offset - zone->summer_offset
-						  : standard.offset - zone->standard_offset;
-		is_summer = type->dst;
-		zone->types_after[i] = is_summer;
-	}
-	zone->type_count = 2;
-	zone->types[0] =
-		(struct gorgon_zone_type){.offset = standard.offset, .name = standard.name};
-	zone->types[1] = (struct gorgon_zone_type){
-		.offset = summer.offset, .dst = true, .name = summer.name};
-	zone->names.name[0] = standard.name;
-	zone->names.name[1] = summer.name;
-	zone->names.west = -(long)standard.offset;
-	zone->standard_offset = standard.offset;
-	zone->summer_offset = summer.offset;
-}
-
-static void read_string(struct gorgon_zone *zone, const char *text, const char *directory)
-{
-	bool lacks_days = gorgon_zone_parse(text, zone->rules);
-
-	zone->has_rules = true;
-	gorgon_zone_rule_names(zone->rules, &zone->names);
-	if (lacks_days)
-		take_default_days(zone, directory);
-}
-
-static struct gorgon_zone *zone_create(const char *text, const char *file, const char *directory,
-				       const char *path)
+static struct gorgon_zone *zone_create(const char *text, const char *file, const char *path)
 {
 	struct gorgon_zone *zone = calloc(1, sizeof(*zone));
 
@@ -104,12 +56,11 @@ static struct gorgon_zone *zone_create(const char *text, const char *file, const
 	}
 	if (path && gorgon_zone_read_file(zone, path))
 		return zone;
-	if (strcmp(file, DEFAULT_FILE) && *file) {
-		read_string(zone, file, directory);
-		return zone;
-	}
 	zone->has_rules = true;
-	zone->rules[0].name = zone->rules[1].name = "UTC";
+	if (strcmp(file, DEFAULT_FILE) && *file)
+		gorgon_zone_parse(file, zone->rules);
+	else
+		zone->rules[0].name = zone->rules[1].name = "UTC";
 	gorgon_zone_rule_names(zone->rules, &zone->names);
 	return zone;
 }
@@ -138,7 +89,7 @@ struct gorgon_zone *gorgon_zone_get(const char *text, const char *directory,
 		free(path);
 		return previous;
 	}
-	zone = zone_create(text, file, directory, path);
+	zone = zone_create(text, file, path);
 	free(path);
 	if (zone)
 		gorgon_zone_destroy(previous);

@@ -33,7 +33,6 @@ struct gorgon_zone_rule {
 struct gorgon_zone_type {
 	int offset;
 	bool dst;
-	bool is_standard, is_universal; /* how transitions to it were written down */
 	const char *name;
 };
 
@@ -56,7 +55,7 @@ struct gorgon_zone {
 	struct gorgon_zone_type *types;
 	struct gorgon_zone_leap *leaps;
 	const char *first_name; /* of the file's table */
-	int standard_offset, summer_offset; /* of its last transitions */
+	int standard_offset; /* of its last transition to standard time */
 
 	/* Without a file all of it; with one, what holds after the last transition. */
 	bool has_rules;
@@ -93,9 +92,8 @@ const char *gorgon_zone_name(const char *name, size_t size);
 /* zone_file.c. False: there is none, or it is damaged. */
 bool gorgon_zone_read_file(struct gorgon_zone *zone, const char *path);
 
-/* zone_rule.c. Sets the two rules and what the C library's variables are with them. True: the
- * string names two times and not when they begin. */
-bool gorgon_zone_parse(const char *text, struct gorgon_zone_rule *rules);
+/* zone_rule.c. Sets the two rules. */
+void gorgon_zone_parse(const char *text, struct gorgon_zone_rule *rules);
 void gorgon_zone_rule_names(const struct gorgon_zone_rule *rules,
 			    struct gorgon_zone_names *names);
 /* Whether the second of them holds at @time, which is in @year of universal time. */

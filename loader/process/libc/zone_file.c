@@ -145,7 +145,7 @@ static bool read_footer(struct gorgon_zone *zone, const struct reader *reader)
 static bool read_body(struct gorgon_zone *zone, struct reader *reader, const struct header *header,
 		      size_t width)
 {
-	const unsigned char *times, *after, *types, *names, *leaps, *standard, *universal;
+	const unsigned char *times, *after, *types, *names, *leaps;
 
 	if (size_of(header, width) > (uint64_t)(reader->end - reader->at) || !header->types ||
 	    !header->chars || !zone_file_allocate(zone, header))
@@ -155,18 +155,13 @@ static bool read_body(struct gorgon_zone *zone, struct reader *reader, const str
 	types = zone_file_take(reader, (uint64_t)header->types * 6);
 	names = zone_file_take(reader, header->chars);
 	leaps = zone_file_take(reader, (uint64_t)header->leaps * (width + 4));
-	standard = zone_file_take(reader, header->standard);
-	universal = zone_file_take(reader, header->universal);
+	zone_file_take(reader, (uint64_t)header->standard + header->universal);
 	if (!read_times(zone, times, after, width) ||
 	    !read_types(zone, types, (const char *)names, header->chars))
 		return false;
 	for (size_t i = 0; i < header->leaps; i++, leaps += width + 4)
 		zone->leaps[i] = (struct gorgon_zone_leap){get_time(leaps, width),
 							   (int32_t)get32(leaps + width)};
-	for (size_t i = 0; i < header->standard; i++)
-		zone->types[i].is_standard = standard[i];
-	for (size_t i = 0; i < header->universal; i++)
-		zone->types[i].is_universal = universal[i];
 	return width == 4 || read_footer(zone, reader);
 }
 
@@ -222,7 +217,7 @@ static void zone_file_forget(struct gorgon_zone *zone)
 static void find_names(struct gorgon_zone *zone)
 {
 	struct gorgon_zone_names *names = &zone->names;
-	bool standard_known = false, summer_known = false;
+	bool standard_known = false;
 
 	*names = (struct gorgon_zone_names){0};
 	zone->standard_offset = zone->time_count ? 0 : zone->types[0].offset;
@@ -233,19 +228,14 @@ static void find_names(struct gorgon_zone *zone)
 			names->name[type->dst] = type->name;
 		if (!type->dst && !standard_known)
 			zone->standard_offset = type->offset;
-		if (type->dst && !summer_known)
-			zone->summer_offset = type->offset;
 		standard_known |= !type->dst;
-		summer_known |= type->dst;
+		names->daylight |= type->dst;
 	}
-	if (!summer_known)
-		zone->summer_offset = zone->standard_offset;
 	if (!names->name[0])
 		names->name[0] = zone->first_name;
 	if (!names->name[1])
 		names->name[1] = names->name[0];
 	names->west = -(long)zone->standard_offset;
-	names->daylight = summer_known;
 }
 
 bool gorgon_zone_read_file(struct gorgon_zone *zone, const char *path)

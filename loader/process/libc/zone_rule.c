@@ -163,26 +163,21 @@ static bool parse_rule(const char **text, struct gorgon_zone_rule *rule, bool se
 	return true;
 }
 
-bool gorgon_zone_parse(const char *text, struct gorgon_zone_rule *rules)
+void gorgon_zone_parse(const char *text, struct gorgon_zone_rule *rules)
 {
-	bool lacks_days = false;
-
 	memset(rules, 0, 2 * sizeof(*rules));
 	rules[0].name = rules[1].name = "";
 	if (!parse_name(&text, &rules[0].name) || !parse_offset(&text, &rules[0], NULL))
-		return false;
+		return;
 	if (!*text) {
 		rules[1].name = rules[0].name;
 		rules[1].offset = rules[0].offset;
-		return false;
+		return;
 	}
-	if (parse_name(&text, &rules[1].name)) {
+	if (parse_name(&text, &rules[1].name))
 		parse_offset(&text, &rules[1], &rules[0].offset);
-		lacks_days = !*text || !strcmp(text, ",");
-	}
 	if (parse_rule(&text, &rules[0], false))
 		parse_rule(&text, &rules[1], true);
-	return lacks_days;
 }
 
 void gorgon_zone_rule_names(const struct gorgon_zone_rule *rules, struct gorgon_zone_names *names)
