@@ -208,9 +208,8 @@ abi: $(LIBGORGON) $(LIBJITREG)
 	abidw $(ABI_FLAGS) $(PUBLIC_HEADERS:%=--header-file %) $(LIBGORGON) --out-file tests/abi/libgorgon.abi
 	abidw $(ABI_FLAGS) --header-file jitreg/jitreg.h $(LIBJITREG) --out-file tests/abi/libjitreg.abi
 
-# The README's plot and those of DEBUG.md and FEEL.md, out of what `make bench-debug REPORT=tests/bench/DEBUG` has written.
+# The plots of DEBUG.md and FEEL.md, out of what `make bench-debug REPORT=tests/bench/DEBUG` has written.
 docs-plot:
-	$(PYTHON3) tools/plot.py tests/bench/DEBUG.md docs/debuggers.svg
 	for name in DEBUG FEEL; do $(PYTHON3) tests/bench/panels.py tests/bench/$$name.md tests/bench/$$name.svg || exit; done
 
 # Sessions of gdb and lldb as they look at a terminal.
@@ -663,7 +662,7 @@ help:
 	@echo "docs-pictures  docs/gdb.svg, docs/lldb.svg and docs/mixed.svg, of real sessions, and docs/flames.svg"
 	@echo "docs-comparison  the figures of docs/comparison.md, out of tests/bench/LOAD.md and EXECUTOR.md"
 	@echo "docs-machines  the table of docs/machines.md: which files are of one machine"
-	@echo "docs-plot  docs/debuggers.svg and the plots in tests/bench, out of tests/bench/DEBUG.md and FEEL.md"
+	@echo "docs-plot  the plots in tests/bench, out of tests/bench/DEBUG.md and FEEL.md"
 	@echo "abi      tests/abi, what a release's programs rely on; with each release, see docs/stability.md"
 	@echo "wheel    the Python package for pip, into $(BUILD)/wheel"
 	@echo "install  DESTDIR= PREFIX=$(PREFIX)    uninstall takes it back"

@@ -115,14 +115,6 @@ class Documents(unittest.TestCase):
         for cell in (cell for row in figures.splitlines() for cell in row.strip("| ").split("|")[1:]):
             self.assertRegex(cell.strip(), r"\A(\d+\.\d+|refused by numpy|)\Z")
 
-    def test_the_plot_is_drawn_from_the_results(self):
-        with tempfile.NamedTemporaryFile(suffix=".svg") as file:
-            result = run("python3", f"{ROOT}/tools/plot.py", f"{ROOT}/tests/bench/DEBUG.md", file.name)
-            self.assertEqual((result.stderr, result.returncode), ("", 0))
-            for path in (file.name, f"{ROOT}/docs/debuggers.svg"):
-                image = xml.etree.ElementTree.parse(path).getroot()
-                self.assertEqual(len(image.findall("{*}polyline")), 6)  # three debuggers, beside an ordinary host each
-
     def test_the_plots_of_the_benchmarks_are_drawn_from_the_results(self):
         for name, dots in ("DEBUG", 4 + 15 * 3), ("FEEL", 5):
             with self.subTest(name), tempfile.NamedTemporaryFile(suffix=".svg") as file:
@@ -139,9 +131,9 @@ class Documents(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             with open(f"{folder}/empty.md", "w") as file:
                 file.write("# nothing\n")
-            result = run("python3", f"{ROOT}/tools/plot.py", f"{folder}/empty.md", f"{folder}/plot.svg")
+            result = run("python3", f"{ROOT}/tests/bench/panels.py", f"{folder}/empty.md", f"{folder}/plot.svg")
             self.assertEqual((result.returncode, os.listdir(folder)), (1, ["empty.md"]))
-            self.assertIn("empty.md: no figures of gdb", result.stderr)
+            self.assertIn("empty.md: no table of multiples", result.stderr)
 
 
 if __name__ == "__main__":
