@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The hosts in other languages than C, examples/hosts: built as docs/embedding.md says, with the compilers of the distribution.
 
-Each prints what its first comment says. Then all run for a minute at the same time, as more threads than there are
+The service in Go keeps its customers' plug-ins apart. Of the others each prints what its first comment says. Then all run for a minute at the same time, as more threads than there are
 processors, and none may see a wrong sum, hang or crash. SECONDS is in the environment.
 
 Usage: languages.py [go|java|rust]..."""
@@ -13,6 +13,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+import urllib.error
+import urllib.request
 
 from report import Report
 from harness import BUILD, ROOT, run
@@ -20,6 +23,16 @@ from harness import BUILD, ROOT, run
 SOURCES = {"go": "host.go", "java": "Host.java", "rust": "host.rs"}
 SECONDS = int(os.environ.get("SECONDS", "60"))
 LINES_MAX = 150  # for an example that somebody is to read
+PLUGINS = {
+    "alpha": "import numpy\nseen = 0\ndef handle(order):\n    global seen\n    seen += 1\n    return [float(numpy.array(order).sum()), seen]\n",
+    "beta": "def handle(order):\n    while order == 'loop': pass\n    kept = []\n    while order == 'eat': kept.append(bytes(1000000))\n"
+            "    return 1 / order\n",
+    "gamma": "import no_such_module\n",
+}
+ORDERS = [("alpha", "[1, 2.5]", 200, "[3.5, 1]"), ("beta", '"loop"', 504, "no answer within 1s"), ("beta", '"eat"', 500, "MemoryError"),
+          ("beta", "0", 500, "ZeroDivisionError: division by zero"), ("beta", "4", 200, "0.25"), ("alpha", "{", 500, "JSONDecodeError: "),
+          ("gamma", "1", 404, "not found"), ("alpha", "[3]", 200, "[3.0, 2]")]
+REQUESTS = 1000
 
 
 def commands(language):
@@ -55,6 +68,43 @@ def start(language, folder, env, seconds):
                             text=True, cwd=folder, env=env)
 
 
+def post(port, name, order):
+    """(status, answer)"""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/{name}", order.encode(), timeout=300) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def check_service(report, folder, env):
+    with open(f"{folder}/service.go") as file:
+        assert file.read().count("\n") < LINES_MAX
+    result = subprocess.run(["go", "build", "-o", "service", "service.go"], capture_output=True, text=True, cwd=folder, env=env, check=False)
+    if not report.check("go, the service: builds", not result.returncode and not result.stderr, "no message, status 0", f"status {result.returncode}",
+                        result.stderr):
+        return
+    os.mkdir(f"{folder}/plugins")
+    for name, text in PLUGINS.items():
+        with open(f"{folder}/plugins/{name}.py", "w") as file:
+            file.write(text)
+    with subprocess.Popen([f"{folder}/service", f"{folder}/plugins"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as service:
+        port = service.stdout.readline().strip()
+        for name, order, status, text in ORDERS:
+            seen = post(port, name, order)
+            report.check(f"go, the service: {name}, {order}", seen[0] == status and text in seen[1], f"{status}, {text}", f"{seen[0]}, {seen[1].strip()}")
+        with open(f"/proc/{service.pid}/status") as file:
+            memory = int(re.search(r"^VmRSS:\s+(\d+)", file.read(), re.M)[1]) >> 10
+        begin = time.monotonic()
+        right = sum(post(port, "alpha", "[1]")[0] == 200 for _ in range(REQUESTS))
+        report.check("go, the service: one request after the other", right == REQUESTS, f"{REQUESTS} answers",
+                     f"{right} answers, {REQUESTS / (time.monotonic() - begin):.0f} a second; {memory} MiB with two customers, one of them with numpy")
+        service.terminate()
+        errors = service.communicate(timeout=300)[1]
+    report.check("go, the service: what does not load, and SIGTERM", service.returncode == 0 and "gamma is left out: " in errors and errors.count("\n") == 1,
+                 "status 0, one message", f"status {service.returncode}, {errors.strip()}")
+
+
 def main(languages):
     report = Report("Hosts in other languages")
     with tempfile.TemporaryDirectory() as folder:
@@ -65,6 +115,8 @@ def main(languages):
                    LIBRARY_PATH=lib, LD_LIBRARY_PATH=lib, GOCACHE=f"{folder}/go", GOFLAGS="-modcacherw")
         shutil.copytree(f"{ROOT}/examples/hosts", f"{folder}/hosts")
         built = [language for language in languages or SOURCES if build(report, language, f"{folder}/hosts", env)]
+        if "go" in built:
+            check_service(report, f"{folder}/hosts", env)
         for seconds in 0, SECONDS:
             ended = {language: start(language, f"{folder}/hosts", env, seconds) for language in built}
             for language, process in ended.items():
