@@ -58,8 +58,9 @@ struct gorgon_keep_opts {
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_keep(const struct gorgon_keep_opts *opts);
 
-/** Drop all that is kept, at once. The limits stay, and libraries are kept again from then
- * on. Since 0.1. */
+/** Drop all that is kept, at once. The limits stay, and libraries are kept again from then on. The
+ * loader does so itself before it refuses to load one for lack of memory or addresses.
+ * Since 0.1. */
 GORGON_API void gorgon_trim(void);
 
 /** What is kept at this moment; see gorgon_kept_get_stats(). */

@@ -268,7 +268,7 @@ static struct gorgon_error *map_segments(void *ctx, int fd)
 	return err;
 }
 
-struct gorgon_error *gorgon_map(struct gorgon_object *object)
+static struct gorgon_error *try_map(struct gorgon_object *object)
 {
 	struct gorgon_error *err = reserve_place(object) ? NULL : reserve_anywhere(object);
 
@@ -282,6 +282,19 @@ struct gorgon_error *gorgon_map(struct gorgon_object *object)
 		tell_leak_checker(object, __lsan_register_root_region);
 	}
 	return err;
+}
+
+// What is kept for the next copy may be the memory, the addresses or the mappings that are missing.
+struct gorgon_error *gorgon_map(struct gorgon_object *object)
+{
+	struct gorgon_error *err = try_map(object);
+	uint64_t count;
+
+	if (!err || !gorgon_image_kept(&count))
+		return err;
+	gorgon_image_trim();
+	gorgon_error_destroy(err);
+	return try_map(object);
 }
 
 // RELRO covers whole pages only, as with the system's linker: its last page may have data behind it

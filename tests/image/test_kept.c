@@ -7,9 +7,12 @@
 #include "base/lock.h"
 #include "image/image.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <string.h>
@@ -268,6 +271,42 @@ static void kept_data_may_be_locked(void **state)
 	close_image(image);
 }
 
+static uint64_t address_space(void)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	unsigned long pages;
+
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%lu", &pages), 1);
+	fclose(file);
+	return pages * (uint64_t)getpagesize();
+}
+
+// What is kept goes before something cannot be loaded.
+static void kept_goes_where_addresses_are_missing(void **state)
+{
+	struct gorgon_image *image = open_image(test_module("libwide.so"));
+	struct gorgon_ns *ns = test_ns();
+	struct rlimit before, limit;
+	Dl_info libc;
+
+	(void)state;
+	if (TEST_SANITIZED)
+		skip(); // its runtime has all addresses
+	assert_true(dladdr(stdout, &libc));
+	use(libc.dli_fname);
+	assert_int_equal(stats().file_count, 1);
+	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+	limit = before;
+	limit.rlim_cur = address_space() + 65536; // libwide.so has more
+	assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+	test_open(ns, "libwide.so");
+	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+	close_image(image);
+	assert_int_equal(stats().file_count, 0);
+	test_ns_destroy(ns);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -277,6 +316,7 @@ int main(void)
 		fresh_unit_test(kept_for_so_many_seconds),
 		fresh_unit_test(kept_data_is_the_next_copys),
 		fresh_unit_test(kept_data_may_be_locked),
+		fresh_unit_test(kept_goes_where_addresses_are_missing),
 	};
 
 	return cmocka_run_group_tests_name("kept", tests, wait_until_modules_are_old, NULL);
