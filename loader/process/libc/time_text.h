@@ -53,10 +53,8 @@ static size_t NAME(zone_strftime_l)(CHAR *to, size_t size, const CHAR *format, c
 
 	if (is_process(state))
 		return FORMAT(to, size, format, tm, locale);
-	if ((!copy.tm_zone || !*copy.tm_zone) && (copy.tm_isdst == 0 || copy.tm_isdst == 1)) {
-		zone_tzset(state);
-		copy.tm_zone = state->names.name[copy.tm_isdst];
-	}
+	if ((!copy.tm_zone || !*copy.tm_zone) && (copy.tm_isdst == 0 || copy.tm_isdst == 1))
+		copy.tm_zone = zone_name(state, copy.tm_isdst);
 	if (!NAME(find_number)(format, &start, &end))
 		return FORMAT(to, size, format, &copy, locale);
 	without = NAME(write_numbers)(format, tm, state);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The time zone of a namespace: its TZ, tzname and the like, and the functions that follow them.
+// The time zone of a namespace: its TZ, and the functions that follow it.
 //
 // The C library has one zone for the process, and takes over what TZ says in tzset(), localtime()
 // and others: one program's tzset() would set every other program's clock, and the host's. A
@@ -7,8 +7,9 @@
 // what its TZ says. One that shares the process's environment has the process's zone, by the C
 // library's functions.
 //
-// tzname, timezone and daylight are the namespace's in either case: local time changes them. So
-// are the results of localtime(), gmtime(), ctime() and asctime().
+// The results of localtime(), gmtime() and ctime() are the namespace's in either case. Not handled:
+// ctime() of a year with more than four digits; tzname, timezone, daylight and asctime(), which no
+// library that comes with a package of Python imports: they are the process's.
 //
 // Not reached by it is what the C library and shared libraries do themselves: getdate(), a shared
 // library's localtime(), %s in a format of strptime(), which no other format of it depends on.
@@ -31,30 +32,16 @@
 
 struct time_zone {
 	struct gorgon_ns *ns;
-	struct gorgon_zone_names names; // what private code knows as tzname, timezone, daylight
 	struct gorgon_zone *zone;	// NULL: the process's
 	bool known;			// the zone is what TZ said when it was last asked for
 	int local_guess, universal_guess;
 	struct tm tm;	// result of localtime() and gmtime()
-	char text[128]; // of asctime() and ctime()
+	char text[26]; // of ctime()
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // a leaf
 
 // --- whose ---------------------------------------------------------------------------------------
-
-static void take_names(struct time_zone *state)
-{
-	// The C library's are no names for a moment while another thread converts.
-	for (int i = 0; i < 2; i++) {
-		const char *name = __atomic_load_n(&tzname[i], __ATOMIC_RELAXED);
-
-		if (name)
-			__atomic_store_n(&state->names.name[i], name, __ATOMIC_RELAXED);
-	}
-	__atomic_store_n(&state->names.west, timezone, __ATOMIC_RELAXED);
-	__atomic_store_n(&state->names.daylight, daylight, __ATOMIC_RELAXED);
-}
 
 // Whether the namespace has the process's zone, whatever the C library finds in TZ.
 static bool is_process(const struct time_zone *state)
@@ -67,11 +54,8 @@ static void take_over(struct time_zone *state, const char *text, const char *dir
 {
 	struct gorgon_zone *zone = gorgon_zone_get(text, directory, state->zone);
 
-	if (!zone)
-		return;
-	if (zone != state->zone || !zone->is_file)
-		state->names = zone->names;
-	__atomic_store_n(&state->zone, zone, __ATOMIC_RELEASE);
+	if (zone)
+		__atomic_store_n(&state->zone, zone, __ATOMIC_RELEASE);
 }
 
 // Whether the namespace has a zone of its own. True: the lock is taken, and @zone is the zone.
@@ -113,8 +97,6 @@ static void zone_tzset(struct time_zone *state)
 
 	if (enter_zone(state, true, &zone))
 		zone_leave();
-	else
-		take_names(state);
 }
 
 static struct tm *to_local(const time_t *time, struct tm *tm, bool again, struct time_zone *state)
@@ -123,12 +105,9 @@ static struct tm *to_local(const time_t *time, struct tm *tm, bool again, struct
 	bool own = enter_zone(state, again, &zone);
 	struct tm *ret;
 
-	if (!own) {
-		ret = localtime_r(time, tm);
-		take_names(state);
-		return ret;
-	}
-	ret = gorgon_zone_convert(zone, *time, tm, &state->names) ? tm : NULL;
+	if (!own)
+		return localtime_r(time, tm);
+	ret = gorgon_zone_convert(zone, true, *time, tm) ? tm : NULL;
 	zone_leave();
 	return ret;
 }
@@ -157,7 +136,7 @@ static struct tm *zone_gmtime_r(const time_t *time, struct tm *tm, struct time_z
 
 	if (!own)
 		return gmtime_r(time, tm);
-	ret = gorgon_zone_convert(zone, *time, tm, NULL) ? tm : NULL;
+	ret = gorgon_zone_convert(zone, false, *time, tm) ? tm : NULL;
 	zone_leave();
 	return ret;
 }
@@ -165,32 +144,6 @@ static struct tm *zone_gmtime_r(const time_t *time, struct tm *tm, struct time_z
 static struct tm *zone_gmtime(const time_t *time, struct time_zone *state)
 {
 	return zone_gmtime_r(time, &state->tm, state);
-}
-
-// As the C library's, whose result is not limited to the 26 bytes of asctime_r().
-static char *zone_asctime(const struct tm *tm, struct time_zone *state)
-{
-	static const char days[] = "SunMonTueWedThuFriSat";
-	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-
-	if (!tm) {
-		errno = EINVAL;
-		return NULL;
-	}
-	if (tm->tm_year > INT_MAX - 1900) {
-		errno = EOVERFLOW;
-		return NULL;
-	}
-	snprintf(state->text, sizeof(state->text), "%.3s %.3s%3d %.2d:%.2d:%.2d %d\n",
-		 tm->tm_wday < 0 || tm->tm_wday > 6 ? "???" : days + 3 * tm->tm_wday,
-		 tm->tm_mon < 0 || tm->tm_mon > 11 ? "???" : months + 3 * tm->tm_mon, tm->tm_mday,
-		 tm->tm_hour, tm->tm_min, tm->tm_sec, 1900 + tm->tm_year);
-	return state->text;
-}
-
-static char *zone_ctime(const time_t *time, struct time_zone *state)
-{
-	return zone_asctime(zone_localtime(time, state), state);
 }
 
 static char *zone_ctime_r(const time_t *time, char *text, struct time_zone *state)
@@ -201,18 +154,20 @@ static char *zone_ctime_r(const time_t *time, char *text, struct time_zone *stat
 	return asctime_r(zone_localtime_r(time, &tm, state), text);
 }
 
+static char *zone_ctime(const time_t *time, struct time_zone *state)
+{
+	return asctime_r(zone_localtime(time, state), state->text);
+}
+
 static time_t zone_mktime(struct tm *tm, struct time_zone *state)
 {
 	const struct gorgon_zone *zone;
 	bool own = enter_zone(state, true, &zone);
 	time_t ret;
 
-	if (!own) {
-		ret = gorgon_environment_mktime(tm);
-		take_names(state);
-		return ret;
-	}
-	ret = gorgon_zone_invert(zone, true, tm, &state->local_guess, &state->names);
+	if (!own)
+		return gorgon_environment_mktime(tm);
+	ret = gorgon_zone_invert(zone, true, tm, &state->local_guess);
 	zone_leave();
 	return ret;
 }
@@ -226,7 +181,7 @@ static time_t zone_timegm(struct tm *tm, struct time_zone *state)
 	if (!own)
 		return timegm(tm);
 	tm->tm_isdst = 0;
-	ret = gorgon_zone_invert(zone, false, tm, &state->universal_guess, NULL);
+	ret = gorgon_zone_invert(zone, false, tm, &state->universal_guess);
 	zone_leave();
 	return ret;
 }
@@ -237,6 +192,19 @@ static time_t zone_timegm(struct tm *tm, struct time_zone *state)
 // tm_zone says nothing. The latter is put into a copy of the date. For the former the format is
 // written anew: with the number where `%s` was, whatever width it asks for.
 //
+// The name that %Z has for a date without tm_zone, or NULL: the process's.
+static const char *zone_name(struct time_zone *state, bool dst)
+{
+	const struct gorgon_zone *zone;
+	const char *ret;
+
+	if (!enter_zone(state, true, &zone))
+		return NULL;
+	ret = zone->names[dst];
+	zone_leave();
+	return ret;
+}
+
 // Once for each kind of character:
 
 #define CHAR	    char
@@ -264,7 +232,6 @@ static bool zone_begin(void *arg, struct gorgon_ns *ns)
 	struct time_zone *state = arg;
 
 	state->ns = ns;
-	take_names(state);
 	return true;
 }
 
@@ -276,8 +243,6 @@ static void zone_end(void *arg)
 }
 
 #define OWN(name, args, reason)	 {#name, zone_##name, args, 0, GORGON_OWN, reason}
-#define VARIABLE(name, of, reason)                                                                 \
-	{#name, NULL, GORGON_BOUND_DATA, offsetof(struct time_zone, names.of), GORGON_OWN, reason}
 
 static const struct gorgon_bound bound[] = {
 	OWN(tzset, 0,
@@ -287,7 +252,6 @@ static const struct gorgon_bound bound[] = {
 	OWN(gmtime, 1, "the result is the program's; leap seconds are its zone's"),
 	OWN(gmtime_r, 2, "leap seconds are the zone's"),
 	{"__gmtime_r", zone_gmtime_r, 2, 0, GORGON_OWN, "as gmtime_r"},
-	OWN(asctime, 1, "as ctime"),
 	OWN(ctime, 1, "as localtime"),
 	OWN(ctime_r, 2, "as tzset"),
 	OWN(mktime, 1, "as tzset"),
@@ -299,12 +263,6 @@ static const struct gorgon_bound bound[] = {
 	{"wcsftime", zone_strftime_wide, 4, 0, GORGON_OWN, "as strftime"},
 	{"wcsftime_l", zone_strftime_l_wide, 5, 0, GORGON_OWN, "as strftime"},
 	{"__wcsftime_l", zone_strftime_l_wide, 5, 0, GORGON_OWN, "as strftime"},
-	VARIABLE(tzname, name, "as tzset"),
-	VARIABLE(__tzname, name, "as tzset"),
-	VARIABLE(timezone, west, "as tzset"),
-	VARIABLE(__timezone, west, "as tzset"),
-	VARIABLE(daylight, daylight, "as tzset"),
-	VARIABLE(__daylight, daylight, "as tzset"),
 };
 
 const struct gorgon_part gorgon_time_zone = {

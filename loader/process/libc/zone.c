@@ -61,7 +61,8 @@ static struct gorgon_zone *zone_create(const char *text, const char *file, const
 		gorgon_zone_parse(file, zone->rules);
 	else
 		zone->rules[0].name = zone->rules[1].name = "UTC";
-	gorgon_zone_rule_names(zone->rules, &zone->names);
+	zone->names[0] = zone->rules[0].name;
+	zone->names[1] = zone->rules[1].name;
 	return zone;
 }
 

@@ -14,13 +14,6 @@
 #include <sys/types.h>
 #include <time.h>
 
-/* What the C library has in tzname, timezone and daylight. */
-struct gorgon_zone_names {
-	const char *name[2];
-	long west;
-	int daylight;
-};
-
 /* When one of the two times of a POSIX string begins, every year, and what holds from then on. */
 struct gorgon_zone_rule {
 	const char *name;
@@ -54,14 +47,12 @@ struct gorgon_zone {
 	unsigned char *types_after; /* after each transition, an index into types */
 	struct gorgon_zone_type *types;
 	struct gorgon_zone_leap *leaps;
-	const char *first_name; /* of the file's table */
-	int standard_offset; /* of its last transition to standard time */
 
 	/* Without a file all of it; with one, what holds after the last transition. */
 	bool has_rules;
 	struct gorgon_zone_rule rules[2];
 
-	struct gorgon_zone_names names; /* once tzset() has been called */
+	const char *names[2]; /* what the C library has in tzname once tzset() was called */
 };
 
 /* What a TZ of @text (NULL: none) means, files being in @directory (NULL: the usual one).
@@ -72,16 +63,13 @@ struct gorgon_zone *gorgon_zone_get(const char *text, const char *directory,
 /* NULL is ignored. */
 void gorgon_zone_destroy(struct gorgon_zone *zone);
 
-/* zone_convert.c. Local time, or, without @names, universal time, which has the zone's leap
- * seconds. @names becomes what the C library's variables are afterwards. False, with errno: no such
- * year. */
-bool gorgon_zone_convert(const struct gorgon_zone *zone, time_t time, struct tm *tm,
-			 struct gorgon_zone_names *names);
+/* zone_convert.c. Local time, or universal time, which has the zone's leap seconds, too. False,
+ * with errno: no such year. */
+bool gorgon_zone_convert(const struct gorgon_zone *zone, bool local, time_t time, struct tm *tm);
 
 /* zone_invert.c. As mktime(), or timegm() when not @local: the time, or -1 with errno. @guess is
  * the difference from universal time that was found last. */
-time_t gorgon_zone_invert(const struct gorgon_zone *zone, bool local, struct tm *tm, int *guess,
-			  struct gorgon_zone_names *names);
+time_t gorgon_zone_invert(const struct gorgon_zone *zone, bool local, struct tm *tm, int *guess);
 
 /* --- between the files that are the zone --------------------------------------------- */
 
@@ -94,8 +82,6 @@ bool gorgon_zone_read_file(struct gorgon_zone *zone, const char *path);
 
 /* zone_rule.c. Sets the two rules. */
 void gorgon_zone_parse(const char *text, struct gorgon_zone_rule *rules);
-void gorgon_zone_rule_names(const struct gorgon_zone_rule *rules,
-			    struct gorgon_zone_names *names);
 /* Whether the second of them holds at @time, which is in @year of universal time. */
 bool gorgon_zone_rule_is_dst(const struct gorgon_zone_rule *rules, time_t time, int year);
 

@@ -3,8 +3,7 @@
 
 #include "zone.h"
 
-static bool convert_by_rules(const struct gorgon_zone *zone, time_t time, struct tm *tm,
-			     const struct gorgon_zone_names *names)
+static bool convert_by_rules(const struct gorgon_zone *zone, time_t time, struct tm *tm)
 {
 	bool dst;
 
@@ -13,34 +12,24 @@ static bool convert_by_rules(const struct gorgon_zone *zone, time_t time, struct
 	// In the last 1,900 years that fit the C library's sum wraps.
 	dst = gorgon_zone_rule_is_dst(zone->rules, time, (int)(1900u + (unsigned)tm->tm_year));
 	tm->tm_isdst = dst;
-	tm->tm_zone = names->name[dst];
+	tm->tm_zone = zone->rules[dst].name;
 	tm->tm_gmtoff = zone->rules[dst].offset;
 	return true;
 }
 
 // Before all transitions the first type holds that is not summer time.
-static const struct gorgon_zone_type *find_first(const struct gorgon_zone *zone,
-						 struct gorgon_zone_names *names)
+static const struct gorgon_zone_type *find_first(const struct gorgon_zone *zone)
 {
-	const struct gorgon_zone_type *type = zone->types, *end = type + zone->type_count;
-
-	while (type < end && type->dst)
-		type++;
-	if (type == end)
-		type = zone->types;
-	names->name[0] = type->name;
-	for (const struct gorgon_zone_type *any = zone->types; any < end && !names->name[1]; any++)
-		if (any->dst)
-			names->name[1] = any->name;
-	return type;
+	for (size_t i = 0; i < zone->type_count; i++)
+		if (!zone->types[i].dst)
+			return &zone->types[i];
+	return zone->types;
 }
 
-// The type of the last transition until @time. The other name comes from the transitions after it.
-static const struct gorgon_zone_type *find_at(const struct gorgon_zone *zone, time_t time,
-					      struct gorgon_zone_names *names)
+// The type of the last transition until @time.
+static const struct gorgon_zone_type *find_at(const struct gorgon_zone *zone, time_t time)
 {
 	size_t low = 0, high = zone->time_count;
-	const struct gorgon_zone_type *type, *next;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -50,33 +39,17 @@ static const struct gorgon_zone_type *find_at(const struct gorgon_zone *zone, ti
 		else
 			high = middle;
 	}
-	type = &zone->types[zone->types_after[low - 1]];
-	names->name[type->dst] = type->name;
-	for (; low < zone->time_count && !names->name[!type->dst]; low++) {
-		next = &zone->types[zone->types_after[low]];
-		if (next->dst != type->dst)
-			names->name[next->dst] = next->name;
-	}
-	return type;
+	return low ? &zone->types[zone->types_after[low - 1]] : find_first(zone);
 }
 
-static void convert_by_file(const struct gorgon_zone *zone, time_t time, struct tm *tm,
-			    struct gorgon_zone_names *names)
+static void convert_by_file(const struct gorgon_zone *zone, time_t time, struct tm *tm)
 {
 	const struct gorgon_zone_type *type;
 
-	names->name[0] = names->name[1] = NULL;
-	if (zone->has_rules && zone->time_count && time >= zone->times[zone->time_count - 1]) {
-		gorgon_zone_rule_names(zone->rules, names);
-		if (convert_by_rules(zone, time, tm, names))
-			return;
-	}
-	type = !zone->time_count || time < zone->times[0] ? find_first(zone, names)
-							   : find_at(zone, time, names);
-	names->name[0] = names->name[0] ?: names->name[1];
-	names->name[1] = names->name[1] ?: names->name[0];
-	names->west = -(long)zone->standard_offset;
-	names->daylight = zone->names.daylight;
+	if (zone->has_rules && zone->time_count && time >= zone->times[zone->time_count - 1] &&
+	    convert_by_rules(zone, time, tm))
+		return;
+	type = find_at(zone, time);
 	tm->tm_isdst = type->dst;
 	tm->tm_zone = type->name;
 	tm->tm_gmtoff = type->offset;
@@ -104,19 +77,18 @@ static int64_t find_leap(const struct gorgon_zone *zone, time_t time, int *inser
 	return list[i].total;
 }
 
-bool gorgon_zone_convert(const struct gorgon_zone *zone, time_t time, struct tm *tm,
-			 struct gorgon_zone_names *names)
+bool gorgon_zone_convert(const struct gorgon_zone *zone, bool local, time_t time, struct tm *tm)
 {
 	int64_t leap;
 	int inserted;
 
-	if (!names) {
+	if (!local) {
 		tm->tm_isdst = 0;
 		tm->tm_zone = "GMT";
 		tm->tm_gmtoff = 0;
 	} else if (zone->is_file) {
-		convert_by_file(zone, time, tm, names);
-	} else if (!convert_by_rules(zone, time, tm, &zone->names)) {
+		convert_by_file(zone, time, tm);
+	} else if (!convert_by_rules(zone, time, tm)) {
 		return false;
 	}
 	leap = find_leap(zone, time, &inserted);

@@ -119,8 +119,7 @@ static bool read_types(struct gorgon_zone *zone, const unsigned char *list, cons
 		if (!zone->types[i].name)
 			return false;
 	}
-	zone->first_name = gorgon_zone_name(names, strnlen(names, names_size));
-	return zone->first_name;
+	return true;
 }
 
 static bool read_footer(struct gorgon_zone *zone, const struct reader *reader)
@@ -213,29 +212,16 @@ static void zone_file_forget(struct gorgon_zone *zone)
 	zone->has_rules = false;
 }
 
-// tzname, timezone and daylight come from the last transitions to either kind of time.
+// The names of the last transitions to either kind of time.
 static void find_names(struct gorgon_zone *zone)
 {
-	struct gorgon_zone_names *names = &zone->names;
-	bool standard_known = false;
-
-	*names = (struct gorgon_zone_names){0};
-	zone->standard_offset = zone->time_count ? 0 : zone->types[0].offset;
 	for (size_t i = zone->time_count; i-- > 0;) {
 		const struct gorgon_zone_type *type = &zone->types[zone->types_after[i]];
 
-		if (!names->name[type->dst])
-			names->name[type->dst] = type->name;
-		if (!type->dst && !standard_known)
-			zone->standard_offset = type->offset;
-		standard_known |= !type->dst;
-		names->daylight |= type->dst;
+		zone->names[type->dst] = zone->names[type->dst] ?: type->name;
 	}
-	if (!names->name[0])
-		names->name[0] = zone->first_name;
-	if (!names->name[1])
-		names->name[1] = names->name[0];
-	names->west = -(long)zone->standard_offset;
+	zone->names[0] = zone->names[0] ?: zone->types[0].name;
+	zone->names[1] = zone->names[1] ?: zone->names[0];
 }
 
 bool gorgon_zone_read_file(struct gorgon_zone *zone, const char *path)

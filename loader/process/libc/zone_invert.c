@@ -17,7 +17,6 @@
 struct inversion {
 	const struct gorgon_zone *zone;
 	bool local;
-	struct gorgon_zone_names *names;
 	int64_t wanted; // the date and time as if universal, seconds from 0 to 59
 	int isdst;
 };
@@ -35,7 +34,7 @@ static int64_t count_tm(const struct tm *tm)
 
 static bool zone_invert_convert(const struct inversion *search, int64_t time, struct tm *tm)
 {
-	return gorgon_zone_convert(search->zone, time, tm, search->local ? search->names : NULL);
+	return gorgon_zone_convert(search->zone, search->local, time, tm);
 }
 
 // Convert @time or, if its year does not fit, the nearest time to it whose year does.
@@ -135,8 +134,7 @@ static bool change_isdst(const struct inversion *search, int64_t *time, struct t
 	return zone_invert_convert(search, *time, tm);
 }
 
-time_t gorgon_zone_invert(const struct gorgon_zone *zone, bool local, struct tm *wanted, int *guess,
-			  struct gorgon_zone_names *names)
+time_t gorgon_zone_invert(const struct gorgon_zone *zone, bool local, struct tm *wanted, int *guess)
 {
 	int64_t year = (int64_t)wanted->tm_year + gorgon_zone_floor_div(wanted->tm_mon, 12);
 	int month = (int)(wanted->tm_mon - 12 * gorgon_zone_floor_div(wanted->tm_mon, 12));
@@ -144,7 +142,7 @@ time_t gorgon_zone_invert(const struct gorgon_zone *zone, bool local, struct tm 
 		       (int64_t)wanted->tm_mday - 1;
 	// Seconds that no minute has are added at the end: some minutes have 61.
 	int sec = wanted->tm_sec < 0 ? 0 : wanted->tm_sec > 59 ? 59 : wanted->tm_sec;
-	struct inversion search = {zone, local, names,
+	struct inversion search = {zone, local,
 				   count_seconds(year, yday, wanted->tm_hour, wanted->tm_min, sec),
 				   wanted->tm_isdst};
 	int64_t time = search.wanted + *guess;

@@ -180,13 +180,6 @@ void gorgon_zone_parse(const char *text, struct gorgon_zone_rule *rules)
 		parse_rule(&text, &rules[1], true);
 }
 
-void gorgon_zone_rule_names(const struct gorgon_zone_rule *rules, struct gorgon_zone_names *names)
-{
-	*names = (struct gorgon_zone_names){{rules[0].name, rules[1].name},
-					    -(long)rules[0].offset,
-					    rules[0].offset != rules[1].offset};
-}
-
 // Days of @year before the rule's day of the week in its month.
 static int day_of_month(const struct gorgon_zone_rule *rule, int year)
 {
