@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum way { FORK, RAW_FORK, VFORK, SPAWN, SPAWNP, PTY, WAYS };
+enum way { FORK, VFORK, SPAWN, SPAWNP, PTY, WAYS };
 
 pid_t children_make(enum way way, int status);
 pid_t children_sleeper(void);
@@ -73,7 +73,7 @@ pid_t children_make(enum way way, int status)
 		pid = forkpty(&master, NULL, NULL, NULL);
 		break;
 	default:
-		pid = way == FORK ? fork() : _Fork();
+		pid = fork();
 	}
 	if (!pid)
 		_exit(status);

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum way { FORK, RAW_FORK, VFORK, SPAWN, SPAWNP, PTY, WAYS };
+enum way { FORK, VFORK, SPAWN, SPAWNP, PTY, WAYS };
 
 struct copy {
 	struct gorgon_ns *ns;
@@ -292,13 +292,12 @@ struct maker {
 	pthread_t thread;
 };
 
-// GCC's thread sanitizer does not know _Fork(). If another thread is in fork() meanwhile, the sanitizer's own lock
-// stays taken in the child, which then waits for it for ever. The same happens in a program without libgorgon. A child of
-// vfork() counts its parent's threads as a leak, in memory that is the parent's: then the parent's exit status says so.
+// With GCC's thread sanitizer a child of vfork() counts its parent's threads as a leak, in memory that is the parent's: then
+// the parent's exit status says so.
 static enum way way_beside_others(int i)
 {
 #ifdef __SANITIZE_THREAD__
-	if (i % PTY == RAW_FORK || i % PTY == VFORK)
+	if (i % PTY == VFORK)
 		return FORK;
 #endif
 	return i % PTY;

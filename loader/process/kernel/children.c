@@ -96,7 +96,6 @@ static const struct gorgon_bound bound[] = {
 	{"fork", gorgon_children_fork, 0, 0, GORGON_OWN,
 	 "the child is the program's own; handlers of other copies, which would wait for threads "
 	 "that are not there, do not run"},
-	{"_Fork", gorgon_children_raw_fork, 0, 0, GORGON_OWN, "the child is the program's own"},
 	{"forkpty", gorgon_children_forkpty, 4, 0, GORGON_OWN, "as fork"},
 	{"vfork", gorgon_children_vfork, 0, 0, GORGON_OWN, "the child is the program's own"},
 	{"posix_spawn", gorgon_children_spawn, 6, 0, GORGON_OWN, "the child is the program's own"},

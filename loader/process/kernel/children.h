@@ -83,7 +83,6 @@ bool gorgon_children_settle(void);
 void gorgon_children_making_in_child(void);
 
 pid_t gorgon_children_fork(struct gorgon_children *children);
-pid_t gorgon_children_raw_fork(struct gorgon_children *children);
 int gorgon_children_forkpty(int *master, char *name, const struct termios *termios,
 			    const struct winsize *size, struct gorgon_children *children);
 

@@ -7,7 +7,8 @@
 // and waiting is about a namespace's own (children_wait.c).
 //
 // Children of clone(2), syscall(2) and popen() are not noted, because no call says which child was
-// made. (pclose() waits for popen()'s.) waitpid() for such a child by its number gives the kernel's
+// made, nor are those of _Fork(), which no library that comes with a package of Python imports.
+// (pclose() waits for popen()'s.) waitpid() for such a child by its number gives the kernel's
 // answer.
 //
 // When a program ends, its children live on, as children of a process do. Children that have ended

@@ -98,24 +98,6 @@ pid_t gorgon_children_fork(struct gorgon_children *children)
 	return pid;
 }
 
-// fork() without any handlers.
-pid_t gorgon_children_raw_fork(struct gorgon_children *children)
-{
-	unsigned parity;
-	sigset_t saved;
-	pid_t pid;
-
-	if (!gorgon_children_are_ours(children))
-		return _Fork();
-	block_signals(&saved);
-	parity = begin_making();
-	pid = _Fork();
-	if (pid)
-		end_making(children, parity, pid);
-	restore_signals(&saved);
-	return pid;
-}
-
 static pid_t forkpty_of(int *master, char *name, const struct termios *termios,
 			const struct winsize *size, struct gorgon_ns *ns)
 {

@@ -3,17 +3,17 @@
 // is looked for in that one's PATH, and ignores the signals that it ignores.
 //
 // The caller may be a child that shares the memory (vfork): nothing here takes a lock or allocates.
+//
+// Not handled: execl() and its like, which no library that comes with a package of Python imports.
 
 #define _GNU_SOURCE
 #include "exec.h"
 #include "signals.h"
-#include "base/arch.h"
 #include "ns/ns.h"
 #include "process/libc/environment.h"
 #include "process/libc/process_variables.h"
 #include "process/part.h"
 
-#include <alloca.h>
 #include <unistd.h>
 
 struct program {
@@ -70,43 +70,12 @@ static int exec_file_here(const char *file, char *const *argv, struct gorgon_ns 
 	return exec_file(file, argv, gorgon_process_variables_list(), ns);
 }
 
-typedef int exec_fn(const char *file, char *const *argv, struct gorgon_ns *ns);
-
-// @list has the arguments, and NULL behind the last one.
-static int exec_list(const char *file, va_list list, struct gorgon_ns *ns, exec_fn *fn)
-{
-	size_t count = 1;
-	va_list copy;
-	char **argv;
-
-	va_copy(copy, list);
-	while (va_arg(copy, char *))
-		count++;
-	va_end(copy);
-	argv = alloca(count * sizeof(*argv));
-	for (size_t i = 0; i < count; i++)
-		argv[i] = va_arg(list, char *);
-	return fn(file, argv, ns);
-}
-
-int gorgon_execl_list(const char *path, va_list list, struct gorgon_ns *ns)
-{
-	return exec_list(path, list, ns, exec_path_here);
-}
-
-int gorgon_execlp_list(const char *file, va_list list, struct gorgon_ns *ns)
-{
-	return exec_list(file, list, ns, exec_file_here);
-}
-
 #define OWN(name, function, args, reason) {name, function, args, 0, GORGON_OWN, reason}
 
 static const struct gorgon_bound bound[] = {
 	OWN("execv", exec_path_here, 2,
 	    "the new program gets the environment of the one that starts it"),
 	OWN("execvp", exec_file_here, 2, "as execv, and is looked for in the program's PATH"),
-	OWN("execl", gorgon_execl, GORGON_ARCH_THUNK_ARGS_MAX, "as execv"),
-	OWN("execlp", gorgon_execlp, GORGON_ARCH_THUNK_ARGS_MAX, "as execvp"),
 	OWN("execve", exec_path, 3,
 	    "the environment that a caller passes on is whole, whoever changes it meanwhile"),
 	OWN("execvpe", exec_file, 3, "as execve; looked for in the program's PATH"),
