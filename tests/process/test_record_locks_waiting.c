@@ -201,52 +201,6 @@ static void a_lock_that_comes_after_the_close_is_dropped(void **state)
 	assert_int_equal(lock_one(F_WRLCK, 0, 10), 0);
 }
 
-static void a_deadlock_is_found(void **state)
-{
-	struct waiter waiter = {.copy = &two, .fd = fd_two, .start = 0};
-
-	(void)state;
-	assert_int_equal(lock_one(F_WRLCK, 0, 1), 0);
-	assert_int_equal(lock_two(F_WRLCK, 1, 1), 0);
-	begin_wait(&waiter);
-	assert_int_equal(lock_at(one.fcntl, fd_one, F_SETLKW, F_WRLCK, 1, 1), EDEADLK);
-	assert_int_equal(lock_one(F_UNLCK, 0, 1), 0);
-	assert_int_equal(end_wait(&waiter), 0);
-}
-
-static void a_deadlock_of_three_in_two_files_is_found(void **state)
-{
-	struct locker three = lockers_make_copy();
-	char *name = strdup(test_temp("second"));
-	int second_one, second_three, fd_three;
-	struct waiter waiters[2];
-
-	(void)state;
-	test_write(name, "", 0);
-	second_one = one.open(name, O_RDWR);
-	second_three = three.open(name, O_RDWR);
-	fd_three = three.open(path, O_RDWR);
-	assert_int_equal(lock_one(F_WRLCK, 0, 1), 0);
-	assert_int_equal(lock_two(F_WRLCK, 1, 1), 0);
-	assert_int_equal(lock_at(three.fcntl, second_three, F_SETLK, F_WRLCK, 0, 1), 0);
-	// Two waits for one, and three waits for two.
-	waiters[0] = (struct waiter){.copy = &two, .fd = fd_two, .start = 0};
-	waiters[1] = (struct waiter){.copy = &three, .fd = fd_three, .start = 1};
-	begin_wait(&waiters[0]);
-	begin_wait(&waiters[1]);
-	assert_int_equal(lock_at(one.fcntl, second_one, F_SETLKW, F_WRLCK, 0, 1), EDEADLK);
-	lock_one(F_UNLCK, 0, 1);
-	assert_int_equal(end_wait(&waiters[0]), 0);
-	lock_two(F_UNLCK, 0, 0);
-	assert_int_equal(end_wait(&waiters[1]), 0);
-	one.close(second_one);
-	three.close(second_three);
-	three.close(fd_three);
-	test_ns_destroy(three.ns);
-	unlink(name);
-	free(name);
-}
-
 // --- many at once ---------------------------------------------------------------------------
 
 #define TURNS 400
@@ -334,8 +288,6 @@ int main(void)
 		CASE(setlkw_is_interrupted),
 		CASE(setlkw_is_cancelled),
 		CASE(a_lock_that_comes_after_the_close_is_dropped),
-		CASE(a_deadlock_is_found),
-		CASE(a_deadlock_of_three_in_two_files_is_found),
 		CASE(many_lockers_lose_nothing),
 	};
 

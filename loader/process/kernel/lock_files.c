@@ -15,6 +15,9 @@
 // Closing such a descriptor drops locks of the host on its inode. So a descriptor that its owner
 // needs no longer is closed when private code closes one of the inode, which drops them anyway.
 //
+// Not handled: where the inode could only be read when it was locked first, and can be written
+// since, exclusive locks are refused (ENOLCK) until the program has closed the file.
+//
 // Seen from outside: an inotify watch tells of one more open and close, and a file with record
 // locks cannot be executed meanwhile (ETXTBSY), when it can be written.
 
@@ -23,12 +26,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -166,38 +167,6 @@ void gorgon_lock_file_unlock(const struct gorgon_lock_file *file)
 	set_whole(file->fd, F_UNLCK);
 }
 
-// "lock:	1: OFDLCK ADVISORY  WRITE -1 fe:01:1234 0 EOF"
-static bool read_range(const char *line, struct gorgon_lock_range *ret)
-{
-	char type[8], last[24];
-
-	if (sscanf(line, "lock: %*d: OFDLCK %*s %7s %*d %*s %" SCNd64 " %23s", type, &ret->first,
-		   last) != 3)
-		return false;
-	ret->last = strcmp(last, "EOF") ? strtoll(last, NULL, 10) : INT64_MAX;
-	ret->exclusive = !strcmp(type, "WRITE");
-	return true;
-}
-
-bool gorgon_lock_file_any(const struct gorgon_lock_file *file,
-			  bool (*match)(const struct gorgon_lock_range *held, const void *ctx),
-			  const void *ctx)
-{
-	struct gorgon_lock_range range;
-	char path[64], line[256];
-	bool found = false;
-	FILE *info;
-
-	snprintf(path, sizeof(path), "/proc/thread-self/fdinfo/%d", file->fd);
-	info = fopen(path, "re");
-	if (!info)
-		return false;
-	while (!found && fgets(line, sizeof(line), info))
-		found = read_range(line, &range) && match(&range, ctx);
-	fclose(info);
-	return found;
-}
-
 // --- making a lock file -----------------------------------------------------------------------
 
 static int lowest_high(void)
@@ -297,16 +266,6 @@ static struct gorgon_lock_file *find_free(const struct stat *st, bool write)
 	return NULL;
 }
 
-static bool copy_lock(const struct gorgon_lock_range *held, const void *ctx)
-{
-	const struct gorgon_lock_file *to = ctx;
-	struct flock range = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = held->first};
-
-	range.l_len = held->last == INT64_MAX ? 0 : held->last - held->first + 1;
-	fcntl(to->fd, F_OFD_SETLK, &range);
-	return false;
-}
-
 struct gorgon_lock_file *gorgon_lock_file_get(const void *owner, int fd, const struct stat *st,
 					      bool write)
 {
@@ -315,22 +274,17 @@ struct gorgon_lock_file *gorgon_lock_file_get(const void *owner, int fd, const s
 
 	if (old && (old->writable || !write))
 		return old;
-	if (old && old->users) { // a thread waits for a lock, and would get it on the old lock file
+	if (old) {
 		errno = ENOLCK;
 		return NULL;
 	}
 	file = find_free(st, write);
 	if (file)
 		file->owner = owner;
-	else if (!(file = lock_files_create(owner, fd, st, write)))
-		return NULL;
-	// A lock file that cannot be written to has shared locks only, which do not conflict.
-	if (old) {
-		gorgon_lock_file_any(old, copy_lock, file);
-		gorgon_lock_file_unlock(old);
-		old->owner = NULL;
-	}
-	errno = saved_errno;
+	else
+		file = lock_files_create(owner, fd, st, write);
+	if (file)
+		errno = saved_errno;
 	return file;
 }
 

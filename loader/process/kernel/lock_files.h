@@ -19,12 +19,6 @@ struct gorgon_lock_file {
 	unsigned users;	   /* threads that lock through it now, or wait to */
 };
 
-/* Bytes, both ends inclusive. */
-struct gorgon_lock_range {
-	int64_t first, last;
-	bool exclusive;
-};
-
 /* Before the first lock file: remember the process. */
 void gorgon_lock_files_init(void);
 
@@ -65,10 +59,5 @@ bool gorgon_lock_file_move(struct gorgon_lock_file *file);
 void gorgon_lock_file_unlock(const struct gorgon_lock_file *file);
 /* Close a lock file. The kernel drops the process's POSIX locks on the inode with it. */
 void gorgon_lock_file_close(struct gorgon_lock_file *file);
-
-/* Whether @match is true of one of the locks on it. */
-bool gorgon_lock_file_any(const struct gorgon_lock_file *file,
-			  bool (*match)(const struct gorgon_lock_range *held, const void *ctx),
-			  const void *ctx);
 
 #endif

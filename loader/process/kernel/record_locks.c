@@ -10,12 +10,12 @@
 // right there.
 //
 // What differs from the kernel is put right: access modes and SEEK_CUR are of the caller's
-// descriptor; EDEADLK, which open file description locks do not know, is found among our
-// own namespaces; F_GETLK names this process as the holder where it is another namespace.
+// descriptor; F_GETLK names this process as the holder where another namespace has locks of the
+// file.
 //
-// Not handled: files that are not regular (the process's locks); a deadlock that goes through the
-// host or another process; locks by syscall(2); in F_GETLK a lock of another process that is an
-// open file description's has -1, as ever.
+// Not handled: files that are not regular (the process's locks); EDEADLK, which open file
+// description locks do not know; locks by syscall(2); in F_GETLK a lock of another process that is
+// an open file description's has -1, as ever.
 
 #define _GNU_SOURCE
 #include "record_locks.h"
@@ -25,115 +25,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdint.h>
 #include <unistd.h>
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
-
-// --- deadlocks ------------------------------------------------------------------------------
-
-// A thread that waits, or is about to.
-struct wait {
-	struct wait *next;
-	const void *owner;
-	struct gorgon_lock_file *file;
-	struct stat st;
-	struct gorgon_lock_range range;
-	bool seen; // by the search under way
-};
-
-static struct wait *waits; // with the lock of lock_files.h
-
-static bool locks_conflicts(const struct gorgon_lock_range *held, const void *ctx)
-{
-	const struct gorgon_lock_range *wanted = ctx;
-
-	return held->first <= wanted->last && wanted->first <= held->last &&
-	       (held->exclusive || wanted->exclusive);
-}
-
-static bool waits_for(struct wait *wait, const void *owner);
-
-// Whether @other, or whom it waits for, waits for @owner.
-static bool leads_to(const void *other, const void *owner)
-{
-	if (other == owner)
-		return true;
-	for (struct wait *wait = waits; wait; wait = wait->next)
-		if (wait->owner == other && !wait->seen && waits_for(wait, owner))
-			return true;
-	return false;
-}
-
-static bool waits_for(struct wait *wait, const void *owner)
-{
-	struct gorgon_lock_file *file = NULL;
-
-	wait->seen = true;
-	while ((file = gorgon_lock_file_next(file, &wait->st)))
-		if (file->owner && file->owner != wait->owner &&
-		    gorgon_lock_file_any(file, locks_conflicts, &wait->range) &&
-		    leads_to(file->owner, owner))
-			return true;
-	return false;
-}
-
-static bool is_deadlock(struct wait *wait)
-{
-	for (struct wait *other = waits; other; other = other->next)
-		other->seen = false;
-	return waits_for(wait, wait->owner);
-}
-
-// The bytes of a lock that the kernel has accepted.
-static struct gorgon_lock_range range_of(const struct flock *lock, const struct stat *st)
-{
-	int64_t first = lock->l_start + (lock->l_whence == SEEK_END ? st->st_size : 0);
-	struct gorgon_lock_range range = {first, INT64_MAX, lock->l_type == F_WRLCK};
-
-	if (lock->l_len > 0)
-		range.last = first + lock->l_len - 1;
-	if (lock->l_len < 0) {
-		range.last = first - 1;
-		range.first = first + lock->l_len;
-	}
-	return range;
-}
-
-static void end_wait(void *arg)
-{
-	struct wait **at = &waits, *wait = arg;
-
-	gorgon_lock_files_enter();
-	while (*at != wait)
-		at = &(*at)->next;
-	*at = wait->next;
-	wait->file->users--;
-	gorgon_lock_files_leave();
-}
-
-// Takes @file, which is in use by us, out of use.
-static int wait_on(struct gorgon_record_locks *owner, struct gorgon_lock_file *file,
-		   const struct stat *st, struct flock *lock)
-{
-	struct wait wait = {.owner = owner, .file = file, .st = *st, .range = range_of(lock, st)};
-	int ret;
-
-	gorgon_lock_files_enter();
-	if (is_deadlock(&wait)) {
-		file->users--;
-		gorgon_lock_files_leave();
-		errno = EDEADLK;
-		return -1;
-	}
-	wait.next = waits;
-	waits = &wait;
-	gorgon_lock_files_leave();
-	pthread_cleanup_push(end_wait, &wait);
-	ret = fcntl(file->fd, F_OFD_SETLKW, lock);
-	pthread_cleanup_pop(1);
-	return ret;
-}
 
 // --- setting ------------------------------------------------------------------------------
 
@@ -175,8 +69,10 @@ static struct gorgon_lock_file *use_file(struct gorgon_record_locks *owner, int 
 	return file;
 }
 
-static void leave_file(struct gorgon_lock_file *file)
+static void leave_file(void *arg)
 {
+	struct gorgon_lock_file *file = arg;
+
 	gorgon_lock_files_enter();
 	file->users--;
 	gorgon_lock_files_leave();
@@ -189,16 +85,15 @@ static int check_arguments(int fd, struct flock lock)
 	return fcntl(fd, F_OFD_GETLK, &lock);
 }
 
-static int set_through(struct gorgon_record_locks *owner, struct gorgon_lock_file *file, bool wait,
-		       const struct stat *st, struct flock *lock)
+// The thread may be cancelled while it waits.
+static int set_through(struct gorgon_lock_file *file, bool wait, struct flock *lock)
 {
-	int saved_errno = errno, ret = fcntl(file->fd, F_OFD_SETLK, lock), errnum = errno;
+	int ret, errnum;
 
-	if (ret && wait && (errnum == EAGAIN || errnum == EACCES)) {
-		errno = saved_errno;
-		return wait_on(owner, file, st, lock);
-	}
-	leave_file(file);
+	pthread_cleanup_push(leave_file, file);
+	ret = fcntl(file->fd, wait ? F_OFD_SETLKW : F_OFD_SETLK, lock);
+	errnum = errno;
+	pthread_cleanup_pop(1);
 	errno = errnum;
 	return ret;
 }
@@ -241,7 +136,7 @@ static int locks_set(struct gorgon_record_locks *owner, int fd, bool wait, const
 	file = use_file(owner, fd, st, !unlock, lock.l_type == F_WRLCK);
 	if (!file)
 		return unlock ? check_arguments(fd, lock) : -1;
-	if (set_through(owner, file, wait, st, &lock))
+	if (set_through(file, wait, &lock))
 		return -1;
 	if (unlock || closings == __atomic_load_n(&owner->closings, __ATOMIC_SEQ_CST))
 		return 0;
@@ -250,21 +145,15 @@ static int locks_set(struct gorgon_record_locks *owner, int fd, bool wait, const
 
 // --- asking ---------------------------------------------------------------------------------
 
-static bool begins_at(const struct gorgon_lock_range *held, const void *ctx)
-{
-	return held->first == *(const int64_t *)ctx;
-}
-
-// Whether the lock that was found is another namespace's.
-static bool is_neighbour(struct gorgon_record_locks *owner, const struct stat *st, int64_t first)
+// Whether another namespace has locks of the file.
+static bool has_neighbour(struct gorgon_record_locks *owner, const struct stat *st)
 {
 	struct gorgon_lock_file *file = NULL;
 	bool found = false;
 
 	gorgon_lock_files_enter();
 	while (!found && (file = gorgon_lock_file_next(file, st)))
-		found = file->owner && file->owner != owner &&
-			gorgon_lock_file_any(file, begins_at, &first);
+		found = file->owner && file->owner != owner;
 	gorgon_lock_files_leave();
 	return found;
 }
@@ -289,7 +178,7 @@ static int locks_get(struct gorgon_record_locks *owner, int fd, const struct sta
 		ret->l_type = F_UNLCK;
 		return 0;
 	}
-	if (lock.l_pid == -1 && is_neighbour(owner, st, lock.l_start))
+	if (lock.l_pid == -1 && has_neighbour(owner, st))
 		lock.l_pid = getpid();
 	*ret = lock;
 	return 0;
@@ -367,10 +256,8 @@ static void locks_stop(void *state)
 
 static void after_fork(bool child)
 {
-	if (child) {
-		waits = NULL; // of threads that are not here
+	if (child)
 		gorgon_lock_files_forget();
-	}
 	gorgon_lock_files_leave();
 }
 
