@@ -351,7 +351,8 @@ static void begin_lines(struct gorgon_lines_bytes *to, const uint8_t *text)
 // Debuggers stop in a function that they step into where it has a line: not at its entry, but at
 // its first stub. Two rows of that say that nothing is before: gdb would go to the second line on
 // aarch64. The entry is a sequence of its own, because gdb takes no row of line 0: it would
-// be in the last line, so that `next` there would enter a call of the function itself.
+// be in the last line, so that `next` there would enter a call of the function itself. The end of
+// each stub has a row of its own for gorgon_lines_on_return().
 void gorgon_lines_put_lines(struct gorgon_lines_bytes *to, const struct gorgon_lines_file *file)
 {
 	static const uint8_t header[] = {1, 1, 1, (uint8_t)-5, 14, 13, 0, 1, 1,
@@ -377,7 +378,9 @@ void gorgon_lines_put_lines(struct gorgon_lines_bytes *to, const struct gorgon_l
 			put_sleb(to, (int64_t)function->lines[k] - line);
 			if (!k)
 				OPS(to, DW_LNS_set_prologue_end, DW_LNS_copy);
-			OPS(to, DW_LNS_copy, DW_LNS_advance_pc, GORGON_LINES_STUB_SIZE);
+			OPS(to, DW_LNS_copy, DW_LNS_advance_pc, GORGON_LINES_STUB_AGAIN,
+			    DW_LNS_negate_stmt, DW_LNS_copy, DW_LNS_negate_stmt, DW_LNS_advance_pc,
+			    GORGON_LINES_STUB_SIZE - GORGON_LINES_STUB_AGAIN);
 			line = function->lines[k];
 		}
 		OPS(to, 0, 1, DW_LNE_end_sequence);

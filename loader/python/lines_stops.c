@@ -330,7 +330,8 @@ static bool on_return_to(struct gorgon_lines *lines, uint64_t frame)
 	return true;
 }
 
-// A debugger that waits for the frame goes on in the middle of its caller's line.
+// A debugger that waits for the frame goes on in the middle of its caller's line. In a recursion
+// that may be the same line, and gdb compares frames only where it finds another row of lines.
 bool gorgon_lines_on_return(struct gorgon_lines *lines, struct gorgon_lines_record *record)
 {
 	uint64_t waiting = waiting_at(record->waiting), resume;
@@ -348,7 +349,8 @@ bool gorgon_lines_on_return(struct gorgon_lines *lines, struct gorgon_lines_reco
 		.target = waiting,
 		.jump = waiting - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_RETURN,
 		.argument = caller->frame,
-		.back = resume - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_CALL,
+		.back = resume - GORGON_LINES_STUB_RESUME +
+			(resume == waiting ? GORGON_LINES_STUB_AGAIN : GORGON_LINES_STUB_CALL),
 	};
 	run_stub(lines, record, &run);
 	record->waiting = 0;
@@ -357,6 +359,8 @@ bool gorgon_lines_on_return(struct gorgon_lines *lines, struct gorgon_lines_reco
 	return true;
 }
 
+// Debuggers see a function that the frame has called. When it ends, the frame is in the middle of
+// its line, so "next" and "finish" wait for what the frame does then.
 bool gorgon_lines_on_raise(struct gorgon_lines *lines, struct gorgon_lines_record *record,
 			   PyObject *type)
 {
@@ -364,11 +368,14 @@ bool gorgon_lines_on_raise(struct gorgon_lines *lines, struct gorgon_lines_recor
 	char name[128];
 	const char *text = name;
 	struct gorgon_lines_run run = {.target = (uintptr_t)target, .argument = (uintptr_t)&text};
+	uint64_t resume = gorgon_lines_resume_of(lines, record)
+				  ?: (uintptr_t)lines->code + GORGON_LINES_GENERIC_RESUME;
 
 	if (!gorgon_lines_is_hot(target, 0))
 		return false;
+	run.back = resume - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_CALL;
 	gorgon_lines_values_name(lines->interp, lines->values_api, type, name, sizeof(name));
 	run_stub(lines, record, &run);
-	wait_for(record, gorgon_lines_resume_of(lines, record)); // "finish"
+	wait_for(record, run.resume);
 	return true;
 }

@@ -24,6 +24,33 @@ x = list(map(down, [1, 2]))
 y = x
 """
 
+RETURNS = """def down(n):
+    if n > 0:
+        return down(n - 1)
+    return leaf(n)
+
+def leaf(n):
+    if not n:
+        y = n
+        return y
+    z = n
+    raise ValueError(n)
+
+def once(n):
+    x = down(n)
+    return x
+
+once(3)
+
+def twice():
+    try:
+        down(-1)
+    except ValueError:
+        print("caught")
+
+twice()
+"""
+
 
 @harness.needs_python_lines
 @harness.needs_gdb
@@ -39,6 +66,20 @@ class Steps(unittest.TestCase):
                                      *run(1, python=python)[:-1], path)
                 found = [re.search(r"^(\d+)\t.*$", part, re.M) for part in output.split("=== next\n")[1:]]
                 self.assertEqual([line and line[1] for line in found], ["4", "4", "9", None, None], output)
+
+    def test_through_callers_at_one_line(self):
+        """Each caller goes on in the line that its function has just left: gdb compares no frames within a line."""
+        for python in PYTHONS:
+            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "steps.py")
+                with open(path, "w") as file:
+                    file.write(RETURNS)
+                output = harness.gdb(["break steps.py:9", "break steps.py:11", "run", *2 * ["echo === next\\n", "next"], "continue",
+                                      *2 * ["echo === next\\n", "next"], "continue"], *run(1, python=python)[:-1], path)
+                self.assertNotRegex(output, "python_line_leave|gorgon_lines", output)
+                found = [re.search(r"^(\d+)\t.*$", part, re.M) for part in output.split("=== next\n")[1:]]
+                self.assertEqual([line and line[1] for line in found], ["15", "19", "22", "23"], output)
+                self.assertRegex(output, r"caught\n(?s:.*)exited normally")
 
 
 LAST = """import functools

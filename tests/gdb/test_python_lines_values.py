@@ -254,6 +254,22 @@ with contextlib.suppress(Own):
 print("end", flush=True)
 """
 
+HANDLED = """def down(n):
+    if n > 0:
+        return down(n - 1)
+    raise KeyError(n) if n else ValueError(n)
+
+def handle(n):
+    try:
+        down(n)
+    except ValueError:
+        n = 0
+
+handle(2)
+try: handle(-1)
+except KeyError: print("end")
+"""
+
 
 @harness.needs_gdb
 @harness.needs_python_lines
@@ -269,6 +285,20 @@ class Exceptions(unittest.TestCase):
                                       'printf "raised %s\\n", exception', "up", "continue", "end", "continue"], *run(1, python=python)[:-1], path)
                 self.assertEqual(re.findall(r"^raised (\w+)\n#1 .* in raises\.(\S+) \(.*\) at \S+/raises\.py:(\d+)$", output, re.M),
                                  [(name, *place.split(":")) for name, place in raised], output)
+                self.assertRegex(output, r"end\n(?s:.*)exited normally")
+
+    def test_steps_from_it(self):
+        """As from a function that the frame has called: to where the exception is handled, and to the frame itself."""
+        for python in PYTHONS:
+            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "handled.py")
+                with open(path, "w") as file:
+                    file.write(HANDLED)
+                output = harness.gdb(["break handled.py:7", "run", "break python_exception_raised", "delete 1", "continue", "next", "next",
+                                      "continue", "finish", "next", "continue"], *run(1, python=python)[:-1], path)
+                self.assertRegex(output, r'python_exception_raised \(exception=0x\w+ "ValueError"\)\n(?s:.*)\n9\t    except ValueError:\n10\t')
+                self.assertRegex(output, r'(?s)\(exception=0x\w+ "KeyError"\)\n.* in handled\.down \(n=0x\w+ "-1"\) at \S+:4\n4\t.*\n9\t    except ValueError')
+                self.assertNotIn("gorgon_lines", output)
                 self.assertRegex(output, r"end\n(?s:.*)exited normally")
 
     def test_of_one_kind(self):

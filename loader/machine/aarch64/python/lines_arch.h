@@ -29,6 +29,7 @@
 #define GORGON_LINES_STUB_RESUME 8  /* is where that call returns to; jumps to x11 */
 #define GORGON_LINES_STUB_RETURN 12 /* becomes the frame of x21, and jumps to x10 */
 #define GORGON_LINES_STUB_JUMP   16
+#define GORGON_LINES_STUB_AGAIN  20 /* jumps to GORGON_LINES_STUB_CALL */
 
 /* Behind the stubs of a function: its entry, for debuggers that wait for a frame which calls it. */
 #define GORGON_LINES_ENTRY_SIZE 24
@@ -79,15 +80,16 @@ enum {
 /*
  * x19    the record of the frame that runs
  *      nop                    breakpoints are here
- *      blr x12                to "leave"; for debuggers, to what the line does
+ *   1: blr x12                to "leave"; for debuggers, to what the line does
  *      br x11                 to another line's stub, or to the entry of a function
  *      mov x19, x21
  *      br x10
+ *      b 1b
  */
 static inline void gorgon_lines_write_stub(uint8_t *stub)
 {
 	static const uint32_t code[] = {GORGON_LINES_NOP, 0xd63f0180, GORGON_LINES_BR_X11,
-					0xaa1503f3, 0xd61f0140};
+					0xaa1503f3, 0xd61f0140, 0x17fffffc};
 
 	__builtin_memcpy(stub, code, sizeof(code));
 }

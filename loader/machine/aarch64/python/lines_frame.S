@@ -114,7 +114,7 @@ gorgon_lines_code:
 	br	x24
 	at	GORGON_LINES_RAISED	/* behind the stub that C code writes */
 	nop
-	ret
+	br	x10
 	at	GORGON_LINES_CODE_SIZE
 .Levaluate:
 	ldr	x2, CTX

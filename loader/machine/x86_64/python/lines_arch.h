@@ -46,19 +46,21 @@ enum {
 #define GORGON_LINES_STUB_RESUME 4 /* is where that call returns to; jumps to r11 */
 #define GORGON_LINES_STUB_RETURN 7 /* becomes the frame of r13, and jumps to r10 */
 #define GORGON_LINES_STUB_JUMP   10
+#define GORGON_LINES_STUB_AGAIN  13 /* jumps to GORGON_LINES_STUB_CALL */
 
 /*
  * rbx    the record of the frame that runs
  *      nop                    breakpoints are here
- *      call *%r14             to "leave"; for debuggers, to what the line does
+ *   1: call *%r14             to "leave"; for debuggers, to what the line does
  *      jmp *%r11              to another line's stub, or to the entry of a function
  *      mov %r13,%rbx
  *      jmp *%r10
+ *      jmp 1b
  */
 static inline void gorgon_lines_write_stub(uint8_t *stub)
 {
 	static const uint8_t code[] = {0x90, 0x41, 0xff, 0xd6, 0x41, 0xff, 0xe3,
-				       0x4c, 0x89, 0xeb, 0x41, 0xff, 0xe2};
+				       0x4c, 0x89, 0xeb, 0x41, 0xff, 0xe2, 0xeb, 0xf2};
 
 	__builtin_memcpy(stub, code, sizeof(code));
 }

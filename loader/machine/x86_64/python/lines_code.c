@@ -158,7 +158,7 @@ void gorgon_lines_write_code(uint8_t *code, int32_t newest)
 		0x48, 0x8b, 0x65, 0x00, // mov (%rbp),%rsp
 		0xc3,                   // ret
 	};
-
+	static const uint8_t raised[] = {0x41, 0xff, 0xe2}; // jmp *%r10
 	static const uint8_t evaluate[] = {
 		0x5e,                         // pop %rsi
 		0x48, 0x8b, 0x15, 0, 0, 0, 0, // mov ctx(%rip),%rdx
@@ -172,7 +172,7 @@ void gorgon_lines_write_code(uint8_t *code, int32_t newest)
 	memcpy(code + GORGON_LINES_TRACER, tracer, sizeof(tracer));
 	memcpy(code + GORGON_LINES_LEAVE, leave, sizeof(leave));
 	gorgon_lines_write_stub(code + GORGON_LINES_GENERIC);
-	code[GORGON_LINES_RAISED + 1] = 0xc3; // ret
+	memcpy(code + GORGON_LINES_RAISED + 1, raised, sizeof(raised));
 	memcpy(code + GORGON_LINES_CODE_SIZE, evaluate, sizeof(evaluate));
 	for (int32_t at = GORGON_LINES_EVALUATE; at <= LAST; at += GORGON_LINES_EVALUATE_SIZE) {
 		const int32_t distance =
