@@ -1,5 +1,6 @@
 """A program for random sessions: calls of all kinds. For each thread that runs it there is a file."""
 import asyncio
+import contextlib
 import functools
 import os
 import sys
@@ -69,8 +70,89 @@ def fails(n):
         return sum(generator(2))
 
 
+def direct(n):
+    return direct(n - 1) if n > 0 else reduced([n, 1])
+
+
+def even(n):
+    if n < 0:
+        raise LookupError(n)
+    return n == 0 or odd(n - 1)
+
+
+def odd(n):
+    return n != 0 and even(n - 1)
+
+
+@contextlib.contextmanager
+def opened(n):
+    h = n + 1
+    try:
+        yield h
+    finally:
+        h = 0
+
+
+def tree(n):
+    if n:
+        yield from tree(n - 1)
+    yield n
+
+
+def counter(n):
+    c = n
+
+    def up(by=1):
+        nonlocal c
+        c += by
+        return c
+    return up
+
+
+async def ticks(n):
+    for i in range(n):
+        await asyncio.sleep(0)
+        yield direct(i)
+
+
+async def all_ticks():
+    s = 0
+    async for tick in ticks(2):
+        s += tick
+    return s + sum(await asyncio.gather(child(1), child(2)))
+
+
+class Special(Kind):
+    def __init__(self, v):
+        super().__init__(v + 1)
+
+    def __getattr__(self, name):
+        z = len(name)
+        return z
+
+    def __iter__(self):
+        return (i * self.v for i in range(2))
+
+
+def second():
+    t = direct(2) + even(4)
+    with opened(t) as h, contextlib.suppress(LookupError):
+        t += h
+        even(-1 - odd(1))
+    t += sum(tree(2))
+    up = counter(t)
+    t = up() + up(by=2)
+    match Special(t):
+        case Special(v=v) if v > 0:
+            t += v
+    special = Special(1)
+    t += special.abc + sum(special)
+    y = (lambda f: f(f, 2))(lambda f, n: n and f(f, n - 1))
+    return t + y + [key(x) for x in range(2)][1]
+
+
 def main():
-    t = 0
+    t = second()
     for v in generator(3):
         t += v
     u = list(map(lambda q: q + recursive(0), [1, 2]))
@@ -79,6 +161,7 @@ def main():
     t += k.smallest
     t += fails(0)
     t += asyncio.run(parent())
+    t += asyncio.run(all_ticks())
     return t
 
 
