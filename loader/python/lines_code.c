@@ -282,6 +282,7 @@ static void read_values(struct gorgon_interp *interp, PyObject *code,
 		api->PyErr_Clear();
 	}
 	function->argument_count = arguments < 0 ? 0 : (unsigned)arguments;
+	function->has_mapping = !(flags & 1); // CO_OPTIMIZED
 }
 
 static bool make_name(struct gorgon_interp *interp, PyObject *code, const char *path,

@@ -32,6 +32,7 @@ struct gorgon_lines_function {
 	char *name;                            /* with the module's, in UTF-8 */
 	char *values[GORGON_LINES_VALUES_MAX]; /* names of arguments, then of other values */
 	unsigned argument_count, value_count;
+	bool has_mapping; /* its names are in a mapping, as those of a class's body are */
 	struct _object *code; /* NULL: it is gone */
 	/* As lines_events.c updates them: */
 	uint8_t *seen; /* the stubs with the breakpoints of then */

@@ -9,7 +9,8 @@
 // An expression becomes the body of a lambda, whose parameters are the frame's values, so that
 // functions inside it see them. Statements run with a dict of these values. What they have changed
 // there is changed in the frame, too. The body of a class has a mapping for its names, and may have
-// values of the functions around it: the dict has the names of both then.
+// values of the functions around it: the dict has the names of both then. A function's frame may
+// have a mapping, too, before CPython 3.13: what its values were when locals() was last called.
 
 #define _GNU_SOURCE
 #include "lines_state.h"
@@ -227,13 +228,15 @@ static uint64_t find_frame(const struct gorgon_lines *lines, uint64_t older)
 static const char *evaluate(const char *text, uint64_t frame, struct gorgon_lines *lines)
 {
 	struct gorgon_interp *interp = lines->interp;
+	const struct gorgon_lines_function *function = gorgon_lines_function_of(lines, frame);
 	uint64_t globals = frame + lines->layout.frame_globals;
+	uint64_t locals = function->has_mapping ? gorgon_lines_word(globals + 16) : 0;
 	const struct scope scope = {
 		.lines = lines,
-		.function = gorgon_lines_function_of(lines, frame),
+		.function = function,
 		.values = (uintptr_t *)(uintptr_t)(frame + lines->layout.frame_values),
 		.globals = (PyObject *)(uintptr_t)gorgon_lines_word(globals),
-		.locals = (PyObject *)(uintptr_t)gorgon_lines_word(globals + 16),
+		.locals = (PyObject *)(uintptr_t)locals,
 	};
 	PyObject *result = run_in(&scope, text + strspn(text, " \t")), *answer = NULL;
 	const char *ret;

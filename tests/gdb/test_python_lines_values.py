@@ -127,6 +127,18 @@ int main(void)
 """
 
 
+SNAPSHOT = """def main():
+    n = m = 1
+    other = 4
+    del m
+    kept, n = locals(), 2
+    if n != 2: m = n  # the variable m has no value
+    return n, m, other, kept["n"]
+
+print(main())
+"""
+
+
 YIELDED = """def numbers():
     yield 1
     yield 2
@@ -201,6 +213,16 @@ class Values(unittest.TestCase):
                     'printf "> %s\\n", py("sum(n for n in range(4))")', "continue"], python)
                 self.assertRegex(output, r"(?m)^> 6$")
                 self.assertRegex(output, r"(?m)^\(1, \[2\]\)$")
+
+    def test_function_that_has_called_locals(self):
+        """Before CPython 3.13 its frame keeps the dict, which is as old as that call."""
+        for python in PYTHONS:
+            with self.subTest(python):
+                output = self.session(SNAPSHOT, lambda path: [
+                    "break values.py:6", "run", 'printf "> %s\\n", py("n, other, sorted(locals())")', 'printf "> %s\\n", py("m = n + 1; del other")',
+                    'printf "> %s\\n", py("n, m")', "continue"], python)
+                self.assertEqual(re.findall("^> (.*)$", output, re.M), ["(2, 4, ['kept', 'n', 'other'])", "None", "(2, 3)"], output)
+                self.assertRegex(output, r"(?m)^\(2, 3, 4, 1\)$")
 
     def test_detached_before_the_call_has_ended(self):
         """Only gdb knows where a function that it has called returns to."""
