@@ -75,7 +75,7 @@ struct gorgon_lines_links {
  * LEAVE      what stubs call
  * GENERIC    the stub of frames whose line is not known
  * RAISED     run when an exception is raised by the frame that runs, and its argument leads to a
- *            text; goes on at @back, where the frame's stub calls LEAVE
+ *            text; goes on at @back, in the frame's stub, which calls LEAVE
  * EVALUATE   functions; debuggers call one of them with a text: the frame that has n older records
  *            has function n. Each calls @evaluate with the distance of its own end from the first
  *            function's beginning. Function EVALUATE_ALL is that of frames with more older records,

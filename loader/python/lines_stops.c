@@ -359,8 +359,8 @@ bool gorgon_lines_on_return(struct gorgon_lines *lines, struct gorgon_lines_reco
 	return true;
 }
 
-// Debuggers see a function that the frame has called. When it ends, the frame is in the middle of
-// its line, so "next" and "finish" wait for what the frame does then.
+// Debuggers see a function that the frame has called. It returns into the middle of the frame's
+// line, where "finish" stops, and "next" waits for what the frame does then.
 bool gorgon_lines_on_raise(struct gorgon_lines *lines, struct gorgon_lines_record *record,
 			   PyObject *type)
 {
@@ -373,7 +373,8 @@ bool gorgon_lines_on_raise(struct gorgon_lines *lines, struct gorgon_lines_recor
 
 	if (!gorgon_lines_is_hot(target, 0))
 		return false;
-	run.back = resume - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_CALL;
+	run.back = resume;
+	run.jump = resume - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_CALL;
 	gorgon_lines_values_name(lines->interp, lines->values_api, type, name, sizeof(name));
 	run_stub(lines, record, &run);
 	wait_for(record, run.resume);

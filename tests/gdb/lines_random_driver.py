@@ -129,9 +129,10 @@ class Lldb:
         return frame.GetLineEntry().GetFileSpec().GetFilename() == PROGRAM
 
     def is_inside(self):
-        frame = self.frames()[0]
-        start = frame.GetLineEntry().GetStartAddress().GetLoadAddress(self.debugger.GetSelectedTarget())
-        return self.is_python(frame) and frame.GetPC() != start
+        frame, target = self.frames()[0], self.debugger.GetSelectedTarget()
+        before = target.ResolveLoadAddress(frame.GetPC() - 1)
+        return (self.is_python(frame) and before.GetFunction() == frame.GetFunction()
+                and before.GetLineEntry().GetLine() == frame.GetLineEntry().GetLine())
 
     def is_at_line(self):
         return self.is_python(self.frames()[0])
