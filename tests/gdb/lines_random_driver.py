@@ -203,6 +203,8 @@ def session(debugger):
             # which ends with the module, may run all of them.
             if command == "finish" and (len(debugger.stack()) < 2 or debugger.function() in EVALUATOR):
                 command = "next"
+            if command == "until" and not debugger.is_at_line():  # gdb's goes on and on in a function that has no lines
+                command = "next"
             if command in ("break", "raise"):
                 line = chosen.choice(LINES)
                 done.append(f"{command} {line}")
