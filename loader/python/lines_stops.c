@@ -306,27 +306,32 @@ bool gorgon_lines_on_line(struct gorgon_lines *lines, struct gorgon_lines_record
 	return true;
 }
 
-// A debugger that waits for the caller of the frame, which no C code has called, goes on there.
-static bool on_return_to(struct gorgon_lines *lines, uint64_t frame)
+// Where a debugger waits for the caller of the frame, if no C code has called it, or 0.
+static uint64_t waiting_in_caller(const struct gorgon_lines *lines, uint64_t frame,
+				  struct gorgon_lines_record **caller)
 {
-	uint64_t caller = gorgon_lines_word(frame + lines->layout.frame_previous), resume;
-	struct gorgon_lines_run run = {0};
-	struct gorgon_lines_record *record;
+	uint64_t previous = gorgon_lines_word(frame + lines->layout.frame_previous);
 
 	if (gorgon_lines_is_first(lines, frame) && !gorgon_lines_is_direct(newest))
-		return false;
-	if (is_shim(lines, caller))
-		caller = gorgon_lines_previous_frame(lines, caller);
-	record = record_of(lines, caller);
-	resume = gorgon_lines_resume_of(lines, record)
-			 ?: (uintptr_t)lines->code + GORGON_LINES_GENERIC_RESUME;
-	run.target = waiting_at(resume);
-	run.frame = caller;
-	run.jump = resume - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_CALL;
+		return 0;
+	if (is_shim(lines, previous))
+		previous = gorgon_lines_previous_frame(lines, previous);
+	*caller = record_of(lines, previous);
+	return waiting_at(gorgon_lines_resume_of(lines, *caller)
+				  ?: (uintptr_t)lines->code + GORGON_LINES_GENERIC_RESUME);
+}
+
+static bool on_return_to(struct gorgon_lines *lines, uint64_t frame)
+{
+	struct gorgon_lines_record *caller;
+	struct gorgon_lines_run run = {.target = waiting_in_caller(lines, frame, &caller)};
+
 	if (!run.target)
 		return false;
-	run_stub(lines, record, &run);
-	wait_for(record, run.resume);
+	run.frame = caller->frame;
+	run.jump = run.target - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_CALL;
+	run_stub(lines, caller, &run);
+	wait_for(caller, run.resume);
 	return true;
 }
 
@@ -335,11 +340,20 @@ static bool on_return_to(struct gorgon_lines *lines, uint64_t frame)
 bool gorgon_lines_on_return(struct gorgon_lines *lines, struct gorgon_lines_record *record)
 {
 	uint64_t waiting = waiting_at(record->waiting), resume;
-	struct gorgon_lines_record *caller = record;
+	const uint64_t frame = record->frame;
+	struct gorgon_lines_record *caller;
 	struct gorgon_lines_run run;
+	bool stopped;
 
-	if (!waiting)
-		return on_return_to(lines, record->frame);
+	// In a recursion "finish" waits for the caller where "next" would wait for the frame.
+	if (!waiting || waiting == waiting_in_caller(lines, frame, &caller)) {
+		stopped = on_return_to(lines, frame);
+		record = record_of(lines, frame);
+		waiting = waiting_at(record->waiting);
+		if (!waiting)
+			return stopped;
+	}
+	caller = record;
 	do
 		caller = older_record(lines, caller);
 	while (caller && !(resume = gorgon_lines_resume_of(lines, caller)));
