@@ -203,7 +203,8 @@ def session(debugger):
             # which ends with the module, may run all of them.
             if command == "finish" and (len(debugger.stack()) < 2 or debugger.function() in EVALUATOR):
                 command = "next"
-            if command == "until" and not debugger.is_at_line():  # gdb's goes on and on in a function that has no lines
+            # gdb's goes on and on in a function that has no lines, and waits for the end of a loop, here the module's.
+            if command == "until" and (not debugger.is_at_line() or len(debugger.stack()) < 2):
                 command = "next"
             if command in ("break", "raise"):
                 line = chosen.choice(LINES)
