@@ -24,6 +24,32 @@ x = list(map(down, [1, 2]))
 y = x
 """
 
+FINISHED = """def down(n):
+    if n:
+        value = down(n - 1)
+        value += 1
+        return value
+    return 5
+
+def main():
+    value = down(4)
+    print("end", value)
+
+main()
+"""
+
+
+PARSED = """import ast
+def main():
+    try:
+        ast.literal_eval("[[[f()]]]")
+    except ValueError:
+        print("caught")
+
+main()
+"""
+
+
 RETURNS = """def down(n):
     if n > 0:
         return down(n - 1)
@@ -80,6 +106,35 @@ class Steps(unittest.TestCase):
                 found = [re.search(r"^(\d+)\t.*$", part, re.M) for part in output.split("=== next\n")[1:]]
                 self.assertEqual([line and line[1] for line in found], ["15", "19", "22", "23"], output)
                 self.assertRegex(output, r"caught\n(?s:.*)exited normally")
+
+    def test_finish_through_callers_at_one_line(self):
+        """Each stops in the caller of its own frame, and while the caller is at that line."""
+        for python in PYTHONS:
+            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "steps.py")
+                with open(path, "w") as file:
+                    file.write(FINISHED)
+                output = harness.gdb(["break steps.py:6", "run", *3 * ["finish", 'printf "at %g %g\\n", number.n, number.value'], "next",
+                                      'printf "at %g %g\\n", number.n, number.value', "finish", "finish", "next", "continue"],
+                                     *run(1, python=python)[:-1], path)
+                self.assertEqual(re.findall(r"^at (.*)$", output, re.M), ["1 nan", "2 nan", "3 nan", "3 7"], output)
+                self.assertRegex(output, r'(?s)\(n=0x\w+ "4"\) at \S+:3\n.* steps\.main \(\) at \S+:9\n.*\n10\t.*end 9\n.*exited normally')
+
+    def test_finish_in_code_without_lines(self):
+        """Its functions have one place where debuggers wait for them."""
+        for python in PYTHONS:
+            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "steps.py")
+                with open(path, "w") as file:
+                    file.write(PARSED)
+                output = harness.gdb(["break steps.py:4", "run", "break python_exception_raised", "continue", "delete",
+                                      *3 * ["echo === stack\\n", "bt", "echo === finish\\n", "finish"], "continue"],
+                                     *run(1, python=python)[:-1], path)
+                first, *others = [re.findall(r"^#\d+ +(?:0x\w+ in )?(\S+) \(", part.partition("=== finish")[0], re.M)
+                                  for part in output.split("=== stack\n")[1:]]
+                self.assertEqual(first[:4], ["python_exception_raised", *3 * ["python_code"]], output)
+                self.assertEqual(others, [first[1:], first[2:]], output)
+                self.assertRegex(output, r"(?s)caught\n.*exited normally")
 
 
 LAST = """import functools
