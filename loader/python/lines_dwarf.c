@@ -348,11 +348,26 @@ static void begin_lines(struct gorgon_lines_bytes *to, const uint8_t *text)
 	put_number(to, (uintptr_t)text, 8);
 }
 
+static void advance_line(struct gorgon_lines_bytes *to, int *line, int next)
+{
+	OPS(to, DW_LNS_advance_line);
+	put_sleb(to, (int64_t)next - *line);
+	*line = next;
+}
+
+// No place for breakpoints.
+static void put_tail(struct gorgon_lines_bytes *to, int *line, int next)
+{
+	advance_line(to, line, next);
+	OPS(to, DW_LNS_negate_stmt, DW_LNS_copy, DW_LNS_negate_stmt, DW_LNS_advance_pc,
+	    GORGON_LINES_STUB_SIZE - GORGON_LINES_STUB_TAIL);
+}
+
 // Debuggers stop in a function that they step into where it has a line: not at its entry, but at
 // its first stub. Two rows of that say that nothing is before: gdb would go to the second line on
 // aarch64. The entry is a sequence of its own, because gdb takes no row of line 0: it would
-// be in the last line, so that `next` there would enter a call of the function itself. The end of
-// each stub has a row of its own for gorgon_lines_on_return().
+// be in the last line, so that `next` there would enter a call of the function itself. The tails of
+// stubs belong to the lines before: gdb would go on with its range in the next row of one line.
 void gorgon_lines_put_lines(struct gorgon_lines_bytes *to, const struct gorgon_lines_file *file)
 {
 	static const uint8_t header[] = {1, 1, 1, (uint8_t)-5, 14, 13, 0, 1, 1,
@@ -374,20 +389,18 @@ void gorgon_lines_put_lines(struct gorgon_lines_bytes *to, const struct gorgon_l
 
 		begin_lines(to, function->text);
 		for (size_t k = 0; k < function->line_count; k++) {
-			OPS(to, DW_LNS_advance_line);
-			put_sleb(to, (int64_t)function->lines[k] - line);
+			advance_line(to, &line, function->lines[k]);
 			if (!k)
 				OPS(to, DW_LNS_set_prologue_end, DW_LNS_copy);
-			OPS(to, DW_LNS_copy, DW_LNS_advance_pc, GORGON_LINES_STUB_AGAIN,
-			    DW_LNS_negate_stmt, DW_LNS_copy, DW_LNS_negate_stmt, DW_LNS_advance_pc,
-			    GORGON_LINES_STUB_SIZE - GORGON_LINES_STUB_AGAIN);
-			line = function->lines[k];
+			OPS(to, DW_LNS_copy, DW_LNS_advance_pc, GORGON_LINES_STUB_TAIL);
+			put_tail(to, &line, function->lines[k ? k - 1 : 0]);
 		}
 		OPS(to, 0, 1, DW_LNE_end_sequence);
+		line = 1;
 		begin_lines(to, gorgon_lines_entry(function));
-		OPS(to, DW_LNS_advance_line);
-		put_sleb(to, -1);
-		OPS(to, DW_LNS_copy, DW_LNS_advance_pc, GORGON_LINES_ENTRY_SIZE);
+		advance_line(to, &line, 0);
+		OPS(to, DW_LNS_copy, DW_LNS_advance_pc, GORGON_LINES_STUB_TAIL);
+		put_tail(to, &line, function->lines[function->line_count - 1]);
 		OPS(to, 0, 1, DW_LNE_end_sequence);
 	}
 	set_number(to, 0, to->size - 4, 4);

@@ -86,6 +86,9 @@ struct gorgon_lines_links {
  * Debuggers are told of the code up to CODE_SIZE.
  */
 
+/* Behind a stub, in the next one or in the entry. */
+#define GORGON_LINES_STUB_AGAIN (GORGON_LINES_STUB_SIZE + GORGON_LINES_STUB_TAIL)
+
 #define GORGON_LINES_GENERIC_RESUME (GORGON_LINES_GENERIC + GORGON_LINES_STUB_RESUME)
 
 /* Write that code for @code. @newest: offset from the thread pointer of the address of the

@@ -525,9 +525,9 @@ static void put_stub(struct gorgon_lines_bytes *to, const struct gorgon_lines_la
 	OPS(to, DW_CFA_register, GORGON_LINES_REG_FRAME, GORGON_LINES_REG_ARGUMENT, DW_CFA_register,
 	    GORGON_LINES_REG_RETURN, GORGON_LINES_REG_BACK, DW_CFA_same_value,
 	    GORGON_LINES_REG_RECORD);
-	advance(to, GORGON_LINES_STUB_AGAIN - GORGON_LINES_STUB_JUMP);
+	advance(to, GORGON_LINES_STUB_TAIL - GORGON_LINES_STUB_JUMP);
 	OPS(to, DW_CFA_restore_state);
-	advance(to, GORGON_LINES_STUB_SIZE - GORGON_LINES_STUB_AGAIN);
+	advance(to, GORGON_LINES_STUB_SIZE - GORGON_LINES_STUB_TAIL);
 }
 
 void gorgon_lines_put_code_rules(struct gorgon_lines_bytes *to, uint64_t code,

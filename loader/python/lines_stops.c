@@ -336,7 +336,8 @@ static bool on_return_to(struct gorgon_lines *lines, uint64_t frame)
 }
 
 // A debugger that waits for the frame goes on in the middle of its caller's line. In a recursion
-// that may be the same line, and gdb compares frames only where it finds another row of lines.
+// that may be the same line. gdb compares frames only where it has left the line, so the caller
+// goes on outside, and jumps back.
 bool gorgon_lines_on_return(struct gorgon_lines *lines, struct gorgon_lines_record *record)
 {
 	uint64_t waiting = waiting_at(record->waiting), resume;

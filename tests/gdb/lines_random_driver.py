@@ -20,6 +20,7 @@ with open(os.environ["PATH_OF_PROGRAM"]) as file:
 OURS = "number", "py"
 EVALUATOR = "_PyEval_EvalFrameDefault", "python_frame"
 HIDDEN = ("python_line_leave", "python_tracer", "gorgon_")  # where no step ends
+STUB_SIZE = 24 if os.uname().machine == "aarch64" else 16  # lines_arch.h
 chosen = random.Random(SEED)
 
 
@@ -130,9 +131,8 @@ class Lldb:
 
     def is_inside(self):
         frame, target = self.frames()[0], self.debugger.GetSelectedTarget()
-        before = target.ResolveLoadAddress(frame.GetPC() - 1)
-        return (self.is_python(frame) and before.GetFunction() == frame.GetFunction()
-                and before.GetLineEntry().GetLine() == frame.GetLineEntry().GetLine())
+        start = frame.GetFunction().GetStartAddress().GetLoadAddress(target)
+        return self.is_python(frame) and (frame.GetPC() - start) % STUB_SIZE != 0
 
     def is_at_line(self):
         return self.is_python(self.frames()[0])

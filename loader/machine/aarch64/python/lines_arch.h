@@ -29,7 +29,7 @@
 #define GORGON_LINES_STUB_RESUME 8  /* is where that call returns to; jumps to x11 */
 #define GORGON_LINES_STUB_RETURN 12 /* becomes the frame of x21, and jumps to x10 */
 #define GORGON_LINES_STUB_JUMP   16
-#define GORGON_LINES_STUB_AGAIN  20 /* jumps to GORGON_LINES_STUB_CALL */
+#define GORGON_LINES_STUB_TAIL   20 /* jumps to GORGON_LINES_STUB_CALL of the stub before */
 
 /* Behind the stubs of a function: its entry, for debuggers that wait for a frame which calls it. */
 #define GORGON_LINES_ENTRY_SIZE 24
@@ -80,16 +80,16 @@ enum {
 /*
  * x19    the record of the frame that runs
  *      nop                    breakpoints are here
- *   1: blr x12                to "leave"; for debuggers, to what the line does
+ *      blr x12                to "leave"; for debuggers, to what the line does
  *      br x11                 to another line's stub, or to the entry of a function
  *      mov x19, x21
  *      br x10
- *      b 1b
+ *      b                      to the call of the stub before
  */
 static inline void gorgon_lines_write_stub(uint8_t *stub)
 {
 	static const uint32_t code[] = {GORGON_LINES_NOP, 0xd63f0180, GORGON_LINES_BR_X11,
-					0xaa1503f3, 0xd61f0140, 0x17fffffc};
+					0xaa1503f3, 0xd61f0140, 0x17fffff6};
 
 	__builtin_memcpy(stub, code, sizeof(code));
 }
@@ -98,12 +98,14 @@ static inline void gorgon_lines_write_stub(uint8_t *stub)
  * x19    the record of the caller, which has called this from x10
  *      mov x19, x22           from here on it is the frame of x22
  *      br x21                 to a stub
+ * and, at the tail, the jump to the call of the last stub
  */
 static inline void gorgon_lines_write_entry(uint8_t *entry)
 {
-	static const uint32_t code[] = {0xaa1603f3, 0xd61f02a0};
+	static const uint32_t code[] = {0xaa1603f3, 0xd61f02a0}, tail = 0x17fffff6;
 
 	__builtin_memcpy(entry, code, sizeof(code));
+	__builtin_memcpy(entry + GORGON_LINES_STUB_TAIL, &tail, sizeof(tail));
 }
 
 /* Whether a debugger has a breakpoint at a place of a stub: its beginning, or

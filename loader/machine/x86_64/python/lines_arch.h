@@ -46,21 +46,21 @@ enum {
 #define GORGON_LINES_STUB_RESUME 4 /* is where that call returns to; jumps to r11 */
 #define GORGON_LINES_STUB_RETURN 7 /* becomes the frame of r13, and jumps to r10 */
 #define GORGON_LINES_STUB_JUMP   10
-#define GORGON_LINES_STUB_AGAIN  13 /* jumps to GORGON_LINES_STUB_CALL */
+#define GORGON_LINES_STUB_TAIL   13 /* jumps to GORGON_LINES_STUB_CALL of the stub before */
 
 /*
  * rbx    the record of the frame that runs
  *      nop                    breakpoints are here
- *   1: call *%r14             to "leave"; for debuggers, to what the line does
+ *      call *%r14             to "leave"; for debuggers, to what the line does
  *      jmp *%r11              to another line's stub, or to the entry of a function
  *      mov %r13,%rbx
  *      jmp *%r10
- *      jmp 1b
+ *      jmp                    to the call of the stub before
  */
 static inline void gorgon_lines_write_stub(uint8_t *stub)
 {
 	static const uint8_t code[] = {0x90, 0x41, 0xff, 0xd6, 0x41, 0xff, 0xe3,
-				       0x4c, 0x89, 0xeb, 0x41, 0xff, 0xe2, 0xeb, 0xf2};
+				       0x4c, 0x89, 0xeb, 0x41, 0xff, 0xe2, 0xeb, 0xe2};
 
 	__builtin_memcpy(stub, code, sizeof(code));
 }
@@ -89,12 +89,14 @@ static inline bool gorgon_lines_is_breakpoint(const void *function)
  * rbx    the record of the caller, which has called this from r10
  *      mov %r15,%rbx          from here on it is the frame of r15
  *      jmp *%r13              to a stub
+ * and, at the tail, the jump to the call of the last stub
  */
 static inline void gorgon_lines_write_entry(uint8_t *entry)
 {
-	static const uint8_t code[] = {0x4c, 0x89, 0xfb, 0x41, 0xff, 0xe5};
+	static const uint8_t code[] = {0x4c, 0x89, 0xfb, 0x41, 0xff, 0xe5}, tail[] = {0xeb, 0xe2};
 
 	__builtin_memcpy(entry, code, sizeof(code));
+	__builtin_memcpy(entry + GORGON_LINES_STUB_TAIL, tail, sizeof(tail));
 }
 
 /* Code of an interpreter, one page. */
