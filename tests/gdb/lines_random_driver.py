@@ -203,8 +203,9 @@ def session(debugger):
             # which ends with the module, may run all of them.
             if command == "finish" and (len(debugger.stack()) < 2 or debugger.function() in EVALUATOR):
                 command = "next"
-            # gdb's goes on and on in a function that has no lines, and waits for the end of a loop, here the module's.
-            if command == "until" and (not debugger.is_at_line() or len(debugger.stack()) < 2):
+            # In a function that has no lines LLDB steps into an instruction's call, and gdb's "until" goes on and on. At a loop's end
+            # it waits for the end of the loop, and that of the module has none.
+            if command in ("step", "until") and not debugger.is_at_line() or command == "until" and len(debugger.stack()) < 2:
                 command = "next"
             if command in ("break", "raise"):
                 line = chosen.choice(LINES)
