@@ -17,7 +17,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 bool gorgon_record_locks_are_native(const struct gorgon_record_locks *owner)
@@ -171,17 +170,6 @@ int gorgon_closing_dup3(int fd, int number, int flags, struct gorgon_record_lock
 	return closing_duplicate(fd, number, flags, owner);
 }
 
-// Without /proc each possible number is tried.
-static void close_numbers(unsigned first, unsigned last, struct gorgon_record_locks *owner)
-{
-	struct rlimit limit;
-
-	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur <= last)
-		last = (unsigned)limit.rlim_cur - 1;
-	for (unsigned fd = first; fd <= last; fd++)
-		gorgon_closing_close((int)fd, owner);
-}
-
 int gorgon_closing_close_range(unsigned first, unsigned last, int flags,
 			       struct gorgon_record_locks *owner)
 {
@@ -193,15 +181,14 @@ int gorgon_closing_close_range(unsigned first, unsigned last, int flags,
 		return close_range(first, last, flags);
 	list = opendir("/proc/thread-self/fd");
 	if (!list)
-		close_numbers(first, last, owner);
-	while (list && (entry = readdir(list))) {
+		return close_range(first, last, flags);
+	while ((entry = readdir(list))) {
 		unsigned fd = (unsigned)strtoul(entry->d_name, NULL, 10);
 
 		if (entry->d_name[0] != '.' && fd >= first && fd <= last && (int)fd != dirfd(list))
 			gorgon_closing_close((int)fd, owner);
 	}
-	if (list)
-		closedir(list);
+	closedir(list);
 	errno = saved_errno;
 	return 0;
 }

@@ -273,7 +273,7 @@ static void *begin_to_keep(void *arg)
 	pthread_setname_np(pthread_self(), "gorgon-keeper");
 	// The starter's descriptors would stay open in the keeper's table.
 	if (!err) {
-		gorgon_files_close_from(0);
+		closefrom(0);
 		at = make_socket(&address);
 	}
 	if (!err && at < 0)

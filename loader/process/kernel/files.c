@@ -25,16 +25,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
+#include <linux/close_range.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-// From linux/close_range.h, which comes with Linux 5.9.
-#define UNSHARE_TABLE (1u << 1)
 
 // What unshare() has given the calling thread for itself.
 static __thread enum {
@@ -60,15 +56,15 @@ struct entry {
 	char name[];
 };
 
-// False: there is no /proc.
-static bool close_listed(void)
+// Without /proc they stay open.
+static void close_all_not_inherited(void)
 {
 	_Alignas(struct entry) char buffer[4096];
 	int fd = open("/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	long size;
 
 	if (fd < 0)
-		return false;
+		return;
 	while ((size = syscall(SYS_getdents64, fd, buffer, sizeof(buffer))) > 0) {
 		for (long at = 0; at < size;) {
 			const struct entry *entry = (const struct entry *)(buffer + at);
@@ -82,35 +78,6 @@ static bool close_listed(void)
 	close(fd);
 	for (int standard = 0; standard <= STDERR_FILENO; standard++)
 		close_if_not_inherited(standard);
-	return true;
-}
-
-// Ask for 256 numbers at once which of them are open.
-static void close_counted(rlim_t size)
-{
-	struct pollfd polled[256];
-
-	for (rlim_t first = 0; first < size; first += 256) {
-		nfds_t count = 0;
-
-		for (; count < 256 && first + count < size; count++)
-			polled[count] = (struct pollfd){.fd = (int)(first + count)};
-		if (poll(polled, count, 0) < 0)
-			return;
-		for (nfds_t i = 0; i < count; i++)
-			if (!(polled[i].revents & POLLNVAL))
-				close_if_not_inherited(polled[i].fd);
-	}
-}
-
-static void close_all_not_inherited(void)
-{
-	struct rlimit limit = {.rlim_cur = 1024};
-
-	if (close_listed())
-		return;
-	getrlimit(RLIMIT_NOFILE, &limit);
-	close_counted(limit.rlim_cur);
 }
 
 int gorgon_files_unshare(void)
@@ -121,7 +88,7 @@ int gorgon_files_unshare(void)
 		return 0;
 	if (!unshare(CLONE_FILES | CLONE_FS | CLONE_SYSVSEM))
 		own = ALL;
-	else if (!syscall(SYS_close_range, ~0u, ~0u, UNSHARE_TABLE))
+	else if (!close_range(~0u, ~0u, CLOSE_RANGE_UNSHARE))
 		own = DESCRIPTORS;
 	else
 		ret = -errno;
@@ -139,17 +106,6 @@ bool gorgon_files_are_own(void)
 bool gorgon_files_have_directory(void)
 {
 	return own == ALL;
-}
-
-void gorgon_files_close_from(int first)
-{
-	struct rlimit limit = {.rlim_cur = 1024};
-
-	if (!syscall(SYS_close_range, first, ~0u, 0))
-		return;
-	getrlimit(RLIMIT_NOFILE, &limit);
-	for (rlim_t fd = (rlim_t)first; fd < limit.rlim_cur; fd++)
-		close((int)fd);
 }
 
 void gorgon_files_note_place(struct gorgon_starting_directory *place)
@@ -198,7 +154,7 @@ static void files_stop(void *state)
 
 	if (own == NOTHING || !files->own)
 		return;
-	gorgon_files_close_from(STDERR_FILENO + 1);
+	closefrom(STDERR_FILENO + 1);
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
 		if (!is_inherited(&files->standard[fd], fd))
 			close(fd);

@@ -37,9 +37,6 @@ int gorgon_files_unshare(void);
 bool gorgon_files_are_own(void);
 bool gorgon_files_have_directory(void);
 
-/* Close all descriptors from @first on. */
-void gorgon_files_close_from(int first);
-
 /* Where a program begins, for a thread that has several one after the other. */
 struct gorgon_starting_directory {
 	char *directory; /* owned; NULL: unknown */

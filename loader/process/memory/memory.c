@@ -206,11 +206,6 @@ static void *map_at(uint64_t addr, size_t size, int prot)
 
 	if (ret == MAP_FAILED)
 		return ret;
-	if ((uintptr_t)ret != addr) { // the kernel does not know MAP_FIXED_NOREPLACE
-		munmap(ret, size);
-		errno = EEXIST;
-		return MAP_FAILED;
-	}
 	// What is copied is what was touched, and not what a large page has around it.
 	madvise(ret, size, MADV_NOHUGEPAGE);
 	return ret;
