@@ -28,6 +28,10 @@ from generate import FAMILY, Files, Program, operations  # noqa: E402
 PEERS = ["fork", "spawn"]
 # With what else they are compared.
 OURS = {"gorgon": [], "copies": [], "cpool-copies": [], "dask": ["dask-fork"], "joblib": ["loky"], "cpool": [], "cluster": ["dask-cluster"]}
+# What a host may do with these signals before it has pools.
+SIGNALS = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGTERM, signal.SIGWINCH, signal.SIGURG, signal.SIGQUIT,
+           signal.SIGPIPE, signal.SIGCONT, signal.SIGPROF, signal.SIGVTALRM, signal.SIGXFSZ, signal.SIGTSTP, signal.SIGRTMIN)
+HOSTS = {"ignores": signal.SIG_IGN, "handles": lambda number, frame: None}
 LIMIT, EACH = 120, 10  # seconds for programs of one file, and for each of them
 SURE = 3  # times that a difference is seen before it is one
 
@@ -290,6 +294,7 @@ def main():
     parser.add_argument("--steps", metavar="N,...", type=names_of,
                         help="only these steps, as 7.0,7.3 (SEED.STEP)")
     parser.add_argument("--jobs", "-j", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--host", choices=HOSTS, help="what the program does with signals before all else")
     parser.add_argument("--keep", metavar="FOLDER", help="where programs and what they print stay")
     parser.add_argument("--strict", action="store_true", help="no difference is allowed")
     parser.add_argument("--shrink", action="store_true",
@@ -304,6 +309,8 @@ def main():
             parser.error(f"no mode {name!r}, expected of {', '.join(OURS)}")
     # A shell ignores it in what it starts in the background.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in SIGNALS if options.host else ():
+        signal.signal(number, HOSTS[options.host])
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1",
                       PYTHONPATH=":".join([HERE, *sys.path[1:]]))
     # Programs find these loaded, in this process's forked children.

@@ -13,6 +13,8 @@ sys.path.insert(0, PROGRAMS)
 import differences  # noqa: E402
 import generate  # noqa: E402
 
+SIGNALS = "handler of a signal sent to itself,alarm,processor timers,signal that waits,wakeup descriptor,dispositions,fork there"
+
 
 class Programs(Package):
     def run_programs(self, *options):
@@ -27,6 +29,12 @@ class Programs(Package):
     def test_programs_print_the_same_in_copies_of_a_template(self):
         result = self.run_programs("--seeds", "100-124", "--modes", "copies,cpool-copies", "--shrink")
         self.assertEqual((result.stderr, result.returncode), ("", 0), result.stdout)
+
+    @needs_templates
+    def test_signals_of_workers_are_as_in_processes_whatever_the_host_does_with_them(self):
+        for host in "ignores", "handles":
+            result = self.run_programs("--seeds", "125-134", "--modes", "cpool,cpool-copies", "--host", host, "--only", SIGNALS, "--shrink")
+            self.assertEqual((result.stderr, result.returncode), ("", 0), result.stdout)
 
     def test_differences_are_found_and_shrunk(self):
         result = self.run_programs("--seeds", "7", "--only", "lambda,random numbers", "--strict", "--shrink")
