@@ -19,63 +19,41 @@
 #define WORDS_MAX  128
 #define OFFSET_MAX (UINT64_C(1) << 24) // PyInterpreterState has some hundred KiB
 
+// What 3.11 and 3.12 have in common.
+#define BOTH \
+	.has_cframe = true, .interp_head = 40, .gil_locked = 16, .gil_holder = 8, \
+	.thread_next = 8, .frame = 56, .instr = 56, .filename = 112, .name = 128, \
+	.line_table = 136, .length = 16, .state = 32, .bytes_size = 16, .bytes_data = 32
+
 static const struct python_layout known[] = {
 	{
+		BOTH,
 		.is_3_11 = true,
-		.has_cframe = true,
-		.interp_head = 40,
-		.interp_next = 0,
 		.thread_head = 16,
 		.gil = 360,
-		.gil_locked = 16,
-		.gil_holder = 8,
-		.thread_next = 8,
 		.thread_id = 160,
-		.frame = 56,
 		.current_frame = 8,
 		.code = 32,
 		.previous = 48,
-		.instr = 56,
 		.owner = 68,
-		.filename = 112,
-		.name = 128,
-		.line_table = 136,
 		.first_line = 72,
 		.first_instr = 184,
-		.length = 16,
-		.state = 32,
 		.ascii_size = 48,
 		.compact_size = 72,
-		.bytes_size = 16,
-		.bytes_data = 32,
 	},
 	{
-		.has_cframe = true,
-		.interp_head = 40,
-		.interp_next = 0,
+		BOTH,
 		.thread_head = 72,
 		.gil = 384,
-		.gil_locked = 16,
-		.gil_holder = 8,
-		.thread_next = 8,
 		.thread_id = 144,
-		.frame = 56,
 		.current_frame = 0,
 		.code = 0,
 		.previous = 8,
-		.instr = 56,
 		.owner = 70,
-		.filename = 112,
-		.name = 128,
-		.line_table = 136,
 		.first_line = 68,
 		.first_instr = 192,
-		.length = 16,
-		.state = 32,
 		.ascii_size = 40,
 		.compact_size = 56,
-		.bytes_size = 16,
-		.bytes_data = 32,
 	},
 };
 
