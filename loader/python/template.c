@@ -369,11 +369,11 @@ static struct gorgon_error *check_python(const struct making *making)
 
 	if (err)
 		return err;
-	if (GORGON_ARCH_MACHINE != EM_X86_64 || !gorgon_layout_is_known(python.minor) ||
-	    python.debug)
+	if (!gorgon_layout_is_known(python.minor) || python.debug ||
+	    (python.minor != 11 && GORGON_ARCH_MACHINE != EM_X86_64))
 		err = gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
 					  "%s: templates are not known of this CPython 3.%u, of "
-					  "3.11 and 3.13 without Py_DEBUG on x86-64 they are",
+					  "3.11, and 3.13 on x86-64, without Py_DEBUG they are",
 					  python.libpython, python.minor);
 	gorgon_python_deinit(&python);
 	return err;
