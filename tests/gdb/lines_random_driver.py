@@ -204,8 +204,9 @@ def session(debugger):
             if command == "finish" and (len(debugger.stack()) < 2 or debugger.function() in EVALUATOR):
                 command = "next"
             # In a function that has no lines LLDB steps into an instruction's call, and gdb's "until" goes on and on. At a loop's end
-            # it waits for the end of the loop, and that of the module has none.
-            if command in ("step", "until") and not debugger.is_at_line() or command == "until" and len(debugger.stack()) < 2:
+            # it waits for the end of the loop, and that of the module has none. Nor does it compare the frames of a recursion.
+            names = [name for name, _ in debugger.stack()[:2]]
+            if (command in ("step", "until") and not debugger.is_at_line()) or (command == "until" and len(set(names)) < 2):
                 command = "next"
             if command in ("break", "raise"):
                 line = chosen.choice(LINES)
