@@ -73,6 +73,20 @@ def main():
     return functools.reduce(each, range(4))
 
 main()
+
+def down(n):
+    if n:
+        return down(n - 1)
+    return n
+
+def handled():
+    try:
+        value = down(3)
+        return 1 / value
+    except ZeroDivisionError:
+        return 0
+
+handled()
 """
 LINES_PROGRAM = """import sys, time
 sys.path.insert(0, "FOLDER")
@@ -84,7 +98,8 @@ time.sleep(600)
 LINES_STACK = "bt -frame-arguments none -frame-info short-location 12"
 LINES_SESSION = ["break shop.py:4", "continue", LINES_STACK, 'print py("[n, each.__name__]")', "print number.n + 1", 'print py("n = 10")', "next",
                  "info locals", "continue", "finish", "tbreak shop.py:7", "continue", "step", "continue", "tbreak shop.main", "continue", "continue",
-                 LINES_STACK]
+                 LINES_STACK, "delete", "tbreak shop.py:18", "continue", "finish", "finish", 'printf "in %g\\n", number.n', "next",
+                 "tbreak python_exception_raised", "continue", "next"]
 STOP = ["gorgon whose $pc", "gorgon tls tls_value", "bt 2", "gorgon bt 6"]
 
 
@@ -185,6 +200,8 @@ def check_lines(report, who, text):
         ("locals, and a value that was set", r'^cost = \S+ "(\d+)"$', ["20"]),
         ("finish", r"^(?:0x\w+ in )(shop\.each) .*\n7\t", ["shop.each"]),
         ("a step into a function", r"^shop\.price \(.*\) at \S+/shop\.py:(\d)$", ["3"]),
+        ("finish in a recursion", r"^in (\d)$", ["2"]),
+        ("next, out of a recursion and from an exception", r"^(2\d)\t", ["23", "24"]),
         ("a breakpoint by function", r"hit Temporary breakpoint [\d.]+, (shop\.main) \(\) at ", ["shop.main"]),
     ]:
         found = re.findall(pattern, text, re.M)
