@@ -295,7 +295,23 @@ static uint64_t put_evaluate_type(struct gorgon_lines_bytes *to, uint64_t text)
 	return ret;
 }
 
-// The function that is run for an exception has an argument.
+static void put_code(struct gorgon_lines_bytes *to, const char *name, uint64_t start, uint64_t end)
+{
+	OPS(to, CODE);
+	put_text(to, name);
+	put_number(to, start, 8);
+	put_number(to, end - start, 8);
+	OPS(to, 1, DW_OP_call_frame_cfa);
+}
+
+static void put_argument(struct gorgon_lines_bytes *to, const char *name, uint64_t type,
+			 uint8_t offset)
+{
+	put_variable(to, PARAMETER, name, type);
+	OPS(to, 2, DW_OP_breg0 + GORGON_LINES_REG_ARGUMENT, offset);
+}
+
+// The functions that are run for exceptions have arguments.
 void gorgon_lines_put_info_of_code(struct gorgon_lines_bytes *to, uint64_t code)
 {
 	uint64_t text;
@@ -304,19 +320,16 @@ void gorgon_lines_put_info_of_code(struct gorgon_lines_bytes *to, uint64_t code)
 	put_number(to, code, 8);
 	put_number(to, GORGON_LINES_CODE_SIZE, 8);
 	text = put_text_type(to);
-	OPS(to, CODE);
-	put_text(to, "python_exception_raised");
-	put_number(to, code + GORGON_LINES_RAISED, 8);
-	put_number(to, GORGON_LINES_CODE_SIZE - GORGON_LINES_RAISED, 8);
-	OPS(to, 1, DW_OP_call_frame_cfa);
-	put_variable(to, PARAMETER, "exception", text);
-	OPS(to, 2, DW_OP_breg0 + GORGON_LINES_REG_ARGUMENT, 0);
+	put_code(to, "python_exception_raised", code + GORGON_LINES_RAISED,
+		 code + GORGON_LINES_UNCAUGHT);
+	put_argument(to, "exception", text, 0);
 	OPS(to, 0);
-	OPS(to, CODE);
-	put_text(to, "python_code");
-	put_number(to, code + GORGON_LINES_GENERIC, 8);
-	put_number(to, GORGON_LINES_RAISED - GORGON_LINES_GENERIC, 8);
-	OPS(to, 1, DW_OP_call_frame_cfa);
+	put_code(to, "python_exception_uncaught", code + GORGON_LINES_UNCAUGHT,
+		 code + GORGON_LINES_CODE_SIZE);
+	put_argument(to, "exception", text, 0);
+	put_argument(to, "where", text, sizeof(uint64_t));
+	OPS(to, 0);
+	put_code(to, "python_code", code + GORGON_LINES_GENERIC, code + GORGON_LINES_RAISED);
 	OPS(to, 0);
 	end_info(to);
 }

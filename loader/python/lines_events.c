@@ -29,7 +29,7 @@ static uint64_t newest_generation;
 
 static bool has_raised_changed(const struct gorgon_lines *lines)
 {
-	return lines->raising != gorgon_lines_is_hot(lines->code + GORGON_LINES_RAISED, 0);
+	return lines->raising != gorgon_lines_wants_exceptions(lines);
 }
 
 bool gorgon_lines_changed(const struct gorgon_lines *lines)
@@ -176,22 +176,15 @@ static bool is_of_frame(const struct gorgon_lines *lines, const struct gorgon_li
 	       record->frame == gorgon_lines_word((uintptr_t)frame + lines->layout.object_frame);
 }
 
-// CPython tells of an exception in each frame that it passes. It was raised where it has no older
-// traceback; one that ends a loop has none at all.
-static void on_exception(struct gorgon_lines *lines, PyObject *type, PyObject *traceback)
+static void on_exception(struct gorgon_lines *lines, PyObject *type, PyObject *traceback,
+			 bool unwinds)
 {
-	const struct gorgon_api *api = lines->interp->api;
 	struct gorgon_lines_record *record = gorgon_lines_current(lines);
-	PyObject *next;
 
-	if (!traceback || traceback == api->_Py_NoneStruct ||
-	    !is_of_frame(lines, record, lines->api.frame()))
-		return;
-	next = api->PyObject_GetAttrString(traceback, "tb_next");
-	if (next == api->_Py_NoneStruct && gorgon_lines_on_raise(lines, record, type))
+	if (is_of_frame(lines, record, lines->api.frame()) &&
+	    (unwinds ? gorgon_lines_on_unwind : gorgon_lines_on_exception)(lines, record, type,
+									 traceback))
 		gorgon_lines_update(lines);
-	api->Py_DecRef(next);
-	api->PyErr_Clear();
 }
 
 static bool on_event(struct gorgon_lines *lines, struct gorgon_lines_record *record,
@@ -267,7 +260,10 @@ static void trace_event(PyFrameObject *frame, int what, PyObject *arg, struct go
 	if (gorgon_lines_is_busy)
 		return;
 	if (what == EXCEPTION && lines->raising)
-		on_exception(lines, api->PyTuple_GetItem(arg, 0), api->PyTuple_GetItem(arg, 2));
+		on_exception(lines, api->PyTuple_GetItem(arg, 0), api->PyTuple_GetItem(arg, 2),
+			     false);
+	if (what == RETURN && !arg && lines->raising)
+		on_exception(lines, NULL, NULL, true);
 	record = gorgon_lines_current(lines);
 	if (!is_of_frame(lines, record, frame))
 		return;
@@ -357,9 +353,9 @@ static PyObject *monitor_event(PyObject *self, PyObject *const *args, ssize_t co
 		return ret;
 	}
 	record = gorgon_lines_is_busy ? NULL : gorgon_lines_current(lines);
-	if (event == PY_RAISE && !gorgon_lines_is_busy) {
+	if ((event == PY_RAISE || event == PY_UNWIND) && lines->raising && record) {
 		traceback = lines->api.traceback_of(args[2]);
-		on_exception(lines, (PyObject *)Py_TYPE(args[2]), traceback);
+		on_exception(lines, (PyObject *)Py_TYPE(args[2]), traceback, event == PY_UNWIND);
 		api->Py_DecRef(traceback);
 	}
 	function = gorgon_lines_is_busy || event == PY_RAISE

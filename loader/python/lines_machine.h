@@ -76,6 +76,7 @@ struct gorgon_lines_links {
  * GENERIC    the stub of frames whose line is not known
  * RAISED     run when an exception is raised by the frame that runs, and its argument leads to a
  *            text; goes on at @back, in the frame's stub, which calls LEAVE
+ * UNCAUGHT   the same, run when an exception leaves a thread's oldest frame; with two texts
  * EVALUATE   functions; debuggers call one of them with a text: the frame that has n older records
  *            has function n. Each calls @evaluate with the distance of its own end from the first
  *            function's beginning. Function EVALUATE_ALL is that of frames with more older records,

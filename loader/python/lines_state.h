@@ -79,7 +79,7 @@ struct gorgon_lines {
 	bool awaited;    /* one waits for a frame to go on, as of the last update, */
 	bool awaits_any; /* or for one whose lines are not known */
 	bool was_used;   /* a debugger has had a breakpoint or waited; atomic */
-	bool raising;    /* debuggers stop when an exception is raised, as of the last update */
+	bool raising;    /* debuggers stop at exceptions, as of the last update */
 	bool stale;      /* the stubs' breakpoints are others than at the last update; atomic */
 	bool complained; /* that it does not stop at lines */
 	int tool;        /* number of sys.monitoring's; 0: not asked for, -1: there is none */
@@ -294,9 +294,24 @@ bool gorgon_lines_on_line(struct gorgon_lines *lines, struct gorgon_lines_record
 			  const struct gorgon_lines_function *function, int line);
 bool gorgon_lines_on_return(struct gorgon_lines *lines, struct gorgon_lines_record *record);
 
-/* An exception of @type is raised by the frame, which need not have lines. */
+/* An exception is raised by the frame, or leaves it, which need not have lines. @target: where in
+ * the code a debugger has a breakpoint for that. */
 bool gorgon_lines_on_raise(struct gorgon_lines *lines, struct gorgon_lines_record *record,
-			   PyObject *type);
+			   const uint8_t *target, const char *const *texts);
+
+/* --- exceptions: lines_raised.c; with the GIL
+ * ------------------------------------------------------------------ */
+
+/* Whether debuggers stop at any. Any thread, without the GIL, too. */
+bool gorgon_lines_wants_exceptions(const struct gorgon_lines *lines);
+
+/* CPython tells of an exception of @type in the frame @record, and of its traceback, which may be
+ * NULL or None; the frame ends with it. NULL: the exception is the one that the frame was told of
+ * last. True: a stub was run. */
+bool gorgon_lines_on_exception(struct gorgon_lines *lines, struct gorgon_lines_record *record,
+			       PyObject *type, PyObject *traceback);
+bool gorgon_lines_on_unwind(struct gorgon_lines *lines, struct gorgon_lines_record *record,
+			    PyObject *type, PyObject *traceback);
 
 /* --- expressions: lines_evaluate.c
  * ------------------------------------------------------------------ */

@@ -377,20 +377,17 @@ bool gorgon_lines_on_return(struct gorgon_lines *lines, struct gorgon_lines_reco
 // Debuggers see a function that the frame has called. It returns into the middle of the frame's
 // line, where "finish" stops, and "next" waits for what the frame does then.
 bool gorgon_lines_on_raise(struct gorgon_lines *lines, struct gorgon_lines_record *record,
-			   PyObject *type)
+			   const uint8_t *target, const char *const *texts)
 {
-	uint8_t *target = lines->code + GORGON_LINES_RAISED;
-	char name[128];
-	const char *text = name;
-	struct gorgon_lines_run run = {.target = (uintptr_t)target, .argument = (uintptr_t)&text};
 	uint64_t resume = gorgon_lines_resume_of(lines, record)
 				  ?: (uintptr_t)lines->code + GORGON_LINES_GENERIC_RESUME;
+	struct gorgon_lines_run run = {
+		.target = (uintptr_t)target,
+		.argument = (uintptr_t)texts,
+		.back = resume,
+		.jump = resume - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_CALL,
+	};
 
-	if (!gorgon_lines_is_hot(target, 0))
-		return false;
-	run.back = resume;
-	run.jump = resume - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_CALL;
-	gorgon_lines_values_name(lines->interp, lines->values_api, type, name, sizeof(name));
 	run_stub(lines, record, &run);
 	wait_for(record, run.resume);
 	return true;

@@ -155,7 +155,9 @@ void gorgon_lines_describe_code(struct gorgon_lines_bytes *ret, uint64_t code,
 		{GORGON_LINES_ANYWHERE, GORGON_LINES_GENERIC,
 		 GORGON_LINES_RAISED - GORGON_LINES_GENERIC},
 		{"python_exception_raised", GORGON_LINES_RAISED,
-		 GORGON_LINES_CODE_SIZE - GORGON_LINES_RAISED},
+		 GORGON_LINES_UNCAUGHT - GORGON_LINES_RAISED},
+		{"python_exception_uncaught", GORGON_LINES_UNCAUGHT,
+		 GORGON_LINES_CODE_SIZE - GORGON_LINES_UNCAUGHT},
 	};
 	struct contents contents = {0};
 

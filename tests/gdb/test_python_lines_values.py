@@ -292,6 +292,31 @@ try: handle(-1)
 except KeyError: print("end")
 """
 
+UNCAUGHT = """import sys, threading
+def wrong(n):
+    return {}[n]
+
+def caught():
+    try: wrong(1)
+    except KeyError:
+        if len(sys.argv) < 2 or not sys.argv[1]: raise ValueError(2)
+
+def thread():
+    try: wrong(3)
+    finally: None
+
+def main():
+    try: caught()
+    except ValueError: None
+    each = threading.Thread(target=thread)
+    each.start()
+    each.join()
+    caught()
+    sys.exit(3)
+
+main()
+"""
+
 
 @harness.needs_gdb
 @harness.needs_python_lines
@@ -322,6 +347,21 @@ class Exceptions(unittest.TestCase):
                 self.assertRegex(output, r'(?s)\(exception=0x\w+ "KeyError"\)\n.* in handled\.down \(n=0x\w+ "-1"\) at \S+:4\n4\t.*\n9\t    except ValueError')
                 self.assertNotIn("gorgon_lines", output)
                 self.assertRegex(output, r"end\n(?s:.*)exited normally")
+
+    def test_uncaught(self):
+        """In the main program and in a thread; not what a function catches, and not sys.exit()."""
+        for python in PYTHONS:
+            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "uncaught.py")
+                with open(path, "w") as file:
+                    file.write(UNCAUGHT)
+                for word, expected in ("", [("KeyError", "uncaught.py:3"), ("ValueError", "uncaught.py:8")]), ("exits", [("KeyError", "uncaught.py:3")]):
+                    output = harness.gdb(["break python_exception_uncaught", "commands", "silent", 'printf "left %s %s\\n", exception, where', "up",
+                                          "continue", "end", "run"], *run(1, python=python)[:-1], path, word)
+                    found = re.findall(r"^left (\w+) (\S+)$", output, re.M)
+                    self.assertEqual([(name, os.path.basename(place)) for name, place in found], expected, output)
+                    self.assertEqual(re.findall(r"^#1 .* in (uncaught\S+) \(\) at \S+/uncaught\.py:(\d+)$", output, re.M),
+                                     [] if word else [("uncaught.<module>", "23")], output)
 
     def test_of_one_kind(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -115,6 +115,9 @@ gorgon_lines_code:
 	at	GORGON_LINES_RAISED	/* behind the stub that C code writes */
 	nop
 	br	x10
+	at	GORGON_LINES_UNCAUGHT
+	nop
+	br	x10
 	at	GORGON_LINES_CODE_SIZE
 .Levaluate:
 	ldr	x2, CTX

@@ -109,6 +109,7 @@ static inline void gorgon_lines_write_entry(uint8_t *entry)
 #define GORGON_LINES_LEAVE	   224
 #define GORGON_LINES_GENERIC	   240
 #define GORGON_LINES_RAISED	   256
+#define GORGON_LINES_UNCAUGHT	   264
 #define GORGON_LINES_EVALUATE	   304
 #define GORGON_LINES_EVALUATE_SIZE 5
 #define GORGON_LINES_EVALUATE_ALL  740

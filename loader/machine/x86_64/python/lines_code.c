@@ -173,6 +173,7 @@ void gorgon_lines_write_code(uint8_t *code, int32_t newest)
 	memcpy(code + GORGON_LINES_LEAVE, leave, sizeof(leave));
 	gorgon_lines_write_stub(code + GORGON_LINES_GENERIC);
 	memcpy(code + GORGON_LINES_RAISED + 1, raised, sizeof(raised));
+	memcpy(code + GORGON_LINES_UNCAUGHT + 1, raised, sizeof(raised));
 	memcpy(code + GORGON_LINES_CODE_SIZE, evaluate, sizeof(evaluate));
 	for (int32_t at = GORGON_LINES_EVALUATE; at <= LAST; at += GORGON_LINES_EVALUATE_SIZE) {
 		const int32_t distance =

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// Exceptions: debuggers stop where one is raised, and where it leaves the oldest Python function of
+// its thread, because none has caught it.
+//
+// CPython tells of an exception in each frame that it passes. From 3.12 on it gives the exception
+// when it leaves a frame. CPython 3.11 gives none then, but has told of it in that frame just
+// before.
+
+#define _GNU_SOURCE
+#include "lines_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static __thread struct {
+	char name[128], where[512];
+} left; // the exception that the thread's oldest frame was told of last
+
+static uint8_t *raised(const struct gorgon_lines *lines)
+{
+	return lines->code + GORGON_LINES_RAISED;
+}
+
+static uint8_t *uncaught(const struct gorgon_lines *lines)
+{
+	return lines->code + GORGON_LINES_UNCAUGHT;
+}
+
+bool gorgon_lines_wants_exceptions(const struct gorgon_lines *lines)
+{
+	return gorgon_lines_is_hot(raised(lines), 0) || gorgon_lines_is_hot(uncaught(lines), 0);
+}
+
+// An attribute, or NULL without an error.
+static PyObject *get(const struct gorgon_lines *lines, PyObject *object, const char *name)
+{
+	const struct gorgon_api *api = lines->interp->api;
+	PyObject *ret = object ? api->PyObject_GetAttrString(object, name) : NULL;
+
+	api->PyErr_Clear();
+	return ret;
+}
+
+static const char *text_of(const struct gorgon_lines *lines, PyObject *value)
+{
+	const struct gorgon_api *api = lines->interp->api;
+	const char *ret = value ? api->PyUnicode_AsUTF8AndSize(value, NULL) : NULL;
+
+	api->PyErr_Clear();
+	return ret ?: "?";
+}
+
+// Whether an attribute of the frame's code object begins with one of the texts.
+static bool code_has(const struct gorgon_lines *lines, uint64_t frame, const char *name,
+		     const char *const *texts)
+{
+	PyObject *value =
+		get(lines, (PyObject *)(uintptr_t)gorgon_lines_code_of(lines, frame), name);
+	const char *text = text_of(lines, value);
+	bool ret = false;
+
+	for (; *texts; texts++)
+		ret |= !strncmp(text, *texts, strlen(*texts));
+	lines->interp->api->Py_DecRef(value);
+	return ret;
+}
+
+// CPython's own C code catches what importers raise when it looks for the program. The function of
+// threading that catches what a thread's functions raise catches it for nobody.
+static bool is_oldest(const struct gorgon_lines *lines, uint64_t frame)
+{
+	static const char *const importers[] = {"<frozen importlib", "<frozen zipimport", NULL};
+	static const char *const threads[] = {"_bootstrap_inner", NULL};
+	uint64_t previous = gorgon_lines_previous_frame(lines, frame);
+
+	return previous ? code_has(lines, previous, "co_name", threads)
+			: !code_has(lines, frame, "co_filename", importers);
+}
+
+// The innermost place of a traceback.
+static void describe_place(const struct gorgon_lines *lines, PyObject *traceback)
+{
+	const struct gorgon_api *api = lines->interp->api;
+	PyObject *next, *frame, *code, *file, *line;
+	long long number = 0;
+	int overflow;
+
+	api->Py_IncRef(traceback);
+	while ((next = get(lines, traceback, "tb_next")) && next != api->_Py_NoneStruct) {
+		api->Py_DecRef(traceback);
+		traceback = next;
+	}
+	api->Py_DecRef(next);
+	frame = get(lines, traceback, "tb_frame");
+	code = get(lines, frame, "f_code");
+	file = get(lines, code, "co_filename");
+	line = get(lines, traceback, "tb_lineno");
+	if (line)
+		number = api->PyLong_AsLongLongAndOverflow(line, &overflow);
+	api->PyErr_Clear();
+	snprintf(left.where, sizeof(left.where), "%s:%lld", text_of(lines, file), number);
+	api->Py_DecRef(line);
+	api->Py_DecRef(file);
+	api->Py_DecRef(code);
+	api->Py_DecRef(frame);
+	api->Py_DecRef(traceback);
+}
+
+static void describe(const struct gorgon_lines *lines, PyObject *type, PyObject *traceback)
+{
+	gorgon_lines_values_name(lines->interp, lines->values_api, type, left.name,
+				 sizeof(left.name));
+	describe_place(lines, traceback);
+}
+
+// It was raised where it has no older traceback; one that ends a loop has none at all.
+bool gorgon_lines_on_exception(struct gorgon_lines *lines, struct gorgon_lines_record *record,
+			       PyObject *type, PyObject *traceback)
+{
+	const struct gorgon_api *api = lines->interp->api;
+	char name[128];
+	const char *texts[] = {name};
+	PyObject *next;
+	bool ret = false;
+
+	if (!traceback || traceback == api->_Py_NoneStruct)
+		return false;
+	if (gorgon_lines_is_hot(uncaught(lines), 0) && is_oldest(lines, record->frame))
+		describe(lines, type, traceback);
+	next = get(lines, traceback, "tb_next");
+	if (next == api->_Py_NoneStruct && gorgon_lines_is_hot(raised(lines), 0)) {
+		gorgon_lines_values_name(lines->interp, lines->values_api, type, name,
+					 sizeof(name));
+		ret = gorgon_lines_on_raise(lines, record, raised(lines), texts);
+	}
+	api->Py_DecRef(next);
+	return ret;
+}
+
+bool gorgon_lines_on_unwind(struct gorgon_lines *lines, struct gorgon_lines_record *record,
+			    PyObject *type, PyObject *traceback)
+{
+	const char *texts[] = {left.name, left.where};
+
+	if (!gorgon_lines_is_hot(uncaught(lines), 0) || !is_oldest(lines, record->frame))
+		return false;
+	if (type && traceback)
+		describe(lines, type, traceback);
+	return strcmp(left.name, "SystemExit") &&
+	       gorgon_lines_on_raise(lines, record, uncaught(lines), texts);
+}
