@@ -39,6 +39,20 @@ main()
 """
 
 
+GENERATED = """def tree(n):
+    if n:
+        yield from tree(n - 1)
+    yield n
+
+def main():
+    t = sum(tree(2))
+    return t
+
+answer = main()
+print("end", answer)
+"""
+
+
 PARSED = """import ast
 def main():
     try:
@@ -119,6 +133,21 @@ class Steps(unittest.TestCase):
                                      *run(1, python=python)[:-1], path)
                 self.assertEqual(re.findall(r"^at (.*)$", output, re.M), ["1 nan", "2 nan", "3 nan", "3 7"], output)
                 self.assertRegex(output, r'(?s)\(n=0x\w+ "4"\) at \S+:3\n.* steps\.main \(\) at \S+:9\n.*\n10\t.*end 9\n.*exited normally')
+
+    def test_generators_of_one_function(self):
+        """What a debugger waits for in one of them has the same address in the others."""
+        for python in PYTHONS:
+            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "steps.py")
+                with open(path, "w") as file:
+                    file.write(GENERATED)
+                output = harness.gdb(["tbreak steps.py:4 if number.n == 0", "run", "step", "step", *3 * ["echo === next\\n", "next"], "continue"],
+                                     *run(1, python=python)[:-1], path)
+                found = re.findall(r"^(\d+)\t", output, re.M)
+                # gdb may take the second generator's first line for that of the first, and go on.
+                self.assertIn(found, (["4", "1", "1", "4", "8", "11"], ["4", "1", "4", "8", "11"]), output)
+                self.assertNotRegex(output, "python_line_leave|gorgon_lines")
+                self.assertRegex(output, r"end 3\n(?s:.*)exited normally")
 
     def test_finish_in_code_without_lines(self):
         """Its functions have one place where debuggers wait for them."""
