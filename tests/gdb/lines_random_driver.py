@@ -151,7 +151,9 @@ class Lldb:
         options.SetTryAllThreads(False)
         options.SetStopOthers(True)
         options.SetTimeoutInMicroSeconds(100000000)  # who is interrupted leaves Python's lock in any state
-        frame = next(filter(self.is_python, self.frames()))
+        frame = next(filter(self.is_python, self.frames()), None)
+        if not frame:
+            raise Ended("no Python frame")
         value = frame.EvaluateExpression(f'py("{QUESTION}")', options)
         if not value.GetError().Success():
             raise Ended(value.GetError())
@@ -159,7 +161,8 @@ class Lldb:
 
     def stacks(self):
         process = self.debugger.GetSelectedTarget().process
-        return "\n".join(f"{thread} {[f'{frame}' for frame in list(thread.frames)[:20]]}" for thread in process)
+        return "\n".join(f"{thread}{' selected' * (thread == process.GetSelectedThread())} {[f'{frame}' for frame in list(thread.frames)[:20]]}"
+                         for thread in process)
 
 
 def told(debugger):
