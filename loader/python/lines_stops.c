@@ -364,9 +364,9 @@ bool gorgon_lines_on_return(struct gorgon_lines *lines, struct gorgon_lines_reco
 		.target = waiting,
 		.jump = waiting - GORGON_LINES_STUB_RESUME + GORGON_LINES_STUB_RETURN,
 		.argument = caller->frame,
-		.back = resume - GORGON_LINES_STUB_RESUME +
-			(resume == waiting ? GORGON_LINES_STUB_AGAIN : GORGON_LINES_STUB_CALL),
+		.back = resume - GORGON_LINES_STUB_RESUME,
 	};
+	run.back += resume == waiting ? GORGON_LINES_STUB_AGAIN : GORGON_LINES_STUB_CALL;
 	run_stub(lines, record, &run);
 	record->waiting = 0;
 	// The stub that was left is the caller's, unless the debugger waits no more. Or it has waited
