@@ -369,8 +369,8 @@ bool gorgon_lines_on_return(struct gorgon_lines *lines, struct gorgon_lines_reco
 	run.back += resume == waiting ? GORGON_LINES_STUB_AGAIN : GORGON_LINES_STUB_CALL;
 	run_stub(lines, record, &run);
 	record->waiting = 0;
-	// The stub that was left is the caller's, unless the debugger waits no more. Or it has waited
-	// for the caller all the time, and stubs of one function have the same places.
+	// The stub that was left is the caller's, unless the debugger waits no more. Or it has
+	// waited for the caller all the time, and stubs of one function have the same places.
 	caller = record_of(lines, run.frame);
 	if (waiting_at(run.resume) || !waiting_at(caller->waiting))
 		wait_for(caller, run.resume);
