@@ -356,8 +356,8 @@ class Exceptions(unittest.TestCase):
                 with open(path, "w") as file:
                     file.write(UNCAUGHT)
                 for word, expected in ("", [("KeyError", "uncaught.py:3"), ("ValueError", "uncaught.py:8")]), ("exits", [("KeyError", "uncaught.py:3")]):
-                    output = harness.gdb(["break python_exception_uncaught", "commands", "silent", 'printf "left %s %s\\n", exception, where', "up",
-                                          "continue", "end", "run"], *run(1, python=python)[:-1], path, word)
+                    stop = ['printf "left %s %s\\n", exception, where', "up", "continue"]
+                    output = harness.gdb(["break python_exception_uncaught", "run", *stop, *stop], *run(1, python=python)[:-1], path, word)
                     found = re.findall(r"^left (\w+) (\S+)$", output, re.M)
                     self.assertEqual([(name, os.path.basename(place)) for name, place in found], expected, output)
                     self.assertEqual(re.findall(r"^#1 .* in (uncaught\S+) \(\) at \S+/uncaught\.py:(\d+)$", output, re.M),
