@@ -368,7 +368,7 @@ static void advance_line(struct gorgon_lines_bytes *to, int *line, int next)
 	*line = next;
 }
 
-// No place for breakpoints.
+// The row of a tail, where debuggers set no breakpoints.
 static void put_tail(struct gorgon_lines_bytes *to, int *line, int next)
 {
 	advance_line(to, line, next);
@@ -379,8 +379,9 @@ static void put_tail(struct gorgon_lines_bytes *to, int *line, int next)
 // Debuggers stop in a function that they step into where it has a line: not at its entry, but at
 // its first stub. Two rows of that say that nothing is before: gdb would go to the second line on
 // aarch64. The entry is a sequence of its own, because gdb takes no row of line 0: it would
-// be in the last line, so that `next` there would enter a call of the function itself. The tails of
-// stubs belong to the lines before: gdb would go on with its range in the next row of one line.
+// be in the last line, so that `next` there would enter a call of the function itself. The tail of
+// a stub belongs to the line before, because gdb 16 makes one range of a line's two rows that are
+// side by side.
 void gorgon_lines_put_lines(struct gorgon_lines_bytes *to, const struct gorgon_lines_file *file)
 {
 	static const uint8_t header[] = {1, 1, 1, (uint8_t)-5, 14, 13, 0, 1, 1,

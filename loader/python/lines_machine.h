@@ -87,7 +87,7 @@ struct gorgon_lines_links {
  * Debuggers are told of the code up to CODE_SIZE.
  */
 
-/* Behind a stub, in the next one or in the entry. */
+/* From a stub to a jump to the stub's call: the tail of the next stub, or of the entry. */
 #define GORGON_LINES_STUB_AGAIN (GORGON_LINES_STUB_SIZE + GORGON_LINES_STUB_TAIL)
 
 #define GORGON_LINES_GENERIC_RESUME (GORGON_LINES_GENERIC + GORGON_LINES_STUB_RESUME)

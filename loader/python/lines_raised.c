@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Exceptions: debuggers stop where one is raised, and where it leaves the oldest Python function of
-// its thread, because none has caught it.
+// Debuggers stop where an exception is raised, and where it leaves the oldest Python function of
+// its thread, because no function has caught it.
 //
 // CPython tells of an exception in each frame that it passes. From 3.12 on it gives the exception
 // when it leaves a frame. CPython 3.11 gives none then, but has told of it in that frame just
@@ -14,7 +14,7 @@
 
 static __thread struct {
 	char name[128], where[512];
-} left; // the exception that the thread's oldest frame was told of last
+} left; // describes the exception that CPython has told the thread's oldest frame of last
 
 static uint8_t *raised(const struct gorgon_lines *lines)
 {

@@ -302,7 +302,7 @@ bool gorgon_lines_on_raise(struct gorgon_lines *lines, struct gorgon_lines_recor
 /* --- exceptions: lines_raised.c; with the GIL
  * ------------------------------------------------------------------ */
 
-/* Whether debuggers stop at any. Any thread, without the GIL, too. */
+/* Whether debuggers stop at exceptions. Any thread may ask, without the GIL, too. */
 bool gorgon_lines_wants_exceptions(const struct gorgon_lines *lines);
 
 /* CPython tells of an exception of @type in the frame @record, and of its traceback, which may be

@@ -346,7 +346,8 @@ bool gorgon_lines_on_return(struct gorgon_lines *lines, struct gorgon_lines_reco
 	struct gorgon_lines_run run;
 	bool stopped;
 
-	// In a recursion "finish" waits for the caller where "next" would wait for the frame.
+	// In a recursion a debugger waits for the frame and for its caller at one address: "next"
+	// waits for the frame there, and "finish" for the caller.
 	if (!waiting || waiting == waiting_in_caller(lines, frame, &caller)) {
 		stopped = on_return_to(lines, frame);
 		record = record_of(lines, frame);
@@ -369,8 +370,8 @@ bool gorgon_lines_on_return(struct gorgon_lines *lines, struct gorgon_lines_reco
 	run.back += resume == waiting ? GORGON_LINES_STUB_AGAIN : GORGON_LINES_STUB_CALL;
 	run_stub(lines, record, &run);
 	record->waiting = 0;
-	// The stub that was left is the caller's, unless the debugger waits no more. Or it has
-	// waited for the caller all the time, and stubs of one function have the same places.
+	// The stub that was left is the caller's, unless the debugger waits no more. Or the
+	// debugger has waited for the caller all the time, at an address that the frame has, too.
 	caller = record_of(lines, run.frame);
 	if (waiting_at(run.resume) || !waiting_at(caller->waiting))
 		wait_for(caller, run.resume);
