@@ -170,7 +170,9 @@ def told(debugger):
     with open(FOLDER + "/answer") as file:
         text = file.read()
     os.remove(FOLDER + "/answer")
-    return ast.literal_eval(text) if text else answer
+    if not text:
+        raise Ended(f"Python answers {answer}")
+    return ast.literal_eval(text)
 
 
 def differences(values, theirs, may_be_unread):
