@@ -77,11 +77,13 @@ class Client:
 
     def read(self):
         """Read messages until the adapter ends."""
-        while line := self.process.stdout.readline():
-            if line.startswith(b"Content-Length:"):
-                self.process.stdout.readline()
-                self.queue.put(json.loads(self.process.stdout.read(int(line.split(b":")[1]))))
-        self.queue.put(None)
+        try:
+            while line := self.process.stdout.readline():
+                if line.startswith(b"Content-Length:"):
+                    self.process.stdout.readline()
+                    self.queue.put(json.loads(self.process.stdout.read(int(line.split(b":")[1]))))
+        finally:  # also where the adapter has ended in the middle of a message
+            self.queue.put(None)
 
     def take(self):
         """Put a message where it belongs."""
