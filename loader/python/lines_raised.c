@@ -7,14 +7,10 @@
 // before.
 
 #define _GNU_SOURCE
-#include "lines_state.h"
+#include "lines_tracing.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static __thread struct {
-	char name[128], where[512];
-} left; // describes the exception that CPython has told the thread's oldest frame of last
 
 static uint8_t *raised(const struct gorgon_lines *lines)
 {
@@ -78,7 +74,8 @@ static bool is_oldest(const struct gorgon_lines *lines, uint64_t frame)
 }
 
 // The innermost place of a traceback.
-static void describe_place(const struct gorgon_lines *lines, PyObject *traceback)
+static void describe_place(const struct gorgon_lines *lines, PyObject *traceback, char *ret,
+			   size_t size)
 {
 	const struct gorgon_api *api = lines->interp->api;
 	PyObject *next, *frame, *code, *file, *line;
@@ -98,7 +95,7 @@ static void describe_place(const struct gorgon_lines *lines, PyObject *traceback
 	if (line)
 		number = api->PyLong_AsLongLongAndOverflow(line, &overflow);
 	api->PyErr_Clear();
-	snprintf(left.where, sizeof(left.where), "%s:%lld", text_of(lines, file), number);
+	snprintf(ret, size, "%s:%lld", text_of(lines, file), number);
 	api->Py_DecRef(line);
 	api->Py_DecRef(file);
 	api->Py_DecRef(code);
@@ -106,11 +103,12 @@ static void describe_place(const struct gorgon_lines *lines, PyObject *traceback
 	api->Py_DecRef(traceback);
 }
 
-static void describe(const struct gorgon_lines *lines, PyObject *type, PyObject *traceback)
+static void describe(const struct gorgon_lines *lines, PyObject *type, PyObject *traceback,
+		     struct gorgon_lines_exception *ret)
 {
-	gorgon_lines_values_name(lines->interp, lines->values_api, type, left.name,
-				 sizeof(left.name));
-	describe_place(lines, traceback);
+	gorgon_lines_values_name(lines->interp, lines->values_api, type, ret->name,
+				 sizeof(ret->name));
+	describe_place(lines, traceback, ret->where, sizeof(ret->where));
 }
 
 // It was raised where it has no older traceback; one that ends a loop has none at all.
@@ -125,8 +123,11 @@ bool gorgon_lines_on_exception(struct gorgon_lines *lines, struct gorgon_lines_r
 
 	if (!traceback || traceback == api->_Py_NoneStruct)
 		return false;
-	if (gorgon_lines_is_hot(uncaught(lines), 0) && is_oldest(lines, record->frame))
-		describe(lines, type, traceback);
+	if (!gorgon_lines_has_monitoring(lines) && gorgon_lines_is_hot(uncaught(lines), 0) &&
+	    is_oldest(lines, record->frame)) {
+		describe(lines, type, traceback, &lines->left);
+		lines->left.frame = record->frame;
+	}
 	next = get(lines, traceback, "tb_next");
 	if (next == api->_Py_NoneStruct && gorgon_lines_is_hot(raised(lines), 0)) {
 		gorgon_lines_values_name(lines->interp, lines->values_api, type, name,
@@ -140,12 +141,15 @@ bool gorgon_lines_on_exception(struct gorgon_lines *lines, struct gorgon_lines_r
 bool gorgon_lines_on_unwind(struct gorgon_lines *lines, struct gorgon_lines_record *record,
 			    PyObject *type, PyObject *traceback)
 {
+	struct gorgon_lines_exception left = {.name = "?", .where = "?"};
 	const char *texts[] = {left.name, left.where};
 
 	if (!gorgon_lines_is_hot(uncaught(lines), 0) || !is_oldest(lines, record->frame))
 		return false;
 	if (type && traceback)
-		describe(lines, type, traceback);
+		describe(lines, type, traceback, &left);
+	else if (lines->left.frame == record->frame) // no other thread has had one meanwhile
+		left = lines->left;
 	return strcmp(left.name, "SystemExit") &&
 	       gorgon_lines_on_raise(lines, record, uncaught(lines), texts);
 }

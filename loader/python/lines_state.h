@@ -32,6 +32,12 @@ struct gorgon_lines_api {
 	PyTypeObject *code_type, *function_type;
 };
 
+/* Texts about an exception. */
+struct gorgon_lines_exception {
+	uint64_t frame; /* that it leaves */
+	char name[128], where[512];
+};
+
 struct gorgon_lines {
 	struct gorgon_lines *next; /* of all interpreters; see lines.c */
 	struct gorgon_interp *interp;
@@ -86,6 +92,8 @@ struct gorgon_lines {
 	PyObject *monitoring, *disable;
 	PyMethodDef callback; /* of sys.monitoring; and what the check calls */
 	PyObject *answer; /* the newest text that an expression has come to */
+	/* the exception that CPython 3.11 has told a thread's oldest frame of last */
+	struct gorgon_lines_exception left;
 };
 
 static inline uint64_t gorgon_lines_word(uint64_t address)
