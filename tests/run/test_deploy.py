@@ -3,6 +3,7 @@
 carry a Python of their own, which private copies must neither use nor disturb."""
 
 import os
+import re
 import unittest
 
 from harness import BUILD, GORGON, MODULES, PYTHON3, SANITIZED, VENV_PYTHON, run
@@ -221,6 +222,13 @@ class Packages(unittest.TestCase):
 
 
 class Hosts(unittest.TestCase):
+    @NOT_SANITIZED
+    def test_thread_local_variables_leave_room(self):
+        """They are static TLS, of which a host has little for all libraries that it loads by dlopen()."""
+        segments = run("readelf", "-lW", os.path.join(BUILD, "libgorgon.so")).stdout
+        size, = re.findall(r"^  TLS +(?:0x\w+ +){4}0x(\w+)", segments, re.M)
+        self.assertLessEqual(int(size, 16), 256)
+
     @NOT_SANITIZED
     def test_host_python3_is_not_disturbed(self):
         for python in (PYTHON3, VENV_PYTHON):
