@@ -56,8 +56,9 @@ enum { QUESTION_DEPTH = 5, HANDLER_DEPTH = 12 };
 
 struct gorgon_interruption {
 	struct gorgon_ns *ns;
-	// WANTED_FOR_GOOD once some thread had a request or posed as the main one, and how many
-	// threads may find that something was kept for them; atomic
+	// The highest bit, WANTED_FOR_GOOD, is set once some thread had a request or posed as the
+	// main one. The others count threads for which a SIGINT or an interrupt may have been
+	// kept. Atomic.
 	unsigned wanted;
 	bool stolen; // another thread may have handled what told the main thread; atomic
 	bool keeps;  // a SIGINT that the main thread is to get once a request was taken; atomic

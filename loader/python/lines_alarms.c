@@ -23,8 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// A signal cuts a write() to a pipe short. On a busy machine the watching thread comes late, and an
-// alarm would come without a stop: so alarms are later then.
+// A signal cuts a write() to a pipe short. On a busy machine the watching thread runs late, so that
+// an alarm would go off although no debugger has stopped the program: alarms wait longer then.
 #define ALARM_MS	15
 #define LATE_ALARM_MS	100
 #define ALARMS_MAX	GORGON_LINES_ALARMS_MAX

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // exec() and its relatives: the new program gets the environment of the interpreter that starts it,
-// is looked for in that one's PATH, and ignores the signals that it ignores.
+// is looked for in the interpreter's PATH, and ignores the signals that the interpreter ignores.
 //
 // The caller may be a child that shares the memory (vfork): nothing here takes a lock or allocates.
 //
-// Not handled: execl() and its like, which no library that comes with a package of Python imports.
+// execl() and execlp() stay the C library's, because no library in Python's packages imports them.
 
 #define _GNU_SOURCE
 #include "exec.h"

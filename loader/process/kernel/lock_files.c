@@ -15,8 +15,8 @@
 // Closing such a descriptor drops locks of the host on its inode. So a descriptor that its owner
 // needs no longer is closed when private code closes one of the inode, which drops them anyway.
 //
-// Not handled: where the inode could only be read when it was locked first, and can be written
-// since, exclusive locks are refused (ENOLCK) until the program has closed the file.
+// If the process had no right to write the file when it locked the file first, and has been given
+// that right since, exclusive locks fail with ENOLCK until the program has closed the file.
 //
 // Seen from outside: an inotify watch tells of one more open and close, and a file with record
 // locks cannot be executed meanwhile (ETXTBSY), when it can be written.

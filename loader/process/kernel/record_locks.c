@@ -13,9 +13,10 @@
 // descriptor; F_GETLK names this process as the holder where another namespace has locks of the
 // file.
 //
-// Not handled: files that are not regular (the process's locks); EDEADLK, which open file
-// description locks do not know; locks by syscall(2); in F_GETLK a lock of another process that is
-// an open file description's has -1, as ever.
+// What stays as it is: files that are not regular have the process's locks; nobody gets EDEADLK,
+// because the kernel finds no deadlocks among locks of open file descriptions; locks by syscall(2)
+// are the process's; and F_GETLK says -1 of such a description's lock in another process, as in any
+// program.
 
 #define _GNU_SOURCE
 #include "record_locks.h"

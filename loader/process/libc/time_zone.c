@@ -7,9 +7,9 @@
 // what its TZ says. One that shares the process's environment has the process's zone, by the C
 // library's functions.
 //
-// The results of localtime(), gmtime() and ctime() are the namespace's in either case. Not handled:
-// ctime() of a year with more than four digits; tzname, timezone, daylight and asctime(), which no
-// library that comes with a package of Python imports: they are the process's.
+// The results of localtime(), gmtime() and ctime() are the namespace's in either case. ctime()
+// fails for a year that has more than four digits. tzname, timezone, daylight and asctime() are the
+// process's, because no library in Python's packages imports them.
 //
 // Not reached by it is what the C library and shared libraries do themselves: getdate(), a shared
 // library's localtime(), %s in a format of strptime(), which no other format of it depends on.

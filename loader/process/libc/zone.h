@@ -63,8 +63,8 @@ struct gorgon_zone *gorgon_zone_get(const char *text, const char *directory,
 /* NULL is ignored. */
 void gorgon_zone_destroy(struct gorgon_zone *zone);
 
-/* zone_convert.c. Local time, or universal time, which has the zone's leap seconds, too. False,
- * with errno: no such year. */
+/* Makes local time of @time, or universal time, which has the zone's leap seconds, too
+ * (zone_convert.c). It returns false, with errno, where the year does not fit into @tm. */
 bool gorgon_zone_convert(const struct gorgon_zone *zone, bool local, time_t time, struct tm *tm);
 
 /* zone_invert.c. As mktime(), or timegm() when not @local: the time, or -1 with errno. @guess is
