@@ -24,7 +24,7 @@ FUNCTIONS = {
     "gorgon_error_create": "{}",
     "gorgon_error_create_os": "{}: <>",
     "gorgon_error_prefix": "{}: <>",
-    "gorgon_refuse": "isolation by <>: {}; isolation by the loader can do that",
+    "gorgon_refuse": "isolation by copy: {}; isolation by the loader can do that",
     "PyErr_SetString": "{}",
     "PyErr_Format": "{}",
     "tool_usage": "{}",
@@ -38,7 +38,6 @@ STATIC = {
     "loader/copy/rewrite.c": {"bad": "<>: {}"},
     "tools/exec*.c": {"tool_text": "{}"},
     "loader/load/reloc.c": {"tls_error": "<>: thread-local symbol <>: {}"},
-    "loader/isolate/dlmopen.c": {"dlmopen_refuse": "isolation by <>: {}; isolation by the loader can do that"},
     "loader/python/value.c": {"refuse_value": "<>: {}", "refuse_value_at": "<>: {}"},
     "loader/python/dlpack.c": {"refuse_tensor": "{}"},
     "loader/python/data_handler.c": {"refuse": "{}"},
@@ -54,7 +53,7 @@ SHOWN = {"GdbError", "RootError", "MemoryProblem", "NoType"}
 CAUGHT = {"AttributeError", "FallbackToBackend", "KeyError", "NotImplementedError", "StopIteration"}
 
 # Forms that only have a place for another message.
-FORMS = {"<> (gorgon-symdump --help)", "isolation by <>: <>; isolation by the loader can do that"}
+FORMS = {"<> (gorgon-symdump --help)", "isolation by copy: <>; isolation by the loader can do that"}
 # What these files print says what is there, and never that something is wrong.
 TOLD = {"tools/loaded.c"}
 
@@ -106,8 +105,6 @@ def of_c(name, text):
                 continue
         if function == "usage":  # its two arguments stand one after the other
             found = ["".join("<>" if part is None else part for part in found)]
-        if function == "gorgon_refuse":  # the first one names the strategy
-            found = found[1:]
         message = next(filter(None, found), "")
         message = functions[function].format(plain(message)) if message else ""
         if message not in ("", "<>"):

@@ -69,8 +69,8 @@ static const struct argp_option options[] = {
 	 "gdb or lldb starts, else off",
 	 1},
 	{"isolate", OPT_ISOLATE, "HOW", 0,
-	 "Who makes copies: loader (the default, gorgon's own), copy (copies of files, for "
-	 "the system's linker) or dlmopen (namespaces of the system's linker, 15 at most)",
+	 "Who makes copies: loader (the default, gorgon's own) or copy (copies of files, for "
+	 "the system's linker)",
 	 1},
 	{"shared-files", OPT_SHARED_FILES, NULL, 0,
 	 "Descriptors, current directory and umask are the process's; otherwise each "
@@ -185,12 +185,10 @@ static int parse_isolate(struct run *run, const char *strategy)
 {
 	if (!strcmp(strategy, "loader"))
 		run->program.isolate = GORGON_ISOLATE_LOADER;
-	else if (!strcmp(strategy, "dlmopen"))
-		run->program.isolate = GORGON_ISOLATE_DLMOPEN;
 	else if (!strcmp(strategy, "copy"))
 		run->program.isolate = GORGON_ISOLATE_COPY;
 	else
-		return tool_usage("--isolate %s: expected loader, copy or dlmopen", strategy);
+		return tool_usage("--isolate %s: expected loader or copy", strategy);
 	return 0;
 }
 

@@ -38,6 +38,7 @@
 #include "process/threads/tsd.h"
 #include "process/waiting.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 // How long gorgon_ns_destroy() waits for threads that are about to end.
@@ -202,11 +203,14 @@ struct gorgon_error *gorgon_ns_wait_for_threads(struct gorgon_ns *ns)
 // descriptors are given back: Rust's library ends the process when it cannot close a directory.
 void gorgon_ns_end_program(struct gorgon_ns *ns, int status)
 {
-	if (!gorgon_process_end(ns, status))
-		return;
-	gorgon_lock();
-	gorgon_error_destroy(gorgon_ns_wait_for_threads(ns));
-	gorgon_unlock();
+	if (gorgon_process_end(ns, status)) {
+		gorgon_lock();
+		gorgon_error_destroy(gorgon_ns_wait_for_threads(ns));
+		gorgon_unlock();
+	}
+	// As at the end of a python3. fflush(NULL) would wait for the lock of each stream, and a
+	// thread of the host that waits for input holds such a lock.
+	fflush(stdout);
 }
 
 static void show_unloading(struct gorgon_ns *ns)

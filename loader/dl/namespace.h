@@ -25,7 +25,7 @@ struct gorgon_error *gorgon_ns_wait_for_threads(struct gorgon_ns *ns);
 
 /* A program has ended with @status. If it has descriptors of its own, this function calls what was
  * registered for the end, and waits for the program's threads as gorgon_ns_wait_for_threads() does.
- * For other programs it does nothing. */
+ * Of any program it writes what C code has printed so far. */
 void gorgon_ns_end_program(struct gorgon_ns *ns, int status);
 
 #endif

@@ -44,11 +44,6 @@ GORGON_API void gorgon_python_deinit(struct gorgon_python *python);
 /** How the libraries of an interpreter are made private. docs/isolation.md compares the ways. */
 enum gorgon_isolate {
 	GORGON_ISOLATE_LOADER = 0, /**< this library's loader */
-	/** a link namespace of the system's linker, see dlmopen(3): 15 at most. Everything is
-	 * private, the C library too, so @c share, @c provider, @c pool_threads and @c debug of
-	 * struct gorgon_ns_opts are refused; debuggers know the objects from the system's linker.
-	 */
-	GORGON_ISOLATE_DLMOPEN = 1,
 	/** copies of the files of private libraries, in a folder under TMPDIR, which the system's
 	 * linker loads. @c provider and @c debug of struct gorgon_ns_opts are refused, and all of
 	 * it is refused in a process that has a Python in its global scope. */

@@ -163,13 +163,13 @@ static struct gorgon_error *take_slot(struct gorgon_ns *ns, const char *python)
 	if (err)
 		return err;
 	slot->used = true;
-	ns->linked->own = slot;
+	ns->linked->slot = slot;
 	return NULL;
 }
 
 static void copy_closed(struct gorgon_ns *ns, size_t left)
 {
-	struct slot *slot = ns->linked->own;
+	struct slot *slot = ns->linked->slot;
 
 	if (!slot)
 		return;
@@ -307,7 +307,7 @@ static struct gorgon_error *write_copy(struct slot *slot, const struct gorgon_ob
 static struct gorgon_error *make_copies(struct gorgon_ns *ns, const char *path, const char **ret)
 {
 	struct gorgon_load_set group = {.ns = ns};
-	struct slot *slot = ns->linked->own;
+	struct slot *slot = ns->linked->slot;
 	struct gorgon_object *root = NULL;
 	struct gorgon_error *err;
 
@@ -335,10 +335,9 @@ static struct gorgon_error *make_copies(struct gorgon_ns *ns, const char *path, 
 static struct gorgon_error *copy_check(const struct gorgon_ns_opts *opts)
 {
 	if (dlsym(RTLD_DEFAULT, "Py_GetVersion"))
-		return gorgon_refuse(
-			"copy", "the process has a Python of its own, which copies would use");
+		return gorgon_refuse("the process has a Python of its own, which copies would use");
 	dlerror(); // the host's next dlerror() must not tell of this look-up
-	return gorgon_refuse_options("copy", opts);
+	return gorgon_refuse_options(opts);
 }
 
 static struct gorgon_error *copy_explain(const char *text)
@@ -368,7 +367,7 @@ static struct gorgon_error *open_file(struct gorgon_ns *ns, const char *path, in
 	const char *to, *text;
 	bool shared = false;
 
-	if (!ns->linked->own && (err = take_slot(ns, path)))
+	if (!ns->linked->slot && (err = take_slot(ns, path)))
 		return err;
 	gorgon_lock();
 	err = gorgon_closure_shares(ns, path, NULL, &shared);
@@ -387,15 +386,9 @@ static struct gorgon_error *open_file(struct gorgon_ns *ns, const char *path, in
 	return (text = dlerror()) ? copy_explain(text) : NULL;
 }
 
-static struct link_map *first_map(const struct gorgon_ns *ns)
-{
-	(void)ns;
-	return _r_debug.r_map;
-}
-
 static const char *file_of(const struct gorgon_ns *ns, const struct link_map *map)
 {
-	const struct slot *slot = ns->linked->own;
+	const struct slot *slot = ns->linked->slot;
 	const struct copy *copy = slot ? slot->copies : NULL;
 
 	while (copy && strcmp(copy->to, map->l_name))
@@ -405,7 +398,6 @@ static const char *file_of(const struct gorgon_ns *ns, const struct link_map *ma
 
 static const struct gorgon_linker linker = {
 	.open = open_file,
-	.first_map = first_map,
 	.file_of = file_of,
 	.create_hooks = gorgon_hooks_create,
 	.find_hook = gorgon_hooks_find,
@@ -423,6 +415,4 @@ const struct gorgon_isolation gorgon_isolation_copy = {
 	.check = copy_check,
 	.open = open_python,
 	.close = gorgon_linked_close,
-	.enter = gorgon_linked_enter,
-	.flush = gorgon_linked_flush,
 };

@@ -1,19 +1,16 @@
-// SPDX-License-Identifier: MIT The three strategies that make the libraries of an interpreter
-// private, and the table of the first.
+// SPDX-License-Identifier: MIT
+// The two strategies that make the libraries of an interpreter private, and the table of the first.
 //
-// loader   the loader of this library maps and relocates them itself (../load); documents that name
-//	    no strategy are about this one, the default
-// dlmopen  the system's linker loads them into a link namespace (dlmopen.c)
-// copy     the system's linker loads copies of their files under other names (copy.c)
+// loader  the loader of this library maps and relocates them itself (../load); documents that name
+//	   no strategy are about this one, the default
+// copy    the system's linker loads copies of their files under other names (copy.c)
 //
-// Under every strategy an interpreter has a namespace with objects, signals, a locale, thunks and
+// Under either strategy an interpreter has a namespace with objects, signals, a locale, thunks and
 // an entry for debuggers.
 
 #define _GNU_SOURCE
 #include "isolate.h"
 #include "linked.h"
-
-#include <stdio.h>
 
 static struct gorgon_error *loader_check(const struct gorgon_ns_opts *opts)
 {
@@ -38,34 +35,18 @@ static struct gorgon_error *loader_close(struct gorgon_ns *ns)
 	return NULL;
 }
 
-static void loader_enter(struct gorgon_ns *ns)
-{
-	(void)ns;
-}
-
-// fflush(NULL) would wait for the lock of each stream, and a thread of the host that waits for
-// input holds such a lock.
-static void loader_flush(struct gorgon_ns *ns)
-{
-	(void)ns;
-	fflush(stdout);
-}
-
 static const struct gorgon_isolation loader = {
 	.name = "loader",
 	.counts_memory = true,
 	.check = loader_check,
 	.open = loader_open,
 	.close = loader_close,
-	.enter = loader_enter,
-	.flush = loader_flush,
 };
 
 const struct gorgon_isolation *gorgon_isolation_find(enum gorgon_isolate isolate)
 {
 	static const struct gorgon_isolation *const list[] = {
 		[GORGON_ISOLATE_LOADER] = &loader,
-		[GORGON_ISOLATE_DLMOPEN] = &gorgon_isolation_dlmopen,
 		[GORGON_ISOLATE_COPY] = &gorgon_isolation_copy,
 	};
 

@@ -17,10 +17,6 @@ struct gorgon_isolation {
 	/* Undo open() and every dlopen() of private code since; gorgon_ns_destroy() follows. May
 	 * be repeated after an error. */
 	struct gorgon_error *(*close)(struct gorgon_ns *ns);
-	/* The calling thread is about to run private code. */
-	void (*enter)(struct gorgon_ns *ns);
-	/* Write what private C code has printed so far. */
-	void (*flush)(struct gorgon_ns *ns);
 };
 
 /* NULL: there is no strategy of that number. */

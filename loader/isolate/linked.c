@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Namespaces whose objects the system's linker loads: what dlmopen.c and copy.c have in
-// common.
+// Namespaces whose objects the system's linker loads.
 //
 // The linker maps, relocates and initialises, and debuggers know its objects from it. After each
 // dlopen() and dlclose() of private code update_objects() compares the linker's list with the
@@ -25,8 +24,6 @@
 #include "load/destroy.h"
 #include "ns/ns.h"
 #include "process/kernel/signals.h"
-#include "process/libc/environment.h"
-#include "process/libc/process_variables.h"
 #include "process/part.h"
 #include "process/threads/tsd.h"
 #include "file/grow.h"
@@ -75,8 +72,7 @@ static int linked_walk(struct dl_phdr_info *info, size_t size, void *ctx)
 
 	(void)info;
 	(void)size;
-	for (struct link_map *map = all->ns->linked->linker->first_map(all->ns);
-	     map && !all->no_memory; map = map->l_next)
+	for (struct link_map *map = _r_debug.r_map; map && !all->no_memory; map = map->l_next)
 		all->no_memory = !linked_note(all, map);
 	return 1;
 }
@@ -216,57 +212,6 @@ static void forget_handle(struct gorgon_linked *linked, const void *handle)
 	}
 }
 
-static void find_libc(const struct gorgon_ns *ns, void *handle)
-{
-	struct gorgon_linked *linked = ns->linked;
-	const struct {
-		const char *name;
-		void *pointer;
-	} list[] = {
-		{"__errno_location", &linked->libc.errno_location},
-		{"dlerror", &linked->libc.dlerror},
-		{"fflush", &linked->libc.fflush},
-		{"stdout", &linked->libc.out},
-		{"fork", &linked->libc.fork},
-		{"pthread_key_delete", &linked->libc.key_delete},
-		{"pthread_getspecific", &linked->libc.key_get},
-		{"pthread_setspecific", &linked->libc.key_set},
-		{"uselocale", &linked->libc.uselocale},
-		{"getenv", &linked->libc.getenv},
-		{"environ", &linked->libc.environ_place},
-	};
-
-	// Every C library that libgorgon runs with has all of these names.
-	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
-		void *addr = dlsym(handle, list[i].name);
-
-		memcpy(list[i].pointer, &addr, sizeof(addr));
-	}
-	linked->libc.keys = dlvsym(handle, "__pthread_keys", "GLIBC_PRIVATE");
-	// A C library of its own begins with the process's array, and would change values in it.
-	if (linked->linker->own_libc)
-		*linked->libc.environ_place = *gorgon_environment_list(ns->environment);
-}
-
-static struct gorgon_error *open_file(struct gorgon_ns *ns, const char *path, int flags,
-				      void **handle)
-{
-	struct gorgon_linked *linked = ns->linked;
-	struct gorgon_error *err = gorgon_early_keys_begin(ns), *keys_err;
-
-	if (err)
-		return err;
-	err = linked->linker->open(ns, path, flags, handle);
-	if (!err && *handle && !linked->libc.errno_location)
-		find_libc(ns, *handle);
-	keys_err = gorgon_early_keys_end(ns, !err && *handle);
-	if (!keys_err)
-		return err;
-	dlclose(*handle);
-	*handle = NULL;
-	return keys_err;
-}
-
 // The handle may be NULL without an error: see struct gorgon_linker.
 static struct gorgon_error *open_locked(struct gorgon_ns *ns, const char *path, int flags,
 					void **ret)
@@ -282,9 +227,8 @@ static struct gorgon_error *open_locked(struct gorgon_ns *ns, const char *path, 
 		return &gorgon_error_nomem;
 	// dlopen(NULL) means the main program. For private code that is its libpython.
 	if (!path || !*path)
-		handle = dlmopen(linked->lmid, map_of(linked->handles[0])->l_name,
-				 RTLD_NOW | RTLD_NOLOAD);
-	else if ((err = open_file(ns, path, flags, &handle)))
+		handle = dlopen(map_of(linked->handles[0])->l_name, RTLD_NOW | RTLD_NOLOAD);
+	else if ((err = linked->linker->open(ns, path, flags, &handle)))
 		return err;
 	if (handle)
 		linked->handles[linked->handle_count++] = handle;
@@ -396,17 +340,23 @@ static bool is_code_of(struct gorgon_ns *ns, const void *addr)
 	return ret;
 }
 
+// What the C library knows of a key of thread-specific data. The sequence is odd while the key is
+// in use.
+struct system_key {
+	uintptr_t sequence;
+	void (*destructor)(void *);
+};
+
 // Constructors make keys before they are bound to the hooks. libpython never deletes the key of its
 // allocator (since CPython 3.13): a thread that ends later would call a destructor that is
 // unmapped. Where the C library does not show its keys (__pthread_keys), they stay.
 static void delete_keys(struct gorgon_ns *ns)
 {
-	struct gorgon_linked *linked = ns->linked;
-	const struct gorgon_system_key *keys = linked->libc.keys;
+	const struct system_key *keys = dlvsym(RTLD_DEFAULT, "__pthread_keys", "GLIBC_PRIVATE");
 
 	for (pthread_key_t key = 0; keys && key < PTHREAD_KEYS_MAX; key++)
 		if (keys[key].sequence & 1 && is_code_of(ns, (void *)keys[key].destructor))
-			linked->libc.key_delete(key);
+			pthread_key_delete(key);
 }
 
 // Let the objects that the linker keeps (unique definitions, RTLD_NODELETE) call the system's
@@ -436,9 +386,6 @@ struct gorgon_error *gorgon_linked_close(struct gorgon_ns *ns)
 	if (linked->handle_count)
 		delete_keys(ns);
 	linked->closing = true; // destructors run now, and must not load
-	// The C library may stay loaded for good. The namespace's array does not.
-	if (linked->handle_count && linked->linker->own_libc)
-		*linked->libc.environ_place = gorgon_process_variables_list();
 	while (linked->handle_count)
 		dlclose(linked->handles[--linked->handle_count]);
 	if (!(err = update_objects(ns)))
@@ -446,7 +393,7 @@ struct gorgon_error *gorgon_linked_close(struct gorgon_ns *ns)
 	if (left)
 		gorgon_ns_log(ns, "%zu objects stay loaded: the system's linker cannot unload them",
 			      left);
-	if (!err && linked->linker->closed)
+	if (!err)
 		linked->linker->closed(ns, left);
 	gorgon_linker_unlock();
 	if (err)
@@ -454,23 +401,7 @@ struct gorgon_error *gorgon_linked_close(struct gorgon_ns *ns)
 	gorgon_thunks_destroy(linked->thunks);
 	free(linked->handles);
 	free(linked->patches);
-	free(linked->early);
 	free(linked);
 	ns->linked = NULL;
 	return NULL;
-}
-
-// --- running ------------------------------------------------------------------------------
-
-// A C library keeps pointers to its tables of character classes for each thread. A thread that
-// another C library has started has none; uselocale() sets them.
-void gorgon_linked_enter(struct gorgon_ns *ns)
-{
-	if (ns->linked->linker->own_libc)
-		ns->linked->libc.uselocale(LC_GLOBAL_LOCALE);
-}
-
-void gorgon_linked_flush(struct gorgon_ns *ns)
-{
-	ns->linked->libc.fflush(*ns->linked->libc.out);
 }

@@ -486,7 +486,6 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 	enter_call(&call, &outer_signals);
 	gorgon_altstack_provide(gorgon_thread_peek());
 	outer_locale = gorgon_locale_enter(interp->ns->locale);
-	interp->isolation->enter(interp->ns);
 	exempt = gorgon_usage_exempt(false);
 	gorgon_usage_exempt(exempt);
 	outer_shields = gorgon_shields_enter();

@@ -441,7 +441,6 @@ static void run_main(void *ctx)
 		gorgon_process_leave(interp->ns, main->program.status);
 	gorgon_interp_show_thread(interp, 0);
 	gorgon_ns_end_program(interp->ns, main->program.status);
-	interp->isolation->flush(interp->ns); // as at the end of a python3
 	gorgon_parts_stop(interp->ns->parts);
 	gorgon_interp_stamp(&interp->calls.end_ns);
 	if ((missed = gorgon_signals_missed(interp->ns->signals)))

@@ -301,7 +301,6 @@ static struct gorgon_error *stop_on_this_thread(struct gorgon_interp *interp, in
 	if (!ended)
 		err = stop_now(interp);
 	gorgon_ns_end_program(interp->ns, 0);
-	interp->isolation->flush(interp->ns);
 	give_back_at_stop(interp);
 	return err;
 }
@@ -355,10 +354,8 @@ static void *finisher_run(void *arg)
 	gorgon_interruption_ignore();
 	if (!err)
 		err = stop_now(interp);
-	if (gorgon_error_code(err) != GORGON_ERROR_ABANDONED) {
+	if (gorgon_error_code(err) != GORGON_ERROR_ABANDONED)
 		gorgon_ns_end_program(interp->ns, 0);
-		interp->isolation->flush(interp->ns);
-	}
 	pthread_mutex_lock(&interp->calls.lock);
 	finisher->err = err;
 	finisher->done = true;

@@ -46,11 +46,11 @@ REGISTERED = 1000
 DUMPED = (("bare", "", 1000), ("numpy", "import numpy; ", int(os.environ.get("NUMPY", "200"))))
 DUMPS = ("", "--json", "--check", "--stacks", "--stacks --json")
 PACKED = 20  # libraries of each of as many namespaces
-ISOLATED = 6  # interpreters; dlmopen has room for 11
+ISOLATED = 6  # interpreters
 ISOLATE_ROUNDS = 5
 INTERRUPTS = 200  # of each way of blocking
 CALL_ROUNDS = 5
-STRATEGIES = ("loader", "copy", "dlmopen")
+STRATEGIES = ("loader", "copy")
 
 
 def progress(text):

@@ -56,11 +56,6 @@ class Strategy:
 
 
 @harness.needs_gdb
-class Dlmopen(Strategy, unittest.TestCase):
-    isolate = "dlmopen"
-
-
-@harness.needs_gdb
 class Copy(Strategy, unittest.TestCase):
     isolate = "copy"
 

@@ -23,12 +23,7 @@
 		.initial_state = &(enum gorgon_isolate){isolate}                                   \
 	}
 #define COPY(test) WITH(test, "copy", GORGON_ISOLATE_COPY)
-#ifndef __SANITIZE_THREAD__
-#define LINKED(test) WITH(test, "dlmopen", GORGON_ISOLATE_DLMOPEN), COPY(test)
-#else // the thread sanitizer does not see that another C library joins threads
-#define LINKED(test) COPY(test)
-#endif
-#define STRATEGIES(test) WITH(test, "loader", GORGON_ISOLATE_LOADER), LINKED(test)
+#define STRATEGIES(test) WITH(test, "loader", GORGON_ISOLATE_LOADER), COPY(test)
 
 // What CPython leaves on the heap is freed with an interpreter of the loader only.
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
@@ -310,17 +305,12 @@ static void *come_and_go(void *ctx)
 
 static void interp_create_all_strategies_at_once_on_several_threads(void **state)
 {
-	// Only one interpreter uses dlmopen(): the C library gets room for thread-local variables back only when
-	// the namespace that came last goes first.
 	enum gorgon_isolate isolate[] = {
 		GORGON_ISOLATE_LOADER, GORGON_ISOLATE_COPY, GORGON_ISOLATE_LOADER, GORGON_ISOLATE_COPY,
-#ifndef __SANITIZE_THREAD__
-		GORGON_ISOLATE_DLMOPEN,
-#endif
 	};
 	const size_t thread_count = sizeof(isolate) / sizeof(*isolate);
 	uint32_t count = gorgon_debug_root.object_count;
-	pthread_t threads[5];
+	pthread_t threads[4];
 
 	(void)state;
 	for (size_t i = 0; i < thread_count; i++)
@@ -407,13 +397,6 @@ static void interp_create_copy_beside_a_python_of_the_host_is_refused(void **sta
 	assert_non_null(handle);
 	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_UNSUPPORTED,
 		     "the process has a Python of its own");
-#ifndef __SANITIZE_THREAD__
-	opts.isolate = GORGON_ISOLATE_DLMOPEN;
-	assert_ok(gorgon_interp_create(&opts, &interp));
-	assert_ptr_not_equal(gorgon_interp_find_symbol(interp, "Py_GetVersion"),
-			     dlsym(handle, "Py_GetVersion"));
-	assert_ok(gorgon_interp_destroy(interp));
-#endif
 	dlclose(handle);
 	gorgon_python_deinit(&python);
 }
@@ -439,8 +422,8 @@ int main(void)
 		STRATEGIES(pool_submit_works_under_each_strategy),
 		STRATEGIES(interp_call_keys_of_constructors_and_of_the_host_keep_their_values),
 		cmocka_unit_test(interp_create_all_strategies_at_once_on_several_threads),
-		LINKED(interp_create_linked_objects_are_listed_with_link_maps),
-		LINKED(interp_create_linked_refuses_what_needs_the_loader),
+		COPY(interp_create_linked_objects_are_listed_with_link_maps),
+		COPY(interp_create_linked_refuses_what_needs_the_loader),
 		cmocka_unit_test(interp_create_copy_beside_a_python_of_the_host_is_refused),
 		cmocka_unit_test(interp_create_unknown_strategy_is_refused),
 	};

@@ -49,20 +49,4 @@ class Copy(Strategy):
         self.assertRegex(output, r"2 interpreters, \d+ objects: no problems\.")
 
 
-@harness.needs_lldb
-class Dlmopen(Strategy):
-    """lldb reads the list of the process's own link namespace only; the scripts add the files of the others."""
-
-    isolate = "dlmopen"
-
-    def test_symbols_make_backtraces(self):
-        output = self.session(["gorgon symbols all", harness.select_thread(2), "thread backtrace", harness.select_thread(3),
-                               "thread backtrace"])
-        self.assert_clean(output)
-        self.assertRegex(output, r"Symbols added to \d+ objects\.")
-        found = re.findall(r"time_sleep\(.*\) at timemodule\.c:\d+", output)
-        self.assertEqual(len(found), 2, output)
-        self.assertEqual(sorted(set(re.findall(rf"{harness.SONAME_RE} \[interp (\d)\]", output))), ["0", "1"], output)
-
-
 del Strategy, Case

@@ -223,13 +223,6 @@ static struct gorgon_error *create_copy(void)
 	return gorgon_interp_create(&opts, &spare);
 }
 
-static struct gorgon_error *create_dlmopen(void)
-{
-	struct gorgon_interp_opts opts = {.size = sizeof(opts), .isolate = GORGON_ISOLATE_DLMOPEN};
-
-	return gorgon_interp_create(&opts, &spare);
-}
-
 static struct gorgon_error *start(void)
 {
 	struct gorgon_start_opts opts = {.size = sizeof(opts), .isolated = true};
@@ -509,7 +502,6 @@ static const struct step steps[] = {
 	{"destroy_started", prepare_started, destroy, true, ""},
 	{"import_numpy", prepare_started, import_numpy, true, ""},
 	{"destroy_numpy", prepare_numpy, destroy, true, ""},
-	{"create_dlmopen", prepare_nothing, create_dlmopen, false, ""},
 	{"find", prepare_found, find_pythons, false, ""},
 	{"needs", prepare_found, list_needs, false, ""},
 	{"arrays", prepare_nothing, make_arrays, false, ""},

@@ -419,7 +419,7 @@ class Completion(unittest.TestCase):
     """One question for each shell: the same answers."""
 
     CASES = [("gorgon d", {"doctor", "demo"}), ("gorgon run --re", {"--repeat"}), ("gorgon info --p", {"--python", "--private"}),
-             ("gorgon run --isolate d", {"dlmopen"}), ("gorgon-symdump --pe", {"--perf-map"})]
+             ("gorgon run --isolate c", {"copy"}), ("gorgon-symdump --pe", {"--perf-map"})]
     ENV = {"PATH": f"{BUILD}:{os.environ['PATH']}"}
 
     def test_bash(self):

@@ -46,7 +46,7 @@ class Errors(unittest.TestCase):
         for message in ("<>: not an ELF file (<> bytes)",                    # a macro
                         "<>: e_machine is <>, this process is <> (<>)",      # gorgon_error_create()
                         "interpreter <>: is being started",                  # a table
-                        "--isolate <>: expected loader, copy or dlmopen",    # the command
+                        "--isolate <>: expected loader or copy",    # the command
                         "<>: its threads cannot be read: <>",                # gorgon-symdump
                         "writable: this <> is read-only",                    # the package
                         "no interpreter has been created in this process yet",

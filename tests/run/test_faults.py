@@ -117,13 +117,11 @@ class Reports(unittest.TestCase):
         self.assertIn("std::bad_alloc", ended.stderr)
         self.assertIn("_ZSt17__throw_bad_allocv", [function for _, function in self.check(ended, signal.SIGABRT)])
 
-    def test_every_way_of_isolation(self):
-        for how in ("copy", "dlmopen"):
-            with self.subTest(how):
-                ended = fault("lib.fault_write()", "--isolate", how)
-                self.assertEqual(ended.returncode, -signal.SIGSEGV)
-                self.assertIn("gorgon: SIGSEGV", ended.stderr)
-                self.assertIn("!fault_write_here+0x", ended.stderr)
+    def test_isolation_by_copy(self):
+        ended = fault("lib.fault_write()", "--isolate", "copy")
+        self.assertEqual(ended.returncode, -signal.SIGSEGV)
+        self.assertIn("gorgon: SIGSEGV", ended.stderr)
+        self.assertIn("!fault_write_here+0x", ended.stderr)
 
     def test_core_has_the_frames_of_the_fault(self):
         if not kernel_writes_cores_into_files():

@@ -39,7 +39,7 @@ class Files(unittest.TestCase):
         return sorted(result.stdout.splitlines())
 
     def test_closerange_of_one_program_leaves_the_pipes_of_the_others(self):
-        for options in (), ("--isolate", "copy"), ("--isolate", "dlmopen"):
+        for options in (), ("--isolate", "copy"):
             with self.subTest(options=options):
                 lines = self.run_program("""
                     pipes = [os.pipe() for _ in range(5)]

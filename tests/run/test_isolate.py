@@ -13,7 +13,6 @@ from harness import Background, GORGON, LIBPYTHON, SANITIZED, SONAME, VENV_PYTHO
 
 NUMPY = "import numpy; print(numpy.ones(3).sum())"
 # In a python3's environment only the room for thread-local variables is the host's.
-MUCH_ROOM = {"GLIBC_TUNABLES": "glibc.rtld.optional_static_tls=20000"}
 
 # A relocation that eu-elflint takes for one of the text: its section and its number there.
 OF_TEXT = re.compile(r"section \[ *\d+\] '(\S+)': relocation (\d+): read-only section modified but text relocation flag not set")
@@ -74,8 +73,6 @@ class Strategy:
 
     @unittest.skipUnless(find_python("3.13"), "there is no CPython 3.13")
     def test_a_libpython_with_thread_local_variables(self):
-        if SANITIZED and self.isolate == "dlmopen":
-            self.skipTest("the sanitizer's runtime knows one C library's thread-local variables")
         code = "import sys, threading; t = threading.Thread(target=lambda: print(sys.version_info[:2])); t.start(); t.join()"
         self.check(self.gorgon("--python", find_python("3.13"), "-n", "2", "-c", code), ["(3, 13)"] * 2)
 
@@ -313,15 +310,3 @@ class Copy(Linked, unittest.TestCase):
                 "time.sleep(0.3)\n"
                 "print(gorgon.interpreter, locale.setlocale(locale.LC_CTYPE) == ('C' if gorgon.interpreter == 0 else before))\n")
         self.check(self.gorgon("-n", "2", "-c", code, env={"LC_ALL": "C.UTF-8"}), ["0 True", "1 True"])
-
-
-class Dlmopen(Linked, unittest.TestCase):
-    isolate = "dlmopen"
-
-    def test_limits_are_named(self):
-        self.fails(self.gorgon("-n", "16", "-c", "1"), "static TLS", "glibc.rtld.optional_static_tls")
-        self.fails(self.gorgon("-n", "16", "-c", "1", env=MUCH_ROOM), "no more namespaces", "16")
-        self.check(self.gorgon("-n", "15", "-c", NUMPY, env=MUCH_ROOM), ["3.0"] * 15)
-
-    def test_options_that_it_cannot_have_are_refused(self):
-        self.fails(self.gorgon("--share", "libz*", "-c", "1"), "dlmopen", "no library can be shared")

@@ -51,7 +51,3 @@ class Strategy:
 
 class Copy(Strategy, unittest.TestCase):
     isolate = "copy"
-
-
-class Dlmopen(Strategy, unittest.TestCase):
-    isolate = "dlmopen"

@@ -16,7 +16,7 @@ _gorgon_values()
 {
     case $1 in
         --debug) echo "auto full lazy off" ;;
-        --isolate) echo "loader copy dlmopen" ;;
+        --isolate) echo "loader copy" ;;
         *) return 1 ;;
     esac
 }
