@@ -611,6 +611,17 @@ static void set_up(struct gorgon_lines *lines)
 	pthread_mutex_unlock(&list);
 }
 
+void gorgon_lines_started(struct gorgon_interp *interp)
+{
+	struct gorgon_lines *lines = interp->lines;
+
+	if (!lines)
+		return;
+	lines->started = true;
+	if (lines->state == GORGON_LINES_READY && gorgon_lines_wants_exceptions(lines))
+		gorgon_lines_notice(lines);
+}
+
 // Hooks are called with the GIL, also for events of Python's start, before there is a thread state.
 static int note_event(const char *event, void *args, void *ctx)
 {
@@ -626,6 +637,8 @@ static int note_event(const char *event, void *args, void *ctx)
 		gorgon_lines_forget(lines);
 		return 0;
 	}
+	if (!lines->started && !strncmp(event, "cpython.run_", strlen("cpython.run_")))
+		gorgon_lines_started(lines->interp);
 	if ((strcmp(event, "exec") && strcmp(event, "function.__new__")) || gorgon_lines_is_busy ||
 	    lines->state == GORGON_LINES_OFF)
 		return 0;

@@ -14,6 +14,10 @@ struct gorgon_error *gorgon_lines_check(struct gorgon_interp *interp);
 /* Before Python starts. Lines are made from the first module on. */
 struct gorgon_error *gorgon_lines_begin(struct gorgon_interp *interp);
 
+/* Python has started, and its program or calls begin. What it raises and catches before that is
+ * nothing for debuggers. Takes any interpreter, also without lines. */
+void gorgon_lines_started(struct gorgon_interp *interp);
+
 /* It is about to be unloaded: nobody looks for breakpoints any more. */
 void gorgon_lines_stop(struct gorgon_interp *interp);
 

@@ -24,7 +24,8 @@ static uint8_t *uncaught(const struct gorgon_lines *lines)
 
 bool gorgon_lines_wants_exceptions(const struct gorgon_lines *lines)
 {
-	return gorgon_lines_is_hot(raised(lines), 0) || gorgon_lines_is_hot(uncaught(lines), 0);
+	return lines->started &&
+	       (gorgon_lines_is_hot(raised(lines), 0) || gorgon_lines_is_hot(uncaught(lines), 0));
 }
 
 // An attribute, or NULL without an error.
@@ -46,12 +47,11 @@ static const char *text_of(const struct gorgon_lines *lines, PyObject *value)
 	return ret ?: "?";
 }
 
-// Whether an attribute of the frame's code object begins with one of the texts.
-static bool code_has(const struct gorgon_lines *lines, uint64_t frame, const char *name,
+// Whether an attribute of a code object begins with one of the texts.
+static bool code_has(const struct gorgon_lines *lines, PyObject *code, const char *name,
 		     const char *const *texts)
 {
-	PyObject *value =
-		get(lines, (PyObject *)(uintptr_t)gorgon_lines_code_of(lines, frame), name);
+	PyObject *value = get(lines, code, name);
 	const char *text = text_of(lines, value);
 	bool ret = false;
 
@@ -61,16 +61,48 @@ static bool code_has(const struct gorgon_lines *lines, uint64_t frame, const cha
 	return ret;
 }
 
-// CPython's own C code catches what importers raise when it looks for the program. The function of
-// threading that catches what a thread's functions raise catches it for nobody.
+static PyObject *code_of(const struct gorgon_lines *lines, uint64_t frame)
+{
+	return (PyObject *)(uintptr_t)gorgon_lines_code_of(lines, frame);
+}
+
+// CPython removes the frames of its importers from tracebacks.
+static bool is_importers(const struct gorgon_lines *lines, PyObject *code)
+{
+	static const char *const files[] = {"<frozen importlib", "<frozen zipimport", NULL};
+
+	return code_has(lines, code, "co_filename", files);
+}
+
+// The function of threading that catches what a thread's functions raise catches it for nobody.
 static bool is_oldest(const struct gorgon_lines *lines, uint64_t frame)
 {
-	static const char *const importers[] = {"<frozen importlib", "<frozen zipimport", NULL};
 	static const char *const threads[] = {"_bootstrap_inner", NULL};
 	uint64_t previous = gorgon_lines_previous_frame(lines, frame);
 
-	return previous ? code_has(lines, previous, "co_name", threads)
-			: !code_has(lines, frame, "co_filename", importers);
+	return !previous || code_has(lines, code_of(lines, previous), "co_name", threads);
+}
+
+// Whether no older function of the program has had the exception before. What an importer raises
+// is raised by the line that imports.
+static bool is_raised_here(const struct gorgon_lines *lines, uint64_t frame, PyObject *traceback)
+{
+	const struct gorgon_api *api = lines->interp->api;
+	PyObject *next, *inner, *code;
+	bool ret = !is_importers(lines, code_of(lines, frame));
+
+	api->Py_IncRef(traceback);
+	while (ret && (next = get(lines, traceback, "tb_next")) && next != api->_Py_NoneStruct) {
+		api->Py_DecRef(traceback);
+		traceback = next;
+		inner = get(lines, traceback, "tb_frame");
+		code = get(lines, inner, "f_code");
+		ret = is_importers(lines, code);
+		api->Py_DecRef(code);
+		api->Py_DecRef(inner);
+	}
+	api->Py_DecRef(traceback);
+	return ret;
 }
 
 // The innermost place of a traceback.
@@ -111,31 +143,25 @@ static void describe(const struct gorgon_lines *lines, PyObject *type, PyObject 
 	describe_place(lines, traceback, ret->where, sizeof(ret->where));
 }
 
-// It was raised where it has no older traceback; one that ends a loop has none at all.
+// One that ends a loop has no traceback.
 bool gorgon_lines_on_exception(struct gorgon_lines *lines, struct gorgon_lines_record *record,
 			       PyObject *type, PyObject *traceback)
 {
-	const struct gorgon_api *api = lines->interp->api;
 	char name[128];
 	const char *texts[] = {name};
-	PyObject *next;
-	bool ret = false;
 
-	if (!traceback || traceback == api->_Py_NoneStruct)
+	if (!traceback || traceback == lines->interp->api->_Py_NoneStruct)
 		return false;
 	if (!gorgon_lines_has_monitoring(lines) && gorgon_lines_is_hot(uncaught(lines), 0) &&
 	    is_oldest(lines, record->frame)) {
 		describe(lines, type, traceback, &lines->left);
 		lines->left.frame = record->frame;
 	}
-	next = get(lines, traceback, "tb_next");
-	if (next == api->_Py_NoneStruct && gorgon_lines_is_hot(raised(lines), 0)) {
-		gorgon_lines_values_name(lines->interp, lines->values_api, type, name,
-					 sizeof(name));
-		ret = gorgon_lines_on_raise(lines, record, raised(lines), texts);
-	}
-	api->Py_DecRef(next);
-	return ret;
+	if (!gorgon_lines_is_hot(raised(lines), 0) ||
+	    !is_raised_here(lines, record->frame, traceback))
+		return false;
+	gorgon_lines_values_name(lines->interp, lines->values_api, type, name, sizeof(name));
+	return gorgon_lines_on_raise(lines, record, raised(lines), texts);
 }
 
 bool gorgon_lines_on_unwind(struct gorgon_lines *lines, struct gorgon_lines_record *record,

@@ -85,6 +85,7 @@ struct gorgon_lines {
 	bool awaited;    /* one waits for a frame to go on, as of the last update, */
 	bool awaits_any; /* or for one whose lines are not known */
 	bool was_used;   /* a debugger has had a breakpoint or waited; atomic */
+	bool started;    /* Python has: what is raised from now on is for debuggers */
 	bool raising;    /* debuggers stop at exceptions, as of the last update */
 	bool stale;      /* the stubs' breakpoints are others than at the last update; atomic */
 	bool complained; /* that it does not stop at lines */

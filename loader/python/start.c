@@ -167,8 +167,10 @@ static struct gorgon_error *start_python(struct gorgon_interp *interp, void *ctx
 		err = import_threading(interp);
 	if (!err && interp->isolation->counts_memory)
 		err = gorgon_interrupt_prepare(interp);
-	if (!err)
+	if (!err) {
 		gorgon_remote_prepare(interp);
+		gorgon_lines_started(interp);
+	}
 	state = interp->api->PyEval_SaveThread();
 	if (interp->python.minor >= GORGON_STATE_MINOR)
 		gorgon_state_remember(interp, state);

@@ -28,6 +28,11 @@ class Ended(Exception):
     pass
 
 
+def has_begun(thread):
+    """Whether the program runs in this thread; what starts Python raises and catches exceptions, too."""
+    return os.path.exists(f"{FOLDER}/begin.{thread}")
+
+
 class Gdb:
     def __init__(self):
         import gdb
@@ -39,6 +44,9 @@ class Gdb:
             return self.gdb.execute(words.get(command, command), to_string=True)
         except self.gdb.error as error:
             raise Ended(error) from error
+
+    def thread_number(self):
+        return self.gdb.selected_thread().ptid[1]
 
     def function(self):
         """The newest frame's."""
@@ -115,9 +123,12 @@ class Lldb:
         """lldb may have selected a thread that has registered code at that moment, before its program ran."""
         reasons = self.lldb.eStopReasonBreakpoint, self.lldb.eStopReasonPlanComplete
         for thread in (process.GetSelectedThread(), *process):
-            if thread.GetStopReason() in reasons and os.path.exists(f"{FOLDER}/begin.{thread.GetThreadID()}"):
+            if thread.GetStopReason() in reasons and has_begun(thread.GetThreadID()):
                 process.SetSelectedThread(thread)
                 break
+
+    def thread_number(self):
+        return self.debugger.GetSelectedTarget().process.GetSelectedThread().GetThreadID()
 
     def frames(self):
         return self.debugger.GetSelectedTarget().process.GetSelectedThread().frames
@@ -220,6 +231,9 @@ def session(debugger):
                 command = "continue"
             done.append(command)
             debugger.do(command)
+            while not has_begun(debugger.thread_number()):
+                debugger.do("raise")
+                debugger.do("continue")
             check(debugger, done[-2:] if command == "continue" else command)
         debugger.do("delete")
         open(os.path.join(os.environ["FOLDER"], "end"), "w").close()

@@ -334,6 +334,26 @@ class Exceptions(unittest.TestCase):
                                  [(name, *place.split(":")) for name, place in raised], output)
                 self.assertRegex(output, r"end\n(?s:.*)exited normally")
 
+    def test_from_the_programs_first_line_on(self):
+        """Python's own start raises about a hundred, and each import some; what an importer raises is the importing line's."""
+        importing = "try: import missing\nexcept ImportError: None\ntry: import broken\nexcept SyntaxError: print('end')\n"
+        stop = ["break python_exception_raised", "commands", "silent", 'printf "raised %s\\n", exception', "up", "continue", "end", "run"]
+        for python in PYTHONS:
+            with tempfile.TemporaryDirectory() as folder:
+                for name, text in ("importing.py", importing), ("broken.py", "x = (\n"):
+                    with open(os.path.join(folder, name), "w") as file:
+                        file.write(text)
+                gorgon = [harness.GORGON, "run", f"--python={python}"]
+                host = [harness.HOST, "-n", 1, f"import sys; sys.path[:0] = [{folder!r}]; import importing"]
+                for command in [gorgon + [os.path.join(folder, "importing.py")], gorgon + ["-m", "importing"],
+                                gorgon + ["-c", importing], *[host] * (python == PYTHONS[0])]:
+                    with self.subTest(command=command), harness.environment({"PYTHONPATH": folder}):
+                        output = harness.gdb(stop, *map(str, command))
+                        self.assertEqual(re.findall(r"^raised (\w+)$", output, re.M), ["ModuleNotFoundError", "SyntaxError"], output)
+                        self.assertEqual(re.findall(r"^#1 .* in importing\.<module> \(\) at \S+/importing\.py:(\d+)$", output, re.M),
+                                         [] if "-c" in command else ["1", "3"], output)
+                        self.assertRegex(output, r"end\n(?s:.*)exited normally")
+
     def test_steps_from_it(self):
         """As from a function that the frame has called: to where the exception is handled, and to the frame itself."""
         for python in PYTHONS:
