@@ -121,25 +121,3 @@ size_t jitreg_slot_distance(const struct jitreg_model *model, struct jitreg_slot
 {
 	return (slot.slab->slot_count - 1 - slot.index) * model->private_size;
 }
-
-// Neighbours on the same pages change with it: the lock keeps their writers away.
-int jitreg_slot_unseal(const struct jitreg_model *model, struct jitreg_slot slot)
-{
-	if (!slot.slab->is_sealed)
-		return 0;
-	return jitreg_arena_protect(jitreg_slot_bytes(model, slot), model->private_size,
-				    PROT_READ | PROT_WRITE);
-}
-
-int jitreg_slot_seal(const struct jitreg_model *model, struct jitreg_slot slot)
-{
-	struct jitreg_slab *slab = slot.slab;
-	int r;
-
-	if (slab->is_sealed)
-		return jitreg_arena_protect(jitreg_slot_bytes(model, slot),
-					    model->private_size, PROT_READ);
-	r = jitreg_arena_protect(slab->block, slab->size, PROT_READ);
-	slab->is_sealed = !r;
-	return r;
-}

@@ -12,7 +12,6 @@ struct jitreg_slab {
 	uint8_t *block;
 	size_t size;
 	size_t slot_count, used_count;
-	bool is_sealed; // read-only as a whole; a new slab is sealed with its first slot
 	bool used[];
 };
 
@@ -29,10 +28,6 @@ int jitreg_slot_acquire(struct jitreg_model *model, struct jitreg_slot *ret);
 
 /** Give a slot back; the last slot in use frees the slab. */
 void jitreg_slot_release(struct jitreg_model *model, struct jitreg_slot slot);
-
-/** Make the private part writable, or read-only again. 0 or -ENOMEM. */
-int jitreg_slot_unseal(const struct jitreg_model *model, struct jitreg_slot slot);
-int jitreg_slot_seal(const struct jitreg_model *model, struct jitreg_slot slot);
 
 /** The symfile's first byte. */
 uint8_t *jitreg_slot_bytes(const struct jitreg_model *model, struct jitreg_slot slot);

@@ -5,7 +5,8 @@
  * The second and all later copies of a library cost a memcpy() of what differs and as
  * many additions as there are sections. The memory (slabs.c, arena.h) is
  * anonymous because the kernel's default core filter leaves out private file mappings,
- * and debuggers need the symfile from a core; it is read-only once written.
+ * and debuggers need the symfile from a core. It stays writable: to change that twice for each
+ * copy would take longer than all the rest, and would split mappings.
  */
 #define _GNU_SOURCE 1
 #include "symfile.h"
@@ -89,16 +90,11 @@ static int write_private_part(const struct jitreg_model *model,
 			      const struct jitreg_image *image, struct jitreg_slot slot)
 {
 	uint8_t *bytes = jitreg_slot_bytes(model, slot);
-	int r = jitreg_slot_unseal(model, slot), sealed;
 
-	if (r)
-		return r;
 	memcpy(bytes, model->bytes, model->private_size);
 	apply_fixups(model, bytes, image->bias);
 	move_contents(model, bytes, jitreg_slot_distance(model, slot));
-	r = copy_live_unwind_data(model, image, bytes);
-	sealed = jitreg_slot_seal(model, slot);
-	return r ? r : sealed;
+	return copy_live_unwind_data(model, image, bytes);
 }
 
 int jitreg_symfile_create(struct jitreg_model *model, const struct jitreg_image *image,

@@ -186,7 +186,7 @@ size_t util_symfile_bytes(void)
 
 	while (f && fgets(line, sizeof(line), f)) {
 		if (sscanf(line, "%zx-%zx %7s %*s %*s %lu", &start, &end, perms, &inode) == 4 &&
-		    !inode && !strcmp(perms, "r--p") && !strchr(line, '['))
+		    !inode && (!strcmp(perms, "r--p") || !strcmp(perms, "rw-p")) && !strchr(line, '['))
 			sum += end - start;
 	}
 	if (f)

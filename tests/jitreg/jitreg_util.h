@@ -48,7 +48,7 @@ void util_write(const char *path, const void *data, size_t size);
 
 size_t util_fd_count(void);
 
-/** Bytes of anonymous read-only memory, which is what symfiles are in. */
+/** Bytes of anonymous memory outside of the heap, which is what symfiles are in. */
 size_t util_symfile_bytes(void);
 
 /**
