@@ -40,13 +40,12 @@ struct kind {
 // Static, because nftw(3) passes no argument to its function. The first kind has all files that no
 // other kind has.
 static struct {
-	struct kind kinds[4];
+	struct kind kinds[3];
 	size_t root_size; // of the folder's name, with its slash
 	bool clear;
 	int errnum; // of the last file that could not be removed
 } state = {.kinds = {
 	{"", "lines and variables of libraries, for debuggers", 0, 0, 0, 0},
-	{"places", "what gdb's scripts have looked up", 0, 0, 0, 0},
 	{"gdb", "indexes of debug information, for gdb", 0, 0, 0, 0},
 	{"lldb", "what lldb's scripts have made", 0, 0, 0, 0},
 }};

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The debug information of a library of C: its compilation units and their abbreviations; and a .gdb_index of some functions.
+"""The debug information of a library of C: its compilation units and their abbreviations.
 
-What is not certain to be read right is refused (Unsure): gdb then makes its own index.
+What is not certain to be read right is refused (Unsure): gdb then keeps to its own index. DWARF 3 to 5 (section 7.5)."""
 
-DWARF 3 to 5 (section 7.5); the format of .gdb_index is version 8 of gdb's manual, appendix J."""
-
-import re
 import struct
 import zlib
 
@@ -26,7 +23,6 @@ SIZES = {ADDR: 8, DATA1: 1, DATA2: 2, DATA4: 4, 0x07: 8, 0x0C: 1, 0x11: 1, 0x12:
 # Sections of files that this module does not handle: made by dwz, split, with types apart, or with an index, which gdb takes first.
 OTHERS = {".gnu_debugaltlink", ".debug_types", ".gdb_index", ".debug_names", ".debug_str_offsets"}
 SECTIONS = {".debug_info", ".debug_abbrev", ".debug_str", ".debug_ranges", ".debug_rnglists"}
-FUNCTION = 3 << 28  # in .gdb_index
 
 
 class Unsure(Exception):
@@ -100,8 +96,8 @@ def skip_leb(data, at):
 
 
 class Abbreviation:
-    """The kind of an entry: its code as in the entry, its tag, and (attribute, form, distance from the end of the
-    code, or None where it varies, value of an implicit constant) of each attribute."""
+    """The kind of an entry: its code as in the entry, its tag, and (attribute, form, value of an implicit constant) of each
+    attribute."""
 
     def __init__(self, code, tag, attributes):
         self.code, self.tag, self.attributes = code, tag, attributes
@@ -118,7 +114,7 @@ def read_abbreviations(data, at):
         encoded = data[start:at]
         tag, at = uleb(data, at)
         at += 1  # whether it has children
-        attributes, off = [], 0
+        attributes = []
         while True:
             attribute, at = uleb(data, at)
             form, at = uleb(data, at)
@@ -127,8 +123,7 @@ def read_abbreviations(data, at):
                 value, at = sleb(data, at)
             if not attribute and not form:
                 break
-            attributes.append((attribute, form, off, value))
-            off = None if off is None or form not in SIZES else off + SIZES[form]
+            attributes.append((attribute, form, value))
         found.append(Abbreviation(encoded, tag, attributes))
 
 
@@ -149,13 +144,13 @@ class Unit:
             raise Unsure
 
     def check_root(self, info, abbreviations, languages):
-        self.root_abbreviation = root = next((a for a in abbreviations if info.startswith(a.code, self.root)), None)
+        root = next((a for a in abbreviations if info.startswith(a.code, self.root)), None)
         if not root or root.tag != COMPILE_UNIT:
             raise Unsure
         if languages is None:
             return
         at = self.root + len(root.code)
-        for attribute, form, _, value in root.attributes:
+        for attribute, form, value in root.attributes:
             if attribute == LANGUAGE and form in (DATA1, DATA2, IMPLICIT_CONST):
                 language = value if form == IMPLICIT_CONST else int.from_bytes(info[at:at + SIZES[form]], "little")
                 if language in languages:
@@ -190,37 +185,6 @@ class Library:
                 known[unit.abbrev_off] = read_abbreviations(self.abbrev, unit.abbrev_off)
             unit.check_root(self.info, known[unit.abbrev_off], languages)
 
-    def may_have(self, name):
-        """Whether any entry has this name."""
-        text = name.encode() + b"\0"
-        return text in self.strings or text in self.info  # short names can be in the entries themselves
-
-
-def make_index(units, functions):
-    """A .gdb_index with these functions: {name: units}."""
-    numbers = {unit: number for number, unit in enumerate(units)}
-    slots = 16
-    while slots < 2 * len(functions):
-        slots *= 2
-    table, pool = [(0, 0)] * slots, bytearray()
-    for name, having in functions.items():
-        vector = len(pool)
-        pool += struct.pack(f"<{len(having) + 1}I", len(having), *sorted(numbers[unit] | FUNCTION for unit in having))
-        code = 0
-        for byte in name.lower().encode():
-            code = (code * 67 + byte - 113) & 0xFFFFFFFF
-        slot, step = code & (slots - 1), (code * 17 & (slots - 1)) | 1
-        while table[slot] != (0, 0):
-            slot = (slot + step) & (slots - 1)
-        table[slot] = len(pool), vector
-        pool += name.encode() + b"\0"
-    list_of_units = b"".join(struct.pack("<QQ", unit.off, unit.end - unit.off) for unit in units)
-    hash_table = b"".join(struct.pack("<II", *slot) for slot in table)
-    # Neither type units nor addresses: gdb looks addresses up in what it has read by then.
-    addresses = 24 + len(list_of_units)
-    return struct.pack("<6I", 8, 24, addresses, addresses, addresses, addresses + len(hash_table)) \
-        + list_of_units + hash_table + bytes(pool)
-
 
 def read(path):
     """The debug information in a file, or None: it cannot be searched."""
@@ -229,8 +193,3 @@ def read(path):
             return Library(read_sections(file.read()))
     except FAILURES:
         return None
-
-
-def is_name(location):
-    """Whether a location is a plain name, which can be searched for."""
-    return re.fullmatch(r"[A-Za-z_][A-Za-z_0-9]*", location) is not None

@@ -29,10 +29,9 @@ class Plan:
     """How to read entries of one kind: steps of (bytes to skip before, what to do, form), and bytes to skip at the end."""
 
     def __init__(self, abbreviation):
-        self.abbreviation = abbreviation
         self.is_code = abbreviation.has_code and abbreviation.tag in FUNCTIONS
         self.steps, skipped = [], 0
-        for attribute, form, _, _ in abbreviation.attributes:
+        for attribute, form, _ in abbreviation.attributes:
             what = self.interest(abbreviation.tag, attribute, form)
             if what is not None:
                 self.steps.append((skipped, what, form))
@@ -72,16 +71,14 @@ class Plan:
 class Functions:
     """What the entries of a library say of functions, by the entries' offsets."""
 
-    def __init__(self, library, wanted=None):
-        """@wanted: names; a library that has none of them is not walked."""
+    def __init__(self, library):
         self.debug = library
         self.names = {}  # offset of the name
-        self.named = {}  # abbreviation of an entry that has a name
         self.origins = {}  # offset of the entry that this one completes
-        self.code = []  # (entry, its Unit, its abbreviation)
+        self.code = []  # (entry, its Unit)
         self.starts = []  # where a block of code has the address of its start (DW_AT_low_pc)
         plans = {}
-        for unit in library.units if wanted is None or any(map(library.may_have, wanted)) else ():
+        for unit in library.units:
             if unit.abbrev_off not in plans:
                 plans[unit.abbrev_off] = {dwarf_index.uleb(each.code, 0)[0]: Plan(each) for each in
                                           dwarf_index.read_abbreviations(library.abbrev, unit.abbrev_off)}
@@ -102,7 +99,7 @@ class Functions:
             if not plan:
                 raise Unsure
             if plan.is_code:
-                self.code.append((entry, unit, plan.abbreviation))
+                self.code.append((entry, unit))
             rest = plan.rest
             for skipped, what, form in plan.steps:
                 at += skipped
@@ -114,7 +111,6 @@ class Functions:
                     self.origins[entry] = int.from_bytes(info[at:at + 4], "little") + (unit.off if form == dwarf_index.REF4 else 0)
                 elif what == NOTE_NAME:
                     self.names[entry] = int.from_bytes(info[at:at + 4], "little") if form == dwarf_index.STRP else ~at
-                    self.named[entry] = plan.abbreviation
                 elif what == NOTE_START:
                     self.starts.append(at)
                 elif what == PASS_STRING:
@@ -142,7 +138,7 @@ class Functions:
     def units_by_name(self):
         """{name: the Units that have code of functions with that name}."""
         by_offset, found = {}, {}
-        for entry, unit, _ in self.code:
+        for entry, unit in self.code:
             definition = self.definition(entry)
             if definition is not None:
                 by_offset.setdefault(self.names[definition], set()).add(unit)
@@ -156,16 +152,3 @@ def pass_block(info, at, form):
         return at + LENGTHS[form] + int.from_bytes(info[at:at + LENGTHS[form]], "little")
     size, at = dwarf_index.uleb(info, at)
     return at + size
-
-
-def read(library, names):
-    """The Functions of a library that may have the names, or None if they cannot be told."""
-    try:
-        return Functions(library, names)
-    except dwarf_index.FAILURES:
-        return None
-
-
-def index(functions, names):
-    """A .gdb_index with these functions only."""
-    return dwarf_index.make_index(functions.debug.units, {name: functions.units[name] for name in names if name in functions.units})

@@ -23,7 +23,7 @@ import time
 import gdb
 
 from gorgon_shared import root
-from . import execute, files, location_cache, process
+from . import execute, files, process
 
 FILES_MAX = 64  # of indexes that are kept: the oldest go
 NAME = "%s.gdb-index"  # what gdb adds to the folder, for a build-id in hexadecimal digits
@@ -39,13 +39,44 @@ _begun = {}  # path of a narrowed index that is being made -> until when somebod
 _checked = None  # the Snapshot whose libpythons were looked at
 
 
+def folder():
+    """The folder of the indexes, made if need be, or None: it has to be the user's own, and writable by nobody else."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ.get("HOME") or "", ".cache")
+    if not os.path.isabs(home):
+        return None
+    top = os.path.join(home, "gorgon")
+    path = os.path.join(top, "gdb", gdb.VERSION)
+    try:
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        owners = [os.stat(p) for p in (top, path)]
+    except OSError:
+        return None
+    return path if all(o.st_uid == os.geteuid() and not stat.S_IMODE(o.st_mode) & 0o022 for o in owners) else None
+
+
+def state(path):
+    """Values that change when the file changes."""
+    found = os.stat(path)
+    return [found.st_size, found.st_mtime_ns]
+
+
+def debug_file(build_id):
+    """The file that gdb finds by a build-id, as gdb looks for it."""
+    name = os.path.join(".build-id", build_id[:1].hex(), build_id[1:].hex() + ".debug")
+    for directory in (gdb.parameter("debug-file-directory") or "").split(":"):
+        for candidate in files.candidates(os.path.join(directory, name)):
+            if os.path.isfile(candidate):
+                return candidate
+    return None
+
+
 def install():
     """Switch gdb's cache on, once, unless the user has."""
     global _folder
     if _folder is not None:
         return
     try:
-        place = "" if gdb.parameter("index-cache enabled") else location_cache.folder(os.path.join("gdb", gdb.VERSION)) or ""
+        place = "" if gdb.parameter("index-cache enabled") else folder() or ""
     except RuntimeError:  # a gdb without a cache, or one that was built without support for it
         place = ""
     if place and set_parameter("directory", read_only(place)) and set_parameter("enabled", True):
@@ -137,11 +168,11 @@ def prepare(obj):
 
 def provide(path, debug_path, build_id):
     """Let gdb find the narrowed index of a library, or begin to make it."""
-    debug = next((found for found in (debug_path and files.find(debug_path), build_id and location_cache.debug_file(build_id),
+    debug = next((found for found in (debug_path and files.find(debug_path), build_id and debug_file(build_id),
                                       files.find(path)) if found and os.path.isfile(found)), None)
     if not debug or not build_id or not is_trusted(debug):
         return
-    kept = os.path.join(_folder, f"{build_id.hex()}-" + "-".join(map(str, location_cache.state(debug))) + ".narrowed")
+    kept = os.path.join(_folder, f"{build_id.hex()}-" + "-".join(map(str, state(debug))) + ".narrowed")
     if os.path.exists(kept):
         with contextlib.suppress(OSError):
             os.utime(kept)

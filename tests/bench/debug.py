@@ -151,7 +151,7 @@ class Target:
                     mark(kind, "stop"), "bt", mark(kind, "backtrace"),
                     {"gdb": "delete", "lldb": "breakpoint delete --force"}[kind], "detach", mark(kind, "end")]
         if scripts == FIRST:  # the host's part of the cache stays
-            shutil.rmtree(os.path.join(os.environ["XDG_CACHE_HOME"], "gorgon", "places"), ignore_errors=True)
+            shutil.rmtree(os.path.join(os.environ["XDG_CACHE_HOME"], "gorgon", "gdb"), ignore_errors=True)
         debugger = Debugger(kind, commands, self.folder.name)
         try:
             debugger.process.wait(timeout)

@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""gorgon break spares the second gdb what has nothing of a function, and loses no place by that."""
+"""Which compilation units of a library have code of a function."""
 
-import json
 import os
-import re
-import subprocess
 import sys
 import tempfile
 import unittest
 
 import harness
 
-sys.path.insert(0, os.path.join(harness.ROOT, "gdb"))
-from gorgon_gdb import split_parts  # noqa: E402
+sys.path.insert(0, os.path.join(harness.ROOT, "debuggers"))
 from gorgon_shared import dwarf_index, function_units  # noqa: E402
 
 HEADER = """
@@ -40,29 +36,6 @@ __attribute__((noinline)) int work(int i)
     "twice.c": "int twice(int i) { return work(i) + small(i + 3); }\n",
     "thrice.c": "int thrice(int i) { return work(i) + work(i + 1) + work(i + 2); }\n",
 }
-# GCC splits the unlikely end off append and puts it back; walk calls itself, which is inlined some times.
-PARTS = """
-extern void complain(const char *text, int line);
-int
-append(int *list, int item)
-{
-	if (list && item) {
-		list[list[0]++] = item;
-		return 0;
-	}
-	complain("append", 12);
-	return -1;
-}
-int several(int *list) { return append(list, 1) + append(list, 2); }
-struct node { struct node *left, *right; int value; };
-int
-walk(const struct node *n)
-{
-	if (!n)
-		return 0;
-	return walk(n->left) + 3 * walk(n->right) + n->value;
-}
-"""
 # A unit of binutils 2.44: the size of its code (DW_AT_high_pc) is an uleb128, and comes before its language.
 ASSEMBLER = """
 	.text
@@ -89,16 +62,6 @@ by_hand:
 NAMES = ["work", "hidden", "small", "twice", "thrice"]
 # Units of link-time optimisation refer to those of each source.
 LTO = ["-O2", "-flto", "-flto-partition=1to1"]
-COMPARE = """python
-import json, gorgon_gdb.location_resolver as resolver
-def ask(path, names):
-    return [sorted(answer) if isinstance(answer, list) else answer for answer in resolver.ask([path], names)[0]]
-def compare(path, names):
-    indexed, search = ask(path, names), resolver.search
-    resolver.search = lambda *_: (False, [])
-    print("compare", json.dumps([indexed, ask(path, names)]))
-    resolver.search = search
-end"""
 
 
 def build(folder, *flags, compiler="gcc", name="libwork.so"):
@@ -113,16 +76,13 @@ def build(folder, *flags, compiler="gcc", name="libwork.so"):
     return path
 
 
-def compare(path, *names):
-    """[(places with the index, and without)] of functions."""
-    output = harness.gdb([COMPARE, f"python compare({path!r}, {list(names)!r})"], script=True)
-    return list(zip(*json.loads(re.search(r"^compare (.*)$", output, re.M)[1])))
-
-
-def index(path, names):
+def functions(path):
+    """What a library says of functions, or None: that is left to gdb."""
     library = dwarf_index.read(path)
-    functions = function_units.read(library, names) if library else None
-    return function_units.index(functions, names) if functions else None
+    try:
+        return library and function_units.Functions(library)
+    except dwarf_index.FAILURES:
+        return None
 
 
 class Search(unittest.TestCase):
@@ -133,8 +93,8 @@ class Search(unittest.TestCase):
 
     def units(self, path, name):
         """How many of all units have code of a function."""
-        library = dwarf_index.read(path)
-        return len(function_units.Functions(library).units[name]), len(library.units)
+        found = functions(path)
+        return len(found.units[name]), len(found.debug.units)
 
     def test_units_are_those_with_code(self):
         for flags in (["-O2"], ["-O2", "-gdwarf-4"], ["-O2", "-gz"], ["-O0"]):
@@ -152,15 +112,12 @@ class Search(unittest.TestCase):
 
     def test_what_is_not_certain_is_left_to_gdb(self):
         path = build(self.folder, "-O2")
-        self.assertIsNotNone(index(path, ["work"]))
-        self.assertIsNotNone(index(path, ["nowhere"]))
-        for location in ("work.c:12", "*work", "work if i", "wörk"):
-            self.assertFalse(dwarf_index.is_name(location), location)
+        self.assertNotIn("nowhere", functions(path).units)
         for flags, compiler in ((["-O2"], "g++"), (["-gdwarf-2", "-gstrict-dwarf"], "gcc"), (["-s"], "gcc"),
                                 (["-gdwarf64"], "gcc")):
             with self.subTest(flags):
-                self.assertIsNone(index(build(self.folder, *flags, compiler=compiler), ["work"]))
-        self.assertIsNone(index(os.path.join(self.folder, "no such file"), ["work"]))
+                self.assertIsNone(functions(build(self.folder, *flags, compiler=compiler)))
+        self.assertIsNone(functions(os.path.join(self.folder, "no such file")))
 
     def test_the_language_of_a_unit_is_found_behind_a_number_of_any_length(self):
         assembler = os.path.join(self.folder, "by_hand.s")
@@ -172,7 +129,7 @@ class Search(unittest.TestCase):
                 if count:
                     self.assertEqual(self.units(path, "work"), (1, count))
                 else:
-                    self.assertIsNone(index(path, ["work"]))
+                    self.assertIsNone(functions(path))
 
     def test_a_damaged_file_is_left_to_gdb_or_found_in(self):
         path = build(self.folder, *LTO)
@@ -181,62 +138,11 @@ class Search(unittest.TestCase):
         for size in range(0, len(whole), len(whole) // 97):
             with open(path, "wb") as file:
                 file.write(whole[:size])
-            self.assertIsNone(index(path, ["work"]), size)
+            self.assertIsNone(functions(path), size)
         for at in range(64, len(whole), len(whole) // 197):
             with open(path, "wb") as file:
                 file.write(whole[:at] + bytes(byte ^ 0xFF for byte in whole[at:at + 16]) + whole[at + 16:])
-            index(path, ["work", "small"])  # and no exception
-
-
-@harness.needs_gdb
-class Places(unittest.TestCase):
-    def test_places_are_the_same_in_a_library(self):
-        for flags in (LTO, ["-O2"], ["-O0"]):
-            with self.subTest(flags), tempfile.TemporaryDirectory() as folder:
-                path = build(folder, *flags)
-                self.assertIsNotNone(index(path, NAMES))
-                *found, nowhere = compare(path, *NAMES, "nowhere")
-                for name, (narrowed, plain) in zip(NAMES, found):
-                    # gdb 18 by itself misses what gcc 16 has inlined everywhere when it optimised at link time.
-                    self.assertTrue(plain or (name, flags) == ("small", LTO), name)
-                    self.assertEqual(narrowed, plain or narrowed, name)
-                    self.assertTrue(narrowed, name)
-                self.assertEqual(nowhere, ([], []))
-
-    def test_places_are_the_same_in_libpython(self):
-        # GCC has put a part of PyList_Append back.
-        names = ["PyList_Append", "list_append", "time_sleep", "_PyEval_EvalFrameDefault", "PyTuple_New"]
-        notes = subprocess.run(["readelf", "-n", harness.LIBPYTHON], capture_output=True, text=True, check=True).stdout
-        build_id = re.search(r"Build ID: (\w+)", notes)[1]
-        path = f"/usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug"
-        functions = function_units.Functions(dwarf_index.read(path))
-        found = [len(functions.units[name]) for name in names]
-        self.assertLess(max(found), len(functions.debug.units) / 4)
-        for name, (narrowed, plain) in zip(names, compare(harness.LIBPYTHON, *names)):
-            self.assertTrue(plain, name)
-            if split_parts.find(functions, name):
-                self.assertLess(set(narrowed), set(plain), name)
-            else:
-                self.assertEqual(narrowed, plain, name)
-
-    def test_a_part_that_was_split_off_and_put_back_is_no_place(self):
-        with tempfile.TemporaryDirectory() as folder:
-            source, path = os.path.join(folder, "parts.c"), os.path.join(folder, "libparts.so")
-            with open(source, "w") as file:
-                file.write(PARTS)
-            for flags in (["-O2"], ["-O2", "-gdwarf-4"], LTO):
-                with self.subTest(flags):
-                    harness.run("gcc", "-g", "-shared", "-fPIC", "-Wl,--build-id", *flags, "-o", path,
-                                source).check_returncode()
-                    (append, append_of_gdb), (walk, walk_of_gdb) = compare(path, "append", "walk")
-                    self.assertEqual(len(append), 1)
-                    if len(append_of_gdb) == 1:
-                        self.skipTest("the compiler puts nothing back")
-                    self.assertLess(set(append), set(append_of_gdb))
-                    self.assertLessEqual(set(walk), set(walk_of_gdb))
-                    if flags != LTO:  # real calls
-                        self.assertEqual(walk, walk_of_gdb)
-                        self.assertGreater(len(walk), 2)
+            functions(path)  # and no exception
 
 
 if __name__ == "__main__":

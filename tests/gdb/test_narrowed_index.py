@@ -12,7 +12,7 @@ import unittest
 
 import harness
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(harness.ROOT, "gdb")]
 import test_dwarf_index as sample  # noqa: E402
 from gorgon_gdb import narrowed_index  # noqa: E402
 from gorgon_shared import dwarf_index  # noqa: E402
