@@ -91,7 +91,7 @@ CHILDREN := $(BUILD)/share/gorgon/children/gorgon.py
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py debuggers/gorgon_shared/*.py)
 
 .PHONY: products all jitreg docs-process census abi release examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
-	check-gdb check-lldb check-parity coverage coverage-run parity docs-api docs-parity docs-plot docs-comparison docs-machines docs-pictures bench-debug bench-extensions check-roots check-arm demo-arm built-for-tests commit-results fuzzers fuzz soak demo setup venv \
+	check-gdb check-lldb check-parity coverage coverage-run parity docs-api docs-parity docs-plot docs-comparison docs-pictures bench-debug bench-extensions check-roots check-arm demo-arm built-for-tests commit-results fuzzers fuzz soak demo setup venv \
 	bench wheel format lint analyze compile_commands.json install install-jitreg uninstall dist clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -219,10 +219,6 @@ docs-pictures: all
 # The figures of docs/comparison.md, out of tests/bench/LOAD.md and EXECUTOR.md.
 docs-comparison:
 	$(PYTHON3) tools/comparison.py docs/comparison.md
-
-# docs/machines.md: the files of each machine.
-docs-machines:
-	$(PYTHON3) tools/machine_table.py docs/machines.md
 
 docs-parity:
 	$(PYTHON3) tests/parity/page.py tests/parity/PARITY.md
@@ -661,7 +657,6 @@ help:
 	@echo "docs-api  pages of the C and C++ interfaces, in build/api/html"
 	@echo "docs-pictures  docs/gdb.svg, docs/lldb.svg and docs/mixed.svg, of real sessions, and docs/flames.svg"
 	@echo "docs-comparison  the figures of docs/comparison.md, out of tests/bench/LOAD.md and EXECUTOR.md"
-	@echo "docs-machines  the table of docs/machines.md: which files are of one machine"
 	@echo "docs-plot  the plots in tests/bench, out of tests/bench/DEBUG.md and FEEL.md"
 	@echo "abi      tests/abi, what a release's programs rely on; with each release, see docs/stability.md"
 	@echo "wheel    the Python package for pip, into $(BUILD)/wheel"
