@@ -78,10 +78,10 @@ struct gorgon_value {
 		struct {
 			const char *data;
 			size_t size; /**< bytes */
-		} text; /**< STRING and BYTES */
+		} text;              /**< STRING and BYTES */
 		struct {
 			struct gorgon_value *items; /**< of a dict: key, value, key, value, ... */
-			size_t count;	/**< items of a list, entries of a dict */
+			size_t count;               /**< items of a list, entries of a dict */
 		} list;
 		/** an array that comes out is held once, for the caller */
 		struct gorgon_array *array;
@@ -145,14 +145,15 @@ gorgon_interp_call(struct gorgon_interp *interp, const char *module, const char 
  * the calling thread blocks signals: whatever CPython itself repeats after EINTR (PEP 475), such as
  * time.sleep(), sockets, select(), reading, waiting for children; locks, and all that waits for a
  * lock: conditions, events, queues, Thread.join(). A blocked thread gets the signal SIGURG, which
- * does nothing but end its system call, again and again until the exception has arrived. In doing
- * so the thread handles other signals of the program that wait to be handled, as the main thread
- * would.
+ * does nothing but end its system call, again and again until the exception has arrived (SIGRTMAX
+ * while LLDB traces the process, because LLDB stops programs at SIGURG). In doing so the thread
+ * handles other signals of the program that wait to be handled, as the main thread would.
  *
  * The library's handler of SIGURG is there from the first interrupt to the end of the last
- * interpreter. A signal that is not the library's goes on to the host's handler, also to one that
- * is set later, which runs on the host's alternate stack, with its mask and its SA_RESTART. A
- * thread of the host does not block SIGURG while it is in a call.
+ * interpreter, that of SIGRTMAX to the end of the process. A signal that is not the library's goes
+ * on to the host's handler, also to one that is set later, which runs on the host's alternate
+ * stack, with its mask and its SA_RESTART. A thread of the host does not block SIGURG while it is
+ * in a call.
  *
  * A call whose code has raised an exception ends with the exception; while the library makes its
  * text, this function waits, at most for a second. If the text is still not made then, because the

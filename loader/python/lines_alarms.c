@@ -78,7 +78,7 @@ static void put(const struct sigaction *action, const struct sigaction *installe
 {
 	sigaction(SIGURG, action, NULL);
 	if (is_dispatcher(installed))
-		gorgon_signals_install_wake();
+		gorgon_signals_install_wake(SIGURG);
 }
 
 // False: the program has a handler.

@@ -104,7 +104,7 @@ static void ask_timers(int number, struct wishes *ret)
 
 void gorgon_signals_install(int number, gorgon_signals_handler *dispatch)
 {
-	bool wake = number == GORGON_SIGNAL_WAKE && known->wakes,
+	bool wake = (known->wakes & bit(number)) != 0,
 	     fault = known->watched & bit(number);
 	struct wishes wishes = {};
 	struct sigaction action;

@@ -48,7 +48,7 @@ struct gorgon_dispositions {
 	uint64_t ignored;    // bit per signal: SIG_IGN is installed for a view
 	// bit per signal: calls are restarted, which not all views want; atomic
 	uint64_t restarted;
-	bool wakes;	     // the dispatcher is installed for GORGON_SIGNAL_WAKE
+	uint64_t wakes;	     // bit per signal: the dispatcher is installed to end calls
 };
 
 extern struct gorgon_dispositions gorgon_dispositions;
@@ -92,8 +92,8 @@ bool gorgon_signals_ignored_for(const struct gorgon_signals *view, int number);
  * disposition. The signals' lock is held. */
 void gorgon_signals_install(int number, gorgon_signals_handler *dispatch);
 
-/* Have the dispatcher handle GORGON_SIGNAL_WAKE. False: there is no view. See signals.c. */
-bool gorgon_signals_install_wake(void);
+/* Have the dispatcher handle a signal that ends calls. False: there is no view. See signals.c. */
+bool gorgon_signals_install_wake(int number);
 
 /* Whether this is the process whose dispositions these are, and no child of vfork() in its memory.
  */

@@ -354,13 +354,13 @@ static void call_for_interrupt(action_word action, void *context)
 	signals_call(action, SIGINT, &info, context);
 }
 
-static void give_interrupts(void *context)
+static void give_interrupts(int number, void *context)
 {
 	action_word action;
 
 	while (gorgon_views_entered() && is_function(action = take_interrupt_here())) {
 		call_for_interrupt(action, context);
-		signals_end_call(GORGON_SIGNAL_WAKE, context);
+		signals_end_call(number, context);
 	}
 }
 
@@ -384,9 +384,9 @@ void gorgon_signals_drop_interrupt(struct gorgon_signals *view)
 }
 
 // Whether gorgon_signals_wake() has sent the signal.
-static bool is_wake(int number, const siginfo_t *info)
+static bool is_wake(const siginfo_t *info)
 {
-	return number == GORGON_SIGNAL_WAKE && info->si_code == SI_QUEUE &&
+	return info->si_code == SI_QUEUE &&
 	       info->si_value.sival_ptr == &gorgon_dispositions.wakes;
 }
 
@@ -430,9 +430,9 @@ void gorgon_signals_dispatch(int number, siginfo_t *info, void *context)
 		gorgon_fault_recover();
 	// The kernel keeps one signal of a number for a thread: a signal of the host's may stand
 	// for ours.
-	if (number == GORGON_SIGNAL_WAKE)
-		give_interrupts(context);
-	if (is_wake(number, info)) {
+	if (number == GORGON_SIGNAL_WAKE || is_wake(info))
+		give_interrupts(number, context);
+	if (is_wake(info)) {
 		// That a call was interrupted is what is wanted, unless somebody asks where the
 		// thread is.
 		void (*answer)(const void *) = __atomic_load_n(&on_wake, __ATOMIC_ACQUIRE);

@@ -5,6 +5,9 @@
 #include "signal_views.h"
 #include "signals.h"
 
+#include <jitreg.h>
+
+#include <errno.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,14 +20,18 @@ bool gorgon_signals_interrupt(struct gorgon_signals *view)
 
 bool gorgon_signals_wake(pid_t tid)
 {
-	siginfo_t info = {.si_signo = GORGON_SIGNAL_WAKE, .si_code = SI_QUEUE};
+	siginfo_t info = {.si_signo = jitreg_find_tracer() == JITREG_TRACER_LLDB
+					      ? GORGON_SIGNAL_WAKE_IN_LLDB
+					      : GORGON_SIGNAL_WAKE,
+			  .si_code = SI_QUEUE};
 
-	if (!gorgon_signals_install_wake())
+	if (!gorgon_signals_install_wake(info.si_signo))
 		return false;
 	info.si_pid = getpid();
 	info.si_uid = getuid();
 	info.si_value.sival_ptr = &gorgon_dispositions.wakes;
-	return !syscall(SYS_rt_tgsigqueueinfo, info.si_pid, tid, GORGON_SIGNAL_WAKE, &info);
+	return !syscall(SYS_rt_tgsigqueueinfo, info.si_pid, tid, info.si_signo, &info) ||
+	       errno != ESRCH;
 }
 
 // When a process sends itself a signal with kill(), and no other thread can take it, the signal is

@@ -167,8 +167,10 @@ void gorgon_signals_destroy(struct gorgon_signals *view)
 	for (int number = 1; number < NSIG; number++)
 		if ((view->set | view->timed) & bit(number))
 			signals_install(number);
-	if (gorgon_dispositions.wakes && !gorgon_dispositions.views) {
-		gorgon_dispositions.wakes = false;
+	// The dispatcher stays for the other signal that ends calls: by default one that is under
+	// way would end the process.
+	if (gorgon_dispositions.wakes & bit(GORGON_SIGNAL_WAKE) && !gorgon_dispositions.views) {
+		gorgon_dispositions.wakes &= ~bit(GORGON_SIGNAL_WAKE);
 		signals_install(GORGON_SIGNAL_WAKE);
 	}
 	gorgon_masked_unlock(&lock, &saved);
@@ -178,17 +180,18 @@ void gorgon_signals_destroy(struct gorgon_signals *view)
 
 // --- interrupts -----------------------------------------------------------------------------
 
-bool gorgon_signals_install_wake(void)
+bool gorgon_signals_install_wake(int number)
 {
 	struct sigaction now;
 	sigset_t saved;
 	bool ret;
 
 	gorgon_masked_lock(&lock, &saved);
-	ret = gorgon_dispositions.views && !sigaction(GORGON_SIGNAL_WAKE, NULL, &now);
-	if (ret && (!gorgon_dispositions.wakes || now.sa_sigaction != gorgon_signals_dispatch)) {
-		gorgon_dispositions.wakes = true;
-		signals_install(GORGON_SIGNAL_WAKE);
+	ret = gorgon_dispositions.views && !sigaction(number, NULL, &now);
+	if (ret && (!(gorgon_dispositions.wakes & bit(number)) ||
+		    now.sa_sigaction != gorgon_signals_dispatch)) {
+		gorgon_dispositions.wakes |= bit(number);
+		signals_install(number);
 	}
 	gorgon_masked_unlock(&lock, &saved);
 	return ret;
@@ -201,7 +204,7 @@ void gorgon_signals_on_ring(struct gorgon_signals *view, gorgon_signals_ring *fn
 	view->ring_ctx = ctx;
 	__atomic_store_n(&view->on_ring, fn, __ATOMIC_RELEASE);
 	gorgon_masked_lock(&lock, &saved);
-	gorgon_dispositions.wakes = true;
+	gorgon_dispositions.wakes |= bit(GORGON_SIGNAL_WAKE);
 	signals_install(GORGON_SIGNAL_WAKE);
 	gorgon_masked_unlock(&lock, &saved);
 }

@@ -58,8 +58,11 @@ void gorgon_signals_drop_interrupt(struct gorgon_signals *signals);
  * run when this returns. False: nothing was done; the signal is the process's. */
 bool gorgon_signals_kill_self(struct gorgon_signals *signals, int number);
 
-/* The signal that ends blocking calls, which debuggers pass on without a word. */
+/* The signal that ends blocking calls, which the kernel ignores by default. gdb passes it on
+ * without a word. LLDB stops at it, and at no real-time signal, so the other one takes its place
+ * while LLDB is the debugger. */
 #define GORGON_SIGNAL_WAKE SIGURG
+#define GORGON_SIGNAL_WAKE_IN_LLDB SIGRTMAX
 
 /* End the blocking call that a thread of this process is in, with EINTR; the signal does nothing
  * else, unless the thread has an interrupt. False: the thread has ended. */
