@@ -11,6 +11,8 @@
 #include "ns/thread.h"
 #include "process/kernel/fork.h"
 
+#include <unistd.h>
+
 static struct gorgon_interp *own_python; // under the loader's lock
 
 static void for_each_interp(void (*fn)(struct gorgon_interp *interp, bool child), bool child)
@@ -59,11 +61,13 @@ static void release_interp(struct gorgon_interp *interp, bool child)
 		interp->held.call_pending = false;
 	}
 	// A CPython that forks by itself puts in order what its threads have left.
-	if (child && !gorgon_fork_is_of(interp->ns) && has_lost_threads(interp))
+	if (child && gorgon_fork_caller() != interp->ns && has_lost_threads(interp))
 		gorgon_calls_lose(&interp->calls);
 	gorgon_calls_after_fork(&interp->calls, child);
-	if (gorgon_fork_is_of(interp->ns))
+	if (gorgon_fork_caller() == interp->ns)
 		interp->calls.lost = interp->calls.unsure = false;
+	if (child && gorgon_fork_keeps(interp->ns))
+		interp->calls.pid = getpid();
 }
 
 static void interps_after_fork(bool child)

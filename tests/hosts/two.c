@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // A host with two interpreters at once, each on a thread of its own.
 //
-//	two call|pool|limited PYTHON FILE FOLDER [WORD]...
+//	two call|fork|pool|limited PYTHON FILE FOLDER [WORD]...
 //
 // FILE defines main(WHO, FOLDER, WORD...), which runs in both: with WHO "first" and "second". The
-// host calls it from threads of its own, or it is a job of a pool with two interpreters, with
-// "limited" of one whose jobs have a limit. PYTHON is the executable whose libpython and packages
+// host calls it from threads of its own, with "fork" in a child that it has forked when the
+// interpreters were there, or it is a job of a pool with two interpreters, with "limited" of one
+// whose jobs have a limit. PYTHON is the executable whose libpython and packages
 // they have. Exit status 0, or 1 when a call has failed; an interpreter that stays, because threads
 // of its libraries go on, is named. The host has a handler of SIGINT, which does nothing.
 
@@ -17,6 +18,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define WORDS_MAX 16
 
@@ -25,6 +28,7 @@ static const char *file;
 static char **words; // FOLDER and those after it
 static size_t words_count;
 static const char *const names[] = {"first", "second"};
+static struct gorgon_interp *interps[2];
 
 static void check(struct gorgon_error *err)
 {
@@ -57,12 +61,12 @@ static struct gorgon_value arguments(const char *name, struct gorgon_value *item
 	return (struct gorgon_value){.kind = GORGON_VALUE_LIST, .list = {items, words_count + 1}};
 }
 
-static void *call(void *name)
+static void *call(void *interp_of)
 {
-	struct gorgon_value items[WORDS_MAX + 1], args = arguments(name, items), ret;
-	struct gorgon_interp *interp;
+	size_t i = (size_t)((struct gorgon_interp **)interp_of - interps);
+	struct gorgon_value items[WORDS_MAX + 1], args = arguments(names[i], items), ret;
+	struct gorgon_interp *interp = interps[i];
 
-	check(gorgon_interp_create(&interp_opts, &interp));
 	check(gorgon_interp_start(interp, NULL));
 	check(gorgon_interp_run_file(interp, file));
 	check(gorgon_interp_call(interp, NULL, "main", &args, NULL, &ret));
@@ -71,12 +75,17 @@ static void *call(void *name)
 	return NULL;
 }
 
-static void run_calls(void)
+static void run_calls(bool forked)
 {
 	pthread_t threads[2];
+	int status;
 
 	for (size_t i = 0; i < 2; i++)
-		if (pthread_create(&threads[i], NULL, call, (void *)names[i]))
+		check(gorgon_interp_create(&interp_opts, &interps[i]));
+	if (forked && fork())
+		exit(wait(&status) < 0 || status ? 1 : 0);
+	for (size_t i = 0; i < 2; i++)
+		if (pthread_create(&threads[i], NULL, call, &interps[i]))
 			exit(1);
 	for (size_t i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
@@ -117,7 +126,7 @@ static void ignore(int sig)
 int main(int argc, char **argv)
 {
 	if (argc < 5 || argc > 4 + WORDS_MAX) {
-		fprintf(stderr, "usage: two call|pool|limited PYTHON FILE FOLDER [WORD]...\n");
+		fprintf(stderr, "usage: two call|fork|pool|limited PYTHON FILE FOLDER [WORD]...\n");
 		return 2;
 	}
 	interp_opts.python = argv[2];
@@ -130,6 +139,6 @@ int main(int argc, char **argv)
 	else if (!strcmp(argv[1], "limited"))
 		run_pool(600000);
 	else
-		run_calls();
+		run_calls(!strcmp(argv[1], "fork"));
 	return 0;
 }

@@ -4,6 +4,8 @@
 #define _GNU_SOURCE
 #include "helpers.h"
 
+#include "process/kernel/fork.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -187,37 +189,39 @@ static void where_handlers_never_run_timers_are_silent(void **state)
 	test_ns_destroy(copy.ns);
 }
 
-// A child inherits no timers. Those that it makes are the kernel's, and so outlive exec().
-static int in_a_child(void *arg)
+// A child inherits no timers. Those that the child of a program makes are the kernel's, and so outlive exec(); in a child
+// of the host each copy has timers of its own again.
+static int in_a_child(const struct copy *copy, bool hosts)
 {
-	struct copy *copy = arg;
 	struct itimerval value;
 
 	if (copy->left(ITIMER_REAL) || count_timers())
 		return 1;
 	copy->set(ITIMER_REAL, 3600000000, 0);
-	return getitimer(ITIMER_REAL, &value) || value.it_value.tv_sec < 3000 ? 2 : 0;
+	if (getitimer(ITIMER_REAL, &value) || (value.it_value.tv_sec < 3000) != hosts)
+		return 2;
+	return count_timers() == hosts ? 0 : 3;
 }
 
-static int fork_in_a_child(void *arg)
+static int fork_in_a_child(void *hosts)
 {
 	struct copy copy = make_copy(NULL);
 	pid_t pid;
 	int status;
 
-	(void)arg;
 	alarm(0);
 	copy.set(ITIMER_REAL, 3600000000, 0);
-	pid = fork();
+	pid = hosts ? fork() : gorgon_fork(copy.ns);
 	if (!pid)
-		_exit(in_a_child(&copy));
-	return waitpid(pid, &status, 0) != pid || status;
+		_exit(in_a_child(&copy, hosts));
+	return waitpid(pid, &status, 0) != pid ? -1 : status;
 }
 
 static void forked_children_have_none(void **state)
 {
 	(void)state;
 	assert_int_equal(test_in_child(fork_in_a_child, NULL), 0);
+	assert_int_equal(test_in_child(fork_in_a_child, "host"), 0);
 }
 
 // A namespace without a program has nothing that the signal could end but the process.

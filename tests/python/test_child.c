@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "calls.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -129,6 +130,62 @@ static void child_is_told_at_once(void **state)
 	}
 }
 
+static const char signals[] =
+	"import ctypes, os, signal, time\n"
+	"got = []\n"
+	"def take(number): signal.signal(number, lambda *args: got.append(int(number)))\n"
+	"def expect(*numbers):\n"
+	" for _ in range(1000):\n"
+	"  if got == list(numbers): return got.clear()\n"
+	"  time.sleep(0.01)\n"
+	" raise AssertionError(got)\n"
+	"take(signal.SIGTERM)\n"
+	"take(signal.SIGALRM)\n";
+
+// What an interpreter that is started, and one that is not yet, make of signals in a child.
+static int child_of_signals(struct gorgon_interp *started, struct gorgon_interp *created)
+{
+	static const char *const there[] = {
+		"signal.setitimer(signal.ITIMER_REAL, 0.01); expect(signal.SIGALRM)",
+		"take(signal.SIGCHLD); child = os.posix_spawn('/bin/true', ['true'], {}); expect(signal.SIGCHLD)",
+		"assert os.wait() == (child, 0)",
+	};
+	int status = 0;
+
+	alarm(LIMIT_S);
+	kill(getpid(), SIGTERM); // handled when Python next runs
+	status |= gorgon_interp_run_string(started, "expect(signal.SIGTERM)", NULL) ? 1 : 0;
+	status |= gorgon_interp_start(created, NULL) ? 2 : 0;
+	status |= gorgon_interp_run_string(created, signals, NULL) ? 4 : 0;
+	for (size_t i = 0; i < sizeof(there) / sizeof(*there); i++) {
+		status |= gorgon_interp_run_string(started, there[i], NULL) ? 8 : 0;
+		status |= gorgon_interp_run_string(created, there[i], NULL) ? 16 : 0;
+	}
+	kill(getpid(), SIGINT);
+	status |= code_of(gorgon_interp_run_string(started, "time.sleep(100)", NULL)) != GORGON_ERROR_EXCEPTION ? 32 : 0;
+	status |= code_of(gorgon_interp_run_string(started, "ctypes.CDLL(None).exit(7)", NULL)) != GORGON_ERROR_PYTHON ? 64 : 0;
+	return status;
+}
+
+static void child_has_the_signals_of_its_interpreters(void **state)
+{
+	struct gorgon_interp *started = start(), *created;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	assert_ok(gorgon_interp_create(NULL, &created));
+	run(started, signals);
+	pid = fork();
+	if (!pid)
+		_exit(child_of_signals(started, created));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_ok(gorgon_interp_destroy(created));
+	assert_ok(gorgon_interp_stop(started));
+	assert_ok(gorgon_interp_destroy(started));
+}
+
 static void child_ends_without_a_word_to_the_pool(struct gorgon_pool *pool, struct gorgon_job *done, struct gorgon_job *busy)
 {
 	struct gorgon_job *job;
@@ -173,6 +230,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(child_is_told_at_once),
+		cmocka_unit_test(child_has_the_signals_of_its_interpreters),
 		cmocka_unit_test(child_leaves_the_pool),
 	};
 

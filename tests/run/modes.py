@@ -10,11 +10,11 @@ import json
 import os
 import time
 
-MODES = ["a program", "with `--shared-files`", "with `--shared-environment`", "a host's call", "a pool's job", "the executor",
-         "executor with `share_files`", "executor with `share_environment`", "joblib", "a forked child"]
+MODES = ["a program", "with `--shared-files`", "with `--shared-environment`", "a host's call", "a call in a host's child",
+         "a pool's job", "the executor", "executor with `share_files`", "executor with `share_environment`", "joblib", "a forked child"]
 OWN, SHARED = "own", "shared"
-FILES = [OWN, SHARED, OWN, SHARED, OWN, OWN, SHARED, OWN, OWN, OWN]
-VARIABLES = [OWN, OWN, SHARED, OWN, OWN, OWN, OWN, SHARED, OWN, OWN]
+FILES = [OWN, SHARED, OWN, SHARED, SHARED, OWN, OWN, SHARED, OWN, OWN, OWN]
+VARIABLES = [OWN, OWN, SHARED, OWN, OWN, OWN, OWN, OWN, SHARED, OWN, OWN]
 ALWAYS_OWN = [OWN] * len(MODES)
 PROCESS = [SHARED] * (len(MODES) - 1) + [OWN]
 TABLE = {

@@ -68,6 +68,9 @@ class Programs(Cells, unittest.TestCase):
     def test_calls_of_a_host(self):
         self.compare("a host's call", lambda folder: run(f"{BUILD}/two", "call", PYTHON3, f"{HERE}/modes.py", folder))
 
+    def test_calls_in_a_child_of_a_host(self):
+        self.compare("a call in a host's child", lambda folder: run(f"{BUILD}/two", "fork", PYTHON3, f"{HERE}/modes.py", folder))
+
     def test_jobs_of_a_pool(self):
         self.compare("a pool's job", lambda folder: run(f"{BUILD}/two", "pool", PYTHON3, f"{HERE}/modes.py", folder))
 

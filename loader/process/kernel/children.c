@@ -4,6 +4,7 @@
 
 #define _GNU_SOURCE
 #include "children.h"
+#include "fork.h"
 #include "ns/ns.h"
 #include "signals.h"
 
@@ -90,6 +91,8 @@ static void in_child(void *state)
 	struct gorgon_children *children = state;
 
 	children->waiting = 0;
+	if (gorgon_fork_keeps(children->ns))
+		children->pid = getpid();
 }
 
 static const struct gorgon_bound bound[] = {

@@ -150,6 +150,20 @@ void gorgon_signals_install(int number, gorgon_signals_handler *dispatch)
 		sigaction(number, &action, NULL);
 }
 
+void gorgon_signals_drop_host(gorgon_signals_handler *dispatch)
+{
+	static const struct sigaction none;
+
+	for (int number = 1; number < NSIG; number++) {
+		note_host(number, dispatch);
+		if (!is_function((action_word)known->host[number].sa_handler))
+			continue;
+		sigaction(number, &none, NULL);
+		known->dispatched &= ~bit(number);
+		gorgon_signals_install(number, dispatch);
+	}
+}
+
 // A worker has a handler of SIGINT to be interrupted by, also where the process ignores SIGINT, as
 // what a shell has started in the background does.
 bool gorgon_signals_ignored_for(const struct gorgon_signals *view, int number)

@@ -92,6 +92,9 @@ bool gorgon_signals_ignored_for(const struct gorgon_signals *view, int number);
  * disposition. The signals' lock is held. */
 void gorgon_signals_install(int number, gorgon_signals_handler *dispatch);
 
+/* The host's handlers are gone, as after exec(). The lock is held. */
+void gorgon_signals_drop_host(gorgon_signals_handler *dispatch);
+
 /* Have the dispatcher handle a signal that ends calls. False: there is no view. See signals.c. */
 bool gorgon_signals_install_wake(int number);
 

@@ -14,7 +14,9 @@
 
 #define _GNU_SOURCE
 #include "fork.h"
+#include "signal_views.h"
 #include "base/lock.h"
+#include "ns/ns.h"
 #include "ns/object.h"
 #include "file/grow.h"
 
@@ -161,9 +163,16 @@ bool gorgon_fork_has_made_us(const struct gorgon_ns *ns)
 	return forked_by == ns;
 }
 
-bool gorgon_fork_is_of(const struct gorgon_ns *ns)
+const struct gorgon_ns *gorgon_fork_caller(void)
 {
-	return forking == ns;
+	return forking;
+}
+
+// A function of the host that code of the namespace has called may fork, too: then the child is as
+// the program's.
+bool gorgon_fork_keeps(const struct gorgon_ns *ns)
+{
+	return !forking && gorgon_views_of_thread() != ns->signals;
 }
 
 pid_t gorgon_fork(struct gorgon_ns *ns)

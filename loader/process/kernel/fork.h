@@ -34,8 +34,12 @@ bool gorgon_fork_add(const struct gorgon_ns *ns, uintptr_t owner, void (*const f
 /* This process is a child that code of @ns has forked. */
 bool gorgon_fork_has_made_us(const struct gorgon_ns *ns);
 
-/* The calling thread is in a fork() that code of @ns has called. */
-bool gorgon_fork_is_of(const struct gorgon_ns *ns);
+/* The namespace whose code has called the fork() that the calling thread is in; NULL: somebody
+ * else. */
+const struct gorgon_ns *gorgon_fork_caller(void);
+
+/* In a child: @ns goes on as in the parent, because the fork() was the host's. */
+bool gorgon_fork_keeps(const struct gorgon_ns *ns);
 
 /* --- replacements (see replacements.c) ------------------------------------------ */
 

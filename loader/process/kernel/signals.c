@@ -27,10 +27,12 @@
 
 #define _GNU_SOURCE
 #include "dispositions.h"
+#include "fork.h"
 #include "signal_dispatch.h"
 #include "signal_views.h"
 #include "timer_owners.h"
 #include "base/masked_lock.h"
+#include "ns/ns.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -220,21 +222,43 @@ void gorgon_signals_before_fork(void)
 	gorgon_masked_lock(&lock, &before_fork);
 }
 
+// The view whose code has forked goes on in the child, and after a fork of the host's each view
+// whose thread this is, or that had none yet.
+static bool goes_on(const struct gorgon_signals *view, const struct gorgon_signals *forker)
+{
+	return view == forker || (!gorgon_fork_caller() &&
+				  (!view->tid || pthread_equal(view->thread, pthread_self())));
+}
+
+// The child of a worker is like that of a process pool's worker: it has none of the host's
+// handlers, and its SIGINT is its own unless it was ignored.
+static void release_worker(struct gorgon_signals *view)
+{
+	gorgon_signals_drop_host(gorgon_signals_dispatch);
+	view->is_worker = gorgon_dispositions.host[SIGINT].sa_handler == SIG_IGN;
+	for (int number = 1; number < NSIG; number++)
+		if (view->set & bit(number))
+			signals_install(number);
+}
+
 void gorgon_signals_after_fork(bool child)
 {
-	const struct gorgon_signals *own = gorgon_views_of_thread();
+	const struct gorgon_ns *caller = gorgon_fork_caller();
+	struct gorgon_signals *forker = caller ? caller->signals : gorgon_views_of_thread();
 	sigset_t saved = before_fork;
 	uint64_t dropped = 0;
 
 	for (struct gorgon_signals *view = gorgon_dispositions.views; child && view;
 	     view = view->next) {
-		view->deliver &= view == gorgon_views_entered();
-		view->has_thread &= view == gorgon_views_entered();
+		view->pending = 0;
 		dropped |= view->timed; // a child has no timers
 		view->timed = 0;
-		view->tid = gettid();
-		if (view == own)
+		if (view->tid)
+			view->tid = gettid();
+		view->has_thread &= pthread_equal(view->thread, pthread_self());
+		if (goes_on(view, forker))
 			continue;
+		view->deliver = false;
 		dropped |= view->set;
 		view->set = 0;
 		memset(view->words, 0, sizeof(view->words));
@@ -246,6 +270,8 @@ void gorgon_signals_after_fork(bool child)
 	for (int number = 1; number < NSIG; number++)
 		if (dropped & bit(number))
 			signals_install(number);
+	if (child && forker && forker->is_worker)
+		release_worker(forker);
 	if (child) {
 		gorgon_views_in_child();
 		__atomic_store_n(&process, getpid(), __ATOMIC_RELAXED);

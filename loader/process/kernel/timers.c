@@ -15,15 +15,17 @@
 // The thread is the one that has entered the interpreter last; a timer that is set anew from
 // another main thread moves to it. A timer whose thread has ended is silent.
 //
-// In a forked child a single program goes on. It may execute another program and count on its
-// alarm, so it uses the kernel's own interval timers. So does a child of vfork(), which runs in
-// this memory. System calls that are made by syscall(2), and ualarm(3), reach the process's timers.
-// timer_create(2) is the C library's: nobody imports it (tests/process/census.txt).
+// The child that a program forks is its own. It may execute another program and count on its alarm,
+// so it uses the kernel's own interval timers. So does a child of vfork(), which runs in this
+// memory. In a child of the host interpreters go on as in the parent. System calls that are made by
+// syscall(2), and ualarm(3), reach the process's timers. timer_create(2) is the C library's: nobody
+// imports it (tests/process/census.txt).
 //
 // `lock` is a leaf. setitimer() and alarm() may be called in signal handlers: signals are
 // blocked while it is held, and no memory is allocated.
 
 #define _GNU_SOURCE
+#include "fork.h"
 #include "signals.h"
 #include "timers.h"
 #include "base/masked_lock.h"
@@ -331,6 +333,8 @@ static void in_child(void *state)
 	struct timers *timers = state;
 
 	memset(timers->intervals, 0, sizeof(timers->intervals));
+	if (gorgon_fork_keeps(timers->ns))
+		timers->pid = getpid();
 }
 
 static const struct gorgon_bound bound[] = {
