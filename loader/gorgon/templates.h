@@ -31,7 +31,7 @@ struct gorgon_template_opts {
 
 /**
  * Make a template: what an interpreter is after it has started and run a program. An interpreter
- * that is created with it (@c template in struct gorgon_interp_opts) is a copy, which costs a
+ * that is created with it (@c from in struct gorgon_interp_opts) is a copy, which costs a
  * fraction of a start.
  *
  * The program is run four times, one after the other, in interpreters of their own on threads of

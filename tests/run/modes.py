@@ -46,7 +46,7 @@ SENTENCES = [
     ("python/README.md", "A worker's descriptors, current directory, umask, environment, time zone, locale, timers and children are its own",
      "the executor", ["descriptors", "current directory", "umask", "environment", "time zone", "locale", "timers",
                       "children that `wait()` finds"]),
-    ("docs/isolation.md", "| descriptors, current directory, umask | each program's own | each program's own | each program's own |",
+    ("docs/isolation.md", "| descriptors, current directory, umask | each program's own | each program's own |",
      "a program", ["descriptors", "current directory", "umask"]),
     ("docs/isolation.md", "| environment | each interpreter's own | ", "a program", ["environment"]),
     ("docs/isolation.md", "| locale | each interpreter's own | ", "a program", ["locale"]),

@@ -39,13 +39,9 @@ bool gorgon_signals_wake(pid_t tid)
 // thread: a program in one of our interpreters would go on before its handler has run, and programs
 // beside it would get the signal, too. So it goes to the calling thread, or to the program's main
 // thread.
-static bool queue_to_caller(int number)
+static bool send_to_caller(int number)
 {
-	siginfo_t info = {.si_signo = number, .si_code = SI_TKILL};
-
-	info.si_pid = getpid();
-	info.si_uid = getuid();
-	return !syscall(SYS_rt_tgsigqueueinfo, info.si_pid, gettid(), number, &info);
+	return !syscall(SYS_tgkill, getpid(), gettid(), number);
 }
 
 static bool send_to_main_thread(struct gorgon_signals *view, int number, bool handled)
@@ -75,6 +71,6 @@ bool gorgon_signals_kill_self(struct gorgon_signals *view, int number)
 		return true;
 	if (!handled && !waited)
 		return false;
-	return gorgon_views_entered() == view ? queue_to_caller(number)
+	return gorgon_views_entered() == view ? send_to_caller(number)
 					      : send_to_main_thread(view, number, handled);
 }
