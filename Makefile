@@ -223,10 +223,12 @@ docs-comparison:
 docs-parity:
 	$(PYTHON3) tests/parity/page.py tests/parity/PARITY.md
 
-# Pages of section 3, out of the headers; see tools/manual.py.
-$(BUILD)/man/gorgon.3: $(PUBLIC_HEADERS) tools/manual.py
+# Pages of section 3, out of the headers, and the command's, out of its options; see tools/manual.py, manual_command.py.
+COMMANDS := $(patsubst %,tools/%.c,run exec info doctor cache demo)
+$(BUILD)/man/gorgon.3: $(PUBLIC_HEADERS) tools/manual.py tools/manual_command.py tools/gorgon.1.in $(COMMANDS)
 	@$(if $(Q),echo "  MAN     $(@D)")
 	$(Q)rm -rf $(@D) && $(PYTHON3) tools/manual.py loader/gorgon.h $(VERSION) $(@D)
+	$(Q)$(PYTHON3) -B tools/manual_command.py tools/gorgon.1.in $(@D)/gorgon.1 $(COMMANDS)
 
 # Pages of the interfaces in C and C++, out of the headers.
 docs-api:
@@ -584,7 +586,7 @@ install: products install-jitreg
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(BUILD)/gorgon $(BUILD)/gorgon-symdump $(DESTDIR)$(PREFIX)/bin
 	install -d $(DESTDIR)$(DATADIR)/man/man1
-	install -m 644 tools/gorgon.1 tools/gorgon-symdump.1 $(DESTDIR)$(DATADIR)/man/man1
+	install -m 644 $(BUILD)/man/gorgon.1 tools/gorgon-symdump.1 $(DESTDIR)$(DATADIR)/man/man1
 	install -D -m 644 tools/completion/gorgon.bash $(DESTDIR)$(DATADIR)/bash-completion/completions/gorgon
 	ln -sf gorgon $(DESTDIR)$(DATADIR)/bash-completion/completions/gorgon-symdump
 	install -D -m 644 tools/completion/_gorgon $(DESTDIR)$(DATADIR)/zsh/site-functions/_gorgon

@@ -450,20 +450,20 @@ static int run_once(struct run *run, bool last)
 	return status;
 }
 
-static const char about[] = "Runs a program in N private CPythons at once, a thread each. Without "
-			    "a program it is python3's prompt, or "
-			    "what is on stdin."
-			    "\v"
-			    "Exit status: 0, or that of the lowest-numbered interpreter that "
-			    "failed (1 for an uncaught exception, k for "
-			    "sys.exit(k)); 2 wrong usage; 3 no interpreter.";
-
 static int parse_and_run(struct run *run, int argc, char **argv)
 {
-	static const struct argp argp = {.options = options,
-					 .parser = parse_option,
-					 .args_doc = "[-c CODE | -m MODULE | FILE] [ARG...]",
-					 .doc = about};
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse_option,
+		.args_doc = "[-c CODE | -m MODULE | FILE] [ARG...]",
+		.doc = "Runs a program in N private CPythons at once, a thread each. Without "
+		       "a program it is python3's prompt, or "
+		       "what is on stdin."
+		       "\v"
+		       "Exit status: 0, or that of the lowest-numbered interpreter that "
+		       "failed (1 for an uncaught exception, k for "
+		       "sys.exit(k)); 2 wrong usage; 3 no interpreter.",
+	};
 	int status = tool_parse(&argp, ARGP_IN_ORDER, argc, argv, run);
 	struct chosen chosen = {0};
 

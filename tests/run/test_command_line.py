@@ -129,7 +129,7 @@ class Help(unittest.TestCase):
                 self.assertTrue(texts.pop().startswith(f"Usage: gorgon {command} "))
 
     def test_manual_and_page_name_the_same_options(self):
-        with open(f"{ROOT}/tools/gorgon.1") as file:
+        with open(f"{BUILD}/man/gorgon.1") as file:
             manual = file.read().replace("\\-", "-")
         sections = dict(re.findall(r"^\.SH GORGON (\w+)\n(.*?)(?=^\.SH)", manual, re.M | re.S))
         self.assertEqual([name.lower() for name in sections], COMMANDS)
@@ -143,7 +143,7 @@ class Help(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("groff"), "groff is not installed")
     def test_manual_is_well_formed(self):
-        result = run("groff", "-man", "-ww", "-z", "-Tutf8", f"{ROOT}/tools/gorgon.1")
+        result = run("groff", "-man", "-ww", "-z", "-Tutf8", f"{BUILD}/man/gorgon.1")
         self.assertEqual((result.stdout, result.stderr, result.returncode), ("", "", 0))
 
 
