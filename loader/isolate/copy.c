@@ -332,12 +332,41 @@ static struct gorgon_error *make_copies(struct gorgon_ns *ns, const char *path, 
 
 // ---- the strategy -------------------------------------------------------------------
 
+static struct gorgon_error *copy_refuse(const char *what)
+{
+	return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+				   "isolation by copy: %s; isolation by the loader can do that",
+				   what);
+}
+
+// What the system's linker cannot do.
+static struct gorgon_error *refuse_options(const struct gorgon_ns_opts *opts)
+{
+	if (opts->provider)
+		return copy_refuse(
+			"names cannot come from a provider, the system's linker finds them");
+	if (opts->environment)
+		return copy_refuse("an environment cannot be given, constructors would run "
+				   "with the process's");
+	if (opts->deny)
+		return copy_refuse(
+			"its code can be denied nothing, the system's linker binds its names");
+	if (opts->thread_limit)
+		return copy_refuse("its threads are not counted");
+	if (opts->large_arenas)
+		return copy_refuse("its arenas cannot be large, it maps them itself");
+	if (opts->debug != GORGON_DEBUG_AUTO)
+		return copy_refuse(
+			"what debuggers are told cannot be chosen, the system's linker tells them");
+	return NULL;
+}
+
 static struct gorgon_error *copy_check(const struct gorgon_ns_opts *opts)
 {
 	if (dlsym(RTLD_DEFAULT, "Py_GetVersion"))
-		return gorgon_refuse("the process has a Python of its own, which copies would use");
+		return copy_refuse("the process has a Python of its own, which copies would use");
 	dlerror(); // the host's next dlerror() must not tell of this look-up
-	return gorgon_refuse_options(opts);
+	return refuse_options(opts);
 }
 
 static struct gorgon_error *copy_explain(const char *text)

@@ -51,14 +51,6 @@ struct gorgon_linked {
 
 extern const struct gorgon_isolation gorgon_isolation_copy;
 
-/* --- refuse.c ------------------------------------------------------------------------ */
-
-/* The error for something that copies cannot do. */
-struct gorgon_error *gorgon_refuse(const char *what);
-/* The error for an option that the system's linker cannot obey; NULL: there is no such option in
- * @opts. */
-struct gorgon_error *gorgon_refuse_options(const struct gorgon_ns_opts *opts);
-
 /* --- linked.c ------------------------------------------------------------------------ */
 
 struct gorgon_error *gorgon_linked_open(struct gorgon_ns *ns, const struct gorgon_linker *linker,
