@@ -91,7 +91,7 @@ CHILDREN := $(BUILD)/share/gorgon/children/gorgon.py
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py debuggers/gorgon_shared/*.py)
 
 .PHONY: products all jitreg docs-process census abi release examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
-	check-gdb check-lldb check-parity coverage coverage-run parity docs-api docs-parity docs-plot docs-comparison docs-pictures bench-debug bench-extensions check-roots check-arm demo-arm built-for-tests commit-results fuzzers fuzz soak demo setup venv \
+	check-gdb check-lldb check-parity coverage coverage-run parity docs-api docs-parity docs-plot docs-comparison docs-pictures bench-debug bench-extensions check-roots check-arm demo-arm built-for-tests fuzzers fuzz soak demo setup venv \
 	bench wheel format lint analyze compile_commands.json install install-jitreg uninstall dist clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -461,10 +461,6 @@ check-long:
 check-roots:
 	+@$(MAKE) --no-print-directory check-long TESTS=roots
 
-# What long tests and benchmarks have written, as one commit with what they came to.
-commit-results:
-	@$(PYTHON3) tools/results.py
-
 # What the tests need for a machine that cannot run them.
 built-for-tests: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES)
 
@@ -643,7 +639,6 @@ help:
 	@echo "check    set up, build, run all tests (TESTS='gdb lldb' for some)"
 	@echo "check-unit check-run check-jitreg check-symdump check-gdb check-lldb    one kind of test"
 	@echo "check-long  tests that take long (TESTS='forks' for some); writes tests/long/RESULTS.md"
-	@echo "commit-results  commits what check-long, bench and parity have written, and nothing else"
 	@echo "check-roots  all tests in Debian 13 and sid, in roots made by debootstrap (as root)"
 	@echo "check-arm  unit tests and programs on aarch64, under QEMU, in a root made by debootstrap (as root)"
 	@echo "demo-arm  the same as demo on aarch64: gdb-multiarch through QEMU's stub"
