@@ -34,6 +34,7 @@
 #include "ns/ns.h"
 #include "ns/thread.h"
 #include "process/faults/backtrace.h"
+#include "process/kernel/fork.h"
 #include "process/kernel/signals.h"
 #include "process/threads/parking.h"
 #include "process/threads/shield.h"
@@ -432,6 +433,15 @@ static void after_fork(bool child)
 		waking = false;
 }
 
+// In a child of its own Python takes the thread that has forked for its main one.
+static void in_child(void *state)
+{
+	struct gorgon_interruption *interruption = state;
+
+	if (gorgon_fork_caller() == interruption->ns)
+		interruption->python.main = pthread_self();
+}
+
 static const struct gorgon_bound bound[] = {
 	{"pthread_self", interruption_self, 0, 0, GORGON_OWN,
 	 "a thread that is being interrupted may handle that as Python's main thread does"},
@@ -444,6 +454,7 @@ const struct gorgon_part gorgon_interruption_part = {
 	.begin = interruption_begin,
 	.end = interruption_end,
 	.after_fork = after_fork,
+	.in_child = in_child,
 	.when = GORGON_WHEN_PYTHON,
 	.title = "Threads of an interpreter",
 	.loader_only = true,

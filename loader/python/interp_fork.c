@@ -51,6 +51,20 @@ static bool has_lost_threads(const struct gorgon_interp *interp)
 	return interp->ns->thread_count > (thread && thread->ns == interp->ns);
 }
 
+// Python takes the thread that has forked for the main one of its child. What debuggers read is the
+// number that the thread has here.
+static void show_forker(struct gorgon_interp *interp)
+{
+	const struct gorgon_thread *thread = gorgon_thread_peek();
+	bool is_caller = gorgon_fork_caller() == interp->ns,
+	     is_main = is_caller || (thread && thread->tid == interp->ns->debug.thread);
+
+	if (is_caller && thread)
+		interp->calls.main_thread = thread->serial;
+	if (interp->ns->debug.thread)
+		gorgon_interp_show_thread(interp, is_main ? (uint64_t)gettid() : 0);
+}
+
 static void release_interp(struct gorgon_interp *interp, bool child)
 {
 	pthread_mutex_unlock(&interp->shared_refs.lock);
@@ -68,6 +82,8 @@ static void release_interp(struct gorgon_interp *interp, bool child)
 		interp->calls.lost = interp->calls.unsure = false;
 	if (child && gorgon_fork_keeps(interp->ns))
 		interp->calls.pid = getpid();
+	if (child)
+		show_forker(interp);
 }
 
 static void interps_after_fork(bool child)

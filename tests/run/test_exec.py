@@ -12,7 +12,7 @@ import unittest
 
 import dap_client
 import harness
-from harness import BUILD, GORGON, PYTHON3, SANITIZED, VENV_PYTHON, install_package
+from harness import BUILD, GORGON, PYTHON3, SANITIZED, SYMDUMP, VENV_PYTHON, install_package
 
 ASKED = os.path.join(BUILD, "asked")
 TOLD = "did not take the request in time, which was withdrawn"
@@ -251,10 +251,16 @@ class Exec(unittest.TestCase):
             self.assertEqual(popen.stdout.readline(), "slept True\n")
 
     def test_forked_child_of_a_program(self):
-        with program("import sys\nif os.fork():\n  os.wait()\nelse:\n  print(os.getpid(), flush=True); time.sleep(1000)") as (popen, _):
-            pid = int(popen.stdout.readline())
-            self.works(pid, 1)
-            os.kill(pid, 9)
+        """Of its main thread, and of another one, which is the main one of the child."""
+        code = ("import threading\ndef fork():\n if os.fork():\n  os.wait()\n else:\n"
+                "  print(os.getpid(), flush=True); time.sleep(1000)\n")
+        for start in "fork()", "thread = threading.Thread(target=fork); thread.start(); thread.join()":
+            with self.subTest(start=start), program(code + start) as (popen, _):
+                pid = int(popen.stdout.readline())
+                self.works(pid, 1)
+                shown = subprocess.run([SYMDUMP, "--json", str(pid)], capture_output=True, text=True, timeout=120).stdout
+                self.assertEqual([ns["thread"] for ns in json.loads(shown)["namespaces"]], [pid])
+                os.kill(pid, 9)
 
     def test_switched_off(self):
         for start in (lambda: asked("refuse"), lambda: asked("idle", env=dict(os.environ, PYTHON_DISABLE_REMOTE_DEBUG="1"))):
