@@ -408,6 +408,8 @@ static void interp_create_unknown_strategy_is_refused(void **state)
 
 	(void)state;
 	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_ARGUMENT, "isolate is 99");
+	opts.isolate = (enum gorgon_isolate)1; // was dlmopen(3) before 1.0
+	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_ARGUMENT, "isolate is 1");
 }
 
 int main(void)
