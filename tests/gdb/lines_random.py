@@ -151,8 +151,180 @@ def second():
     return t + y + [key(x) for x in range(2)][1]
 
 
+def logged(function):
+    @functools.wraps(function)
+    def inner(*args, **named):
+        result = function(*args, **named)
+        return result
+    return inner  # once
+
+
+class Field:
+    def __set_name__(self, owner, name):
+        self.name = "_" + name  # once
+
+    def __get__(self, instance, owner):
+        return getattr(instance, self.name, 0) if instance else self
+
+    def __set__(self, instance, value):
+        v = key(value)
+        setattr(instance, self.name, v)
+
+
+class Record:
+    size = Field()  # once
+    ready = [add(i, 1) for i in range(2)]  # once
+
+    def __init_subclass__(cls, more=0):
+        cls.more = more
+
+    def __enter__(self):
+        self.size = 2
+        return self
+
+    def __exit__(self, kind, value, trace):
+        n = self.size
+        return kind is KeyError and n < 0
+
+    def __call__(self, n):
+        return n - self.size
+
+    def __format__(self, spec):
+        n = len(spec)
+        return str(n + self.size)
+
+    def __del__(self):
+        n = 1
+        add(n, n)
+
+
+@logged
+def parts(a, b=2, *rest):
+    total = add(
+        key(a),
+        add(
+            b,
+            len(rest),
+        ),
+    )
+    return (total
+            + key(b)
+            - a)
+
+
+def loops(n):
+    s = 0
+    while n:
+        n -= 1
+        try:
+            if n == 1:
+                continue
+            s += recursive(0)
+            if s > 100: break
+        finally:
+            s += 1
+    else:
+        s += key(s)
+    for _ in (): s += 1
+    return s
+
+
+def cleans(n):
+    try:
+        if (m := key(n)) < 0:
+            return m
+        raise ValueError(m)
+    except ValueError as error:
+        raise LookupError(n) from error
+    finally:
+        key(0)
+
+
+def takes():
+    n = 0
+    try:
+        while True:
+            try:
+                n += yield n
+            except KeyError:
+                n += recursive(0)
+    finally:
+        n = key(n)
+
+
+def driven():
+    g = takes()
+    s = next(g) + g.send(3)
+    s += g.throw(KeyError("x"))
+    g.close()
+    left = takes()
+    s += next(left)
+    del left
+    try:
+        even(-1)
+    except LookupError as error:
+        s += error.args[0]
+    try:
+        raise ExceptionGroup("g", [KeyError(1), ValueError(2)])
+    except* KeyError as group:
+        s += len(group.exceptions)
+    except* ValueError:
+        s += 1
+    return s
+
+
+@functools.lru_cache(maxsize=1)
+def cached(n):
+    return n and cached(n - 1) + 1
+
+
+def by_hand():
+    c = child(1)
+    s = 0
+    try:
+        while True:
+            c.send(None)
+            s += 1
+    except StopIteration as end:
+        return s + end.value
+
+
+def third():
+    t = parts(1) + parts(
+        2,
+        *tree(1),
+    )
+    t += loops(3)
+    for n in 1, -1:
+        try:
+            t += cleans(n)
+        except LookupError:
+            t += 1
+    cached.cache_clear()
+    t += driven() + cached(2) + by_hand()
+
+    class Sub(Record, more=key(1)):
+        extra = key(2)
+    with Record() as record, Sub():
+        raise KeyError if record.size < 0 else add(1, 2)
+    t += Sub.more + Sub.extra + int(f"{record:abc}{key(-1)}") + record(n=1)
+    del record
+    t += sum(x for y in [[key(a) for a in range(b)] for b in range(3)] for x in y if (z := x) < 1)
+    t += [*map(key, {k: key(k) for k in range(2)}.values())][0]
+    try:
+        assert z > 5, key(z)
+    except AssertionError:
+        t += 1
+    t += (1 if key(t) > 5
+          else add(t,
+                   1))
+    t += sorted([1, 3, 2], key=functools.cmp_to_key(lambda a, b: key(a - b)))[0]
+    return t
+
+
 def main():
     t = second()
+    t += third()
     for v in generator(3):
         t += v
     u = list(map(lambda q: q + recursive(0), [1, 2]))

@@ -4,6 +4,7 @@ with what Python says of its own stack, and their variables with Python's."""
 import ast
 import os
 import random
+import re
 import sys
 
 PROGRAM = "lines_random.py"
@@ -14,9 +15,12 @@ QUESTION = (f"open({FOLDER + '/answer'!r}, 'w').write(repr([(f.f_code.co_qualnam
             f"if f.f_code.co_filename.endswith({PROGRAM!r})]))")
 with open(os.environ["PATH_OF_PROGRAM"]) as file:
     LINES = [n for n, line in enumerate(file, 1) if line.startswith("    ")
-             and not any(word in line for word in (" def ", "@", "print("))]
+             and not any(word in line for word in (" def ", "@", "print(", "# once", "finally:", "else:", "nonlocal"))
+             and line.strip(" ),\n")]
 with open(os.environ["PATH_OF_PROGRAM"]) as file:
     BEGINS = {n for n, line in enumerate(file, 1) if line.lstrip().startswith(("def ", "async def ", "@"))}
+with open(os.environ["PATH_OF_PROGRAM"]) as file:
+    NAMES = [f"lines_random.{match[1]}" for match in re.finditer(r"^def (\w+)", file.read(), re.M)]
 OURS = "number", "py"
 EVALUATOR = "_PyEval_EvalFrameDefault", "python_frame"
 HIDDEN = ("python_line_leave", "python_tracer", "gorgon_")  # where no step ends
@@ -39,14 +43,17 @@ class Gdb:
         self.gdb = gdb
 
     def do(self, command, line=None):
-        words = {"break": f"tbreak {PROGRAM}:{line}", "raise": "tbreak python_exception_raised", "delete": "delete"}
+        words = {"break": f"tbreak {PROGRAM}:{line}", "enter": f"tbreak {line}", "advance": f"advance {PROGRAM}:{line}", "raise": "tbreak python_exception_raised", "delete": "delete"}
         try:
             return self.gdb.execute(words.get(command, command), to_string=True)
         except self.gdb.error as error:
             raise Ended(error) from error
 
     def thread_number(self):
-        return self.gdb.selected_thread().ptid[1]
+        thread = self.gdb.selected_thread()
+        if not thread:
+            raise Ended("the program")
+        return thread.ptid[1]
 
     def function(self):
         """The newest frame's."""
@@ -92,6 +99,13 @@ class Gdb:
         self.gdb.newest_frame().select()
         return answer
 
+    def select_caller(self):
+        """The next older frame at a Python line."""
+        frame = self.gdb.newest_frame().older()
+        while not self.is_python(frame):
+            frame = frame.older()
+        frame.select()
+
     def stacks(self):
         return self.do("thread apply all bt 20")
 
@@ -103,7 +117,7 @@ class Lldb:
         self.debugger.SetAsync(False)
 
     def do(self, command, line=None):
-        words = {"break": f"breakpoint set --one-shot true -f {PROGRAM} -l {line}", "run": "run",
+        words = {"break": f"breakpoint set --one-shot true -f {PROGRAM} -l {line}", "enter": f"breakpoint set --one-shot true -n {line}", "run": "run",
                  "raise": "breakpoint set --one-shot true -n python_exception_raised", "until": "thread step-over", "next": "thread step-over",
                  "step": "thread step-in", "finish": "thread step-out"}
         answer = self.lldb.SBCommandReturnObject()
@@ -170,6 +184,9 @@ class Lldb:
             raise Ended(value.GetError())
         return value.GetSummary()
 
+    def select_caller(self):
+        self.frames()[0].thread.SetSelectedFrame(next(i for i, frame in enumerate(self.frames()) if i and self.is_python(frame)))
+
     def stacks(self):
         process = self.debugger.GetSelectedTarget().process
         return "\n".join(f"{thread}{' selected' * (thread == process.GetSelectedThread())} {[f'{frame}' for frame in list(thread.frames)[:20]]}"
@@ -190,7 +207,7 @@ def differences(values, theirs, may_be_unread):
     """Of arguments and locals that are integers, from the oldest frame. The 32 newest have texts, at Python lines."""
     for depth, (mine, (function, _, others)) in enumerate(zip(reversed(values), reversed(theirs))):
         for name, text in others.items():
-            if mine.get(name) != text and not (mine.get(name) == "(not read)" and (may_be_unread or len(values) - depth > 32)):
+            if name != "__firstlineno__" and mine.get(name) != text and not (mine.get(name) == "(not read)" and (may_be_unread or len(values) - depth > 32)):
                 yield f"{function}: {name} is {mine.get(name)}, Python {text}"
 
 
@@ -214,23 +231,31 @@ def session(debugger):
         debugger.do(os.environ["BEGIN"])
         check(debugger, "begin")
         for _ in range(STEPS):
-            command = chosen.choice(["next"] * 6 + ["step"] * 3 + ["finish"] * 2 + ["break"] * 4 + ["raise", "until"])
+            command = chosen.choice(["next"] * 6 + ["step"] * 3 + ["finish"] * 2 + ["break"] * 4 + ["raise", "until", "enter", "outer", "advance"])
+            if command == "outer":
+                command = "next"
+                if len(debugger.stack()) > 2 and debugger.is_at_line():
+                    debugger.select_caller()
+                    done.append("up")
+                    command = "finish"
             # Behind the module's own frame there is no Python any more. From CPython 3.12 on one call of the evaluator,
             # which ends with the module, may run all of them.
-            if command == "finish" and (len(debugger.stack()) < 2 or debugger.function() in EVALUATOR):
+            if command == "finish" and done[-1:] != ["up"] and (len(debugger.stack()) < 2 or debugger.function() in EVALUATOR):
                 command = "next"
             # In a function that has no lines LLDB steps into an instruction's call, and gdb's "until" goes on and on. At a loop's end
             # it waits for the end of the loop, and that of the module has none. Nor does it compare the frames of a recursion.
             names = [name for name, _ in debugger.stack()[:2]]
             if (command in ("step", "until") and not debugger.is_at_line()) or (command == "until" and len(set(names)) < 2):
                 command = "next"
-            if command in ("break", "raise"):
-                line = chosen.choice(LINES)
+            if command == "advance" and hasattr(debugger, "lldb"):
+                command = "break"
+            if command in ("break", "raise", "enter"):
+                line = chosen.choice(NAMES if command == "enter" else LINES)
                 done.append(f"{command} {line}")
                 debugger.do(command, line)
                 command = "continue"
             done.append(command)
-            debugger.do(command)
+            debugger.do(command, chosen.choice(LINES))
             while not has_begun(debugger.thread_number()):
                 debugger.do("raise")
                 debugger.do("continue")
