@@ -39,8 +39,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TEXT_MS 1000
-
 static void lock_calls(struct gorgon_interp *interp)
 {
 	pthread_mutex_lock(&interp->calls.lock);
@@ -596,7 +594,8 @@ static void begin_text(struct gorgon_interp *interp, struct gorgon_call *call)
 	bool interrupted;
 
 	lock_calls(interp);
-	call->text_until = gorgon_now() + TEXT_MS * UINT64_C(1000000);
+	call->text_ns = gorgon_now();
+	call->text_cpu_ns = gorgon_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	wait_for_senders(call);
 	interrupted = call->interrupted && !call->goes_on;
 	if (interrupted)
@@ -609,7 +608,7 @@ static void begin_text(struct gorgon_interp *interp, struct gorgon_call *call)
 static void end_text(struct gorgon_interp *interp, struct gorgon_call *call)
 {
 	lock_calls(interp);
-	call->text_until = 0;
+	call->text_ns = 0;
 	call->closed |= !call->goes_on;
 	if (call->put_off)
 		pthread_cond_broadcast(&interp->calls.ended);

@@ -58,7 +58,8 @@ struct gorgon_call {
 	bool interrupted;
 	bool thrown;	  /* it was interrupted by an asynchronous exception */
 	bool put_off;	  /* an interrupt waits for the end of its text */
-	uint64_t text_until; /* until then interrupts wait: its exception's text is made; or 0 */
+	uint64_t text_ns; /* gorgon_now() since when its exception's text is made, or 0 */
+	uint64_t text_cpu_ns; /* and the thread's processor time then */
 	/* Its own thread alone has these. */
 	jmp_buf exit_env; /* where exit() on this thread goes */
 	int exit_status;

@@ -8,7 +8,8 @@
 // interrupt.c says. An interrupt is meant for an entry and not for its thread: an interrupt that
 // would arrive after the end of the entry is taken back, see gorgon_call_close(). While the text of
 // an entry's exception is made, interrupts wait, so that they do not take its place. The program's
-// code takes part in that (__str__), and may not end: after TEXT_MS interrupts are let through.
+// code takes part in that (__str__), and may not end: when the thread has computed for TEXT_CPU_NS,
+// or after TEXT_NS, interrupts are let through. On a busy machine a text takes long.
 
 #define _GNU_SOURCE
 #include "interrupt.h"
@@ -16,6 +17,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "process/interruption.h"
+
+#define TEXT_CPU_NS UINT64_C(1000000000)
+#define TEXT_NS UINT64_C(5000000000)
 
 // An entry on another thread than Python's main one that is interrupted and does not know
 // it yet. Under the lock.
@@ -56,15 +60,23 @@ static struct gorgon_error *throw_into_all(struct gorgon_interp *interp, void *c
 	return throw_into_threads(interp, ctx) ?: gorgon_interrupt_own_threads(interp);
 }
 
-// Until when an entry of the thread makes the text of its exception, or 0. This thread interrupts
-// itself in any case. Under the lock.
+// How long an entry of the thread may still make the text of its exception; 0: it makes none. This
+// thread interrupts itself in any case. Under the lock.
 static uint64_t find_text(const struct gorgon_interp *interp, pthread_t thread)
 {
 	const struct gorgon_call *call = interp->calls.newest;
+	uint64_t age, cpu;
+	clockid_t clock;
 
-	while (call && !(call->text_until && pthread_equal(call->thread, thread)))
+	while (call && !(call->text_ns && pthread_equal(call->thread, thread)))
 		call = call->next;
-	return call && !pthread_equal(thread, pthread_self()) ? call->text_until : 0;
+	if (!call || pthread_equal(thread, pthread_self()) || pthread_getcpuclockid(thread, &clock))
+		return 0;
+	age = gorgon_now() - call->text_ns;
+	cpu = gorgon_clock_ns(clock) - call->text_cpu_ns;
+	if (age >= TEXT_NS || cpu >= TEXT_CPU_NS)
+		return 0;
+	return TEXT_NS - age < TEXT_CPU_NS - cpu ? TEXT_NS - age : TEXT_CPU_NS - cpu;
 }
 
 // Wait for the texts for which interrupts were put off, at most until @until. Under the lock.
@@ -73,8 +85,8 @@ static void wait_for_texts(struct gorgon_interp *interp, uint64_t until)
 	struct gorgon_call *call = interp->calls.newest;
 
 	while (call) {
-		uint64_t text = call->put_off ? find_text(interp, call->thread) : 0,
-			 now = gorgon_now(), end = text < until ? text : until;
+		uint64_t left = call->put_off ? find_text(interp, call->thread) : 0,
+			 now = gorgon_now(), end = now + left < until ? now + left : until;
 		const struct timespec deadline = {(time_t)(end / 1000000000),
 						  (long)(end % 1000000000)};
 
@@ -91,17 +103,14 @@ static void wait_for_texts(struct gorgon_interp *interp, uint64_t until)
 // interrupts were put off, but for texts that have time left. Under the lock.
 static bool mark_call_entries(struct gorgon_interp *interp, bool late)
 {
-	uint64_t now = gorgon_now();
 	bool ret = false;
 
 	for (struct gorgon_call *call = interp->calls.newest; call; call = call->next) {
-		uint64_t text = find_text(interp, call->thread);
-
-		if (late ? !call->put_off || text > now : text > 0) {
-			call->put_off |= !late;
+		if (late && !call->put_off)
 			continue;
-		}
-		call->put_off = false;
+		call->put_off = find_text(interp, call->thread) > 0;
+		if (call->put_off)
+			continue;
 		call->interrupted |= !call->closed;
 		call->thrown = false; // its code may have caught the last exception
 		// An entry that signals do not reach yet looks whether it was interrupted before it

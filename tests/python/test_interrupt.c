@@ -226,6 +226,30 @@ static void interrupt_while_an_error_is_made_comes_too_late(void **state)
 	alarm(0);
 }
 
+// On a busy machine the making of a text waits for a processor longer than it computes: here it sleeps.
+static void interrupt_while_an_error_waits_comes_too_late(void **state)
+{
+	struct interrupter interrupter = {.interp = start()};
+	const struct gorgon_exception *exception;
+	struct gorgon_error *err;
+	pthread_t thread;
+
+	(void)state;
+	init_waiting();
+	pthread_create(&thread, NULL, interrupt_when_reached, &interrupter);
+	err = gorgon_interp_run_string(interrupter.interp,
+				       "class E(Exception):\n    def __str__(self):\n        " REACHED
+				       "        import time; time.sleep(1.5)\n        return 'made'\nraise E\n",
+				       NULL);
+	pthread_join(thread, NULL);
+	assert_ok(interrupter.err);
+	exception = gorgon_error_exception(err);
+	assert_non_null(exception);
+	assert_string_equal(exception->message, "made");
+	gorgon_error_destroy(err);
+	destroy(interrupter.interp);
+}
+
 // Code of the program takes part in making the text, and may never end.
 static void interrupt_ends_the_making_of_an_error(void **state)
 {
@@ -456,6 +480,7 @@ int main(void)
 		cmocka_unit_test(interrupt_of_nothing_is_nothing),
 		cmocka_unit_test(interrupt_at_any_time_stays_with_its_call),
 		cmocka_unit_test(interrupt_while_an_error_is_made_comes_too_late),
+		cmocka_unit_test(interrupt_while_an_error_waits_comes_too_late),
 		cmocka_unit_test(interrupt_ends_the_making_of_an_error),
 		cmocka_unit_test(interrupt_while_in_another_interpreter_comes_afterwards),
 		cmocka_unit_test(signals_kept_from_interpreters_are_the_hosts),
