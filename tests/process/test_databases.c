@@ -293,11 +293,14 @@ static void results_stay_until_the_next(void **state)
 	CALL(1, void (*)(void), "endpwent")();
 }
 
-// Reads in a thread while another thread calls fork().
-static void *walk_until_told(void *stop)
+static bool stop_walking;
+
+// Reads in a thread while another thread calls fork(). Each has a namespace: what getpwent() returns is its caller's until the
+// next call in the same.
+static void *walk_until_told(void *i)
 {
-	while (!__atomic_load_n((bool *)stop, __ATOMIC_RELAXED))
-		free(walk(1, &walked[0]));
+	while (!__atomic_load_n(&stop_walking, __ATOMIC_RELAXED))
+		free(walk(*(const int *)i, &walked[0]));
 	return NULL;
 }
 
@@ -310,8 +313,8 @@ static int walk_in_child(void *expected)
 
 static void child_walks_whatever_other_threads_did(void **state)
 {
+	int others[2] = {1, 2};
 	pthread_t threads[2];
-	bool stop = false;
 	char *expected;
 
 	(void)state;
@@ -319,10 +322,10 @@ static void child_walks_whatever_other_threads_did(void **state)
 		skip_because("forks among threads");
 	expected = walk(-1, &walked[0]);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, walk_until_told, &stop), 0);
+		assert_int_equal(pthread_create(&threads[i], NULL, walk_until_told, &others[i]), 0);
 	for (int n = 0; n < 50; n++)
 		assert_int_equal(test_in_child(walk_in_child, expected), 0);
-	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&stop_walking, true, __ATOMIC_RELAXED);
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
 	free(expected);
