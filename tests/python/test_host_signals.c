@@ -5,6 +5,7 @@
 
 #define _GNU_SOURCE
 #include "calls.h"
+#include "cases.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -214,7 +215,7 @@ static void do_stop(const char *source, bool main)
 
 	begin_call(&call, &thread);
 	// Calls have half of the limit before they are interrupted, and a busy machine is to have time for the rest.
-	expect_ok(gorgon_interp_stop_within(call.interp, 3000));
+	expect_ok(gorgon_interp_stop_within(call.interp, 3000 * (int)test_every()));
 	pthread_join(thread, NULL);
 	expect_interrupted(call.err);
 	expect_ok(gorgon_interp_destroy(call.interp));
@@ -325,7 +326,7 @@ static int try_host(const struct host *host)
 	struct sigaction before[5];
 	sigset_t mask, mask_after;
 
-	alarm(120); // instead of a hang
+	alarm(120 * (unsigned)test_every()); // instead of a hang
 	host->begin();
 	for (size_t i = 0; i < 5; i++)
 		sigaction(numbers[i], NULL, &before[i]);
