@@ -16,6 +16,7 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -86,8 +87,11 @@ static void wait_in_eventfd(void)
 
 static void wait_in_accept(void)
 {
+	static const struct sockaddr_un any = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
+	// The kernel chooses an address; without one there is nothing to wait for.
+	bind(fd, (const struct sockaddr *)&any, sizeof(any.sun_family));
 	listen(fd, 1);
 	accept(fd, NULL, NULL);
 }
