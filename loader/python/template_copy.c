@@ -16,6 +16,7 @@
 #include "import_locks.h"
 #include "interrupt.h"
 #include "module.h"
+#include "template_parts.h"
 #include "template_state.h"
 #include "traceback.h"
 #include "base/error.h"
@@ -402,7 +403,7 @@ static struct gorgon_error *register_again(struct copying *copying)
 	struct gorgon_interp *interp = copying->interp;
 
 	if (!register_dtors(copying) || !register_exits(copying) || !register_forks(copying) ||
-	    !set_environment(copying))
+	    !set_environment(copying) || !gorgon_template_copy_parts(template, interp->ns))
 		return &gorgon_error_nomem;
 	if (template->import_locks)
 		gorgon_import_locks_copy(template->import_locks, interp, moved, copying);

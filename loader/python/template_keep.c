@@ -491,7 +491,7 @@ static bool keep_registered(struct gorgon_template *template, const struct gorgo
 	template->array_methods = interp->array_methods;
 	return !listing.failed && (!locale || (template->locale = strdup(locale))) &&
 	       (template->libpython = strdup(interp->python.libpython)) &&
-	       keep_environment(template, ns);
+	       keep_environment(template, ns) && gorgon_template_keep_parts(template, ns);
 }
 
 // --- memory -----------------------------------------------------------------------------------

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // What an interpreter has of the process beside its memory: the states of parts (../process). A
-// copy has those that are registered again (template_copy.c); every other must be as it is in a
-// namespace in which no code has run. So a part that is added later refuses, until somebody makes
-// it copy.
+// copy has those that are registered again (template_copy.c), and those that their parts copy;
+// every other must be as it is in a namespace in which no code has run. So a part that is added
+// later refuses, until somebody makes it copy.
 
 #include "template_parts.h"
+#include "template_state.h"
 #include "base/error.h"
 #include "ns/ns.h"
 #include "process/libc/atexit.h"
@@ -17,6 +18,7 @@
 #include "process/libc/streams.h"
 #include "process/memory/zone_heap.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 // Their states differ, and a copy has what belongs there: functions for the end, memory, CPython's
@@ -70,7 +72,7 @@ struct gorgon_error *gorgon_template_check_parts(const struct gorgon_ns *ns,
 	for (size_t i = 0; gorgon_parts[i]; i++) {
 		const struct gorgon_part *part = gorgon_parts[i];
 
-		if (is_copied(part) || is_unused(ns, fresh, i))
+		if (part->copy || is_copied(part) || is_unused(ns, fresh, i))
 			continue;
 		return gorgon_error_create(
 			GORGON_ERROR_UNSUPPORTED,
@@ -78,4 +80,42 @@ struct gorgon_error *gorgon_template_check_parts(const struct gorgon_ns *ns,
 			part->bound_count ? part->bound[0].name : "a part");
 	}
 	return NULL;
+}
+
+bool gorgon_template_keep_parts(struct gorgon_template *template, const struct gorgon_ns *ns)
+{
+	size_t count = 0;
+
+	while (gorgon_parts[count])
+		count++;
+	template->states = calloc(count, sizeof(*template->states));
+	for (size_t i = 0; template->states && i < count; i++) {
+		const struct gorgon_part *part = gorgon_parts[i];
+
+		if (!part->copy)
+			continue;
+		template->states[i] = calloc(1, part->state_size);
+		if (!template->states[i] || !part->copy(template->states[i], ns->parts[i].state))
+			return false;
+	}
+	return template->states;
+}
+
+bool gorgon_template_copy_parts(const struct gorgon_template *template, const struct gorgon_ns *ns)
+{
+	for (size_t i = 0; gorgon_parts[i]; i++)
+		if (gorgon_parts[i]->copy &&
+		    !gorgon_parts[i]->copy(ns->parts[i].state, template->states[i]))
+			return false;
+	return true;
+}
+
+void gorgon_template_free_parts(struct gorgon_template *template)
+{
+	for (size_t i = 0; template->states && gorgon_parts[i]; i++) {
+		if (template->states[i])
+			gorgon_parts[i]->end(template->states[i]);
+		free(template->states[i]);
+	}
+	free(template->states);
 }

@@ -10,4 +10,10 @@
 struct gorgon_error *gorgon_template_check_parts(const struct gorgon_ns *ns,
 						 const struct gorgon_ns *fresh);
 
+/* States that their parts copy: of an interpreter into a template, and from there into another one,
+ * whose constructors have run. False: no memory. */
+bool gorgon_template_keep_parts(struct gorgon_template *template, const struct gorgon_ns *ns);
+bool gorgon_template_copy_parts(const struct gorgon_template *template, const struct gorgon_ns *ns);
+void gorgon_template_free_parts(struct gorgon_template *template);
+
 #endif

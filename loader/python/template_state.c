@@ -2,6 +2,7 @@
 // The life of a template's record. Whoever makes interpreters from it holds it meanwhile.
 
 #include "template_state.h"
+#include "template_parts.h"
 #include "base/lock.h"
 #include "image/image.h"
 
@@ -40,6 +41,7 @@ void gorgon_template_drop(struct gorgon_template *template)
 	for (char **p = template->environment; p && *p; p++)
 		free(*p);
 	free(template->environment);
+	gorgon_template_free_parts(template);
 	free(template->import_locks);
 	free(template->keys);
 	free(template->tls_fixes);

@@ -73,6 +73,7 @@ struct gorgon_template {
 	struct sigaction signals[NSIG];
 	char *locale;       /* of LC_CTYPE */
 	char **environment; /* ends with NULL */
+	void **states;      /* of parts that copy theirs (template_parts.c), by their number */
 	struct gorgon_import_locks *import_locks;
 	void *interrupt_type;
 	void (*traceback)(int); /* what writes its Python lines, or NULL */

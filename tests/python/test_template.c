@@ -226,6 +226,33 @@ static void template_copies_have_what_it_has_registered(void **state)
 	gorgon_template_free(template);
 }
 
+// Libraries bind their domains when they are loaded (libgpg-error, for lxml).
+static void template_copies_have_its_text_domains(void **state)
+{
+	struct gorgon_template *template = make("import locale\n"
+						"locale.bindtextdomain('shop', '/of/shop')\n"
+						"locale.bind_textdomain_codeset('shop', 'UTF-8')\n"
+						"locale.bind_textdomain_codeset('other', 'UTF-8')\n"
+						"locale.textdomain('shop')\n");
+	struct gorgon_interp *interp, *fresh = start();
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		interp = copy(template);
+		run(interp,
+		    "assert locale.textdomain(None) == 'shop'\n"
+		    "assert locale.bindtextdomain('shop', None) == '/of/shop'\n"
+		    "assert locale.bind_textdomain_codeset('shop', None) == 'UTF-8'\n"
+		    "assert locale.bindtextdomain('other', None) != '/of/shop'\n"
+		    "assert locale.gettext('a text') == locale.dgettext('other', 'a text') == 'a text'\n"
+		    "locale.textdomain('messages'); locale.bindtextdomain('shop', '/mine')\n");
+		destroy(interp);
+	}
+	gorgon_template_free(template);
+	run(fresh, "import locale; assert locale.textdomain(None) == 'messages'");
+	destroy(fresh);
+}
+
 static void template_copies_are_interrupted_limited_and_fork(void **state)
 {
 	struct gorgon_template *template = make("import os, time");
@@ -707,6 +734,7 @@ int main(void)
 		cmocka_unit_test(template_copies_are_what_a_start_is),
 		cmocka_unit_test(template_copies_differ_where_processes_do),
 		cmocka_unit_test(template_copies_have_what_it_has_registered),
+		cmocka_unit_test(template_copies_have_its_text_domains),
 		cmocka_unit_test(template_copies_are_interrupted_limited_and_fork),
 		cmocka_unit_test(template_copies_are_made_on_many_threads),
 		cmocka_unit_test(template_programs_that_differ_once_run_again),

@@ -252,6 +252,26 @@ static void domains_end(void *arg)
 		free(binding);
 	}
 	free(state->current);
+	*state = (struct domains){0};
+}
+
+static bool domains_copy(void *to, const void *from)
+{
+	const struct domains *source = from;
+	struct domains *state = to;
+	bool done;
+
+	domains_end(state);
+	done = copy_text(source->current, &state->current);
+	for (const struct binding *old = source->bindings; old && done; old = old->next) {
+		struct binding *binding = find_binding(state, old->domain);
+
+		done = binding && copy_text(old->directory, &binding->directory) &&
+		       copy_text(old->codeset, &binding->codeset);
+	}
+	if (!done)
+		domains_end(state);
+	return done;
 }
 
 #define OWN(name, target, args, reason) {name, target, args, 0, GORGON_OWN, reason}
@@ -274,5 +294,6 @@ const struct gorgon_part gorgon_text_domains = {
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct domains),
 	.end = domains_end,
+	.copy = domains_copy,
 	.lock = &lock,
 };
