@@ -102,12 +102,6 @@ void gorgon_interp_hide_home(struct gorgon_interp *interp)
 		gorgon_environment_hide(interp->ns->environment, "PYTHONHOME");
 }
 
-// What its Python asks for first.
-struct random_bytes {
-	const void *bytes;
-	size_t size;
-};
-
 static struct gorgon_error *check_template(const struct gorgon_interp *interp,
 					   const struct gorgon_ns_opts *opts)
 {
@@ -143,7 +137,7 @@ static struct gorgon_error *check_template(const struct gorgon_interp *interp,
 
 static struct gorgon_error *load_interp(struct gorgon_interp *interp, enum gorgon_isolate isolate,
 					const char *label, const struct gorgon_ns_opts *opts,
-					const struct random_bytes *zone)
+					const struct gorgon_zone_seed *seed)
 {
 	struct gorgon_symbol_query entry = gorgon_symbol_query("Py_BytesMain", NULL);
 	struct gorgon_thunk thunks[GORGON_MODULE_THUNKS];
@@ -174,7 +168,8 @@ static struct gorgon_error *load_interp(struct gorgon_interp *interp, enum gorgo
 			interp->isolation->name);
 	if ((err = interp->isolation->check(opts)) || (err = gorgon_cpu_limit_check(interp)) ||
 	    (err = gorgon_limits_check(interp, interp->memory_limit, interp->memory_hard_limit)) ||
-	    (err = gorgon_lines_check(interp)) || (zone && (err = check_template(interp, opts))))
+	    (err = gorgon_lines_check(interp)) ||
+	    (interp->in_zone && (err = check_template(interp, opts))))
 		return err;
 	gorgon_module_thunks(interp, thunks);
 	err = gorgon_ns_create_with(opts, thunks, GORGON_MODULE_THUNKS, &interp->ns);
@@ -191,7 +186,7 @@ static struct gorgon_error *load_interp(struct gorgon_interp *interp, enum gorgo
 		gorgon_call_park, gorgon_charges_end, gorgon_abandon_on_fault};
 	describe_interp(interp);
 	gorgon_unlock();
-	if (zone && !gorgon_malloc_begin_zone(interp->ns, zone->bytes, zone->size))
+	if (interp->in_zone && !gorgon_malloc_begin_zone(interp->ns, seed))
 		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
 					   "interpreter %u: no zone is left for it",
 					   interp->number);
@@ -230,10 +225,9 @@ static const char **private_in_zone(const struct gorgon_ns_opts *opts)
 }
 
 static struct gorgon_error *create_interp(const struct gorgon_interp_opts *opts,
-					  const struct random_bytes *zone,
+					  const struct gorgon_zone_seed *seed,
 					  struct gorgon_interp **ret)
 {
-	const struct random_bytes none = {NULL, 0};
 	struct gorgon_interp_opts given;
 	struct gorgon_ns_opts ns_opts;
 	const char **keep_private = NULL;
@@ -256,12 +250,11 @@ static struct gorgon_error *create_interp(const struct gorgon_interp_opts *opts,
 	interp->end = given.end;
 	if (given.from) {
 		interp->template = gorgon_template_hold((struct gorgon_template *)given.from);
-		zone = &none;
 		ns_opts.pool_threads = ns_opts.pool_threads ?: given.from->pool_threads;
 		given.label = given.label ?: given.from->label;
 		strcpy(interp->copy_of, given.from->label);
 	}
-	interp->in_zone = zone;
+	interp->in_zone = seed || given.from;
 	interp->memory_limit = given.memory_limit;
 	interp->memory_hard_limit = given.memory_hard_limit;
 	interp->near_memory_limit = given.near_memory_limit;
@@ -278,10 +271,11 @@ static struct gorgon_error *create_interp(const struct gorgon_interp_opts *opts,
 					  (int)interp->files, (int)GORGON_FILES_THREAD);
 	else
 		err = gorgon_python_find(given.python, &interp->python);
-	if (!err && zone && !(ns_opts.keep_private = keep_private = private_in_zone(&ns_opts)))
+	if (!err && interp->in_zone &&
+	    !(ns_opts.keep_private = keep_private = private_in_zone(&ns_opts)))
 		err = &gorgon_error_nomem;
 	if (!err)
-		err = load_interp(interp, given.isolate, given.label, &ns_opts, zone);
+		err = load_interp(interp, given.isolate, given.label, &ns_opts, seed);
 	free(keep_private);
 	if (!err)
 		err = gorgon_cpu_limit_begin(interp);
@@ -309,12 +303,10 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 }
 
 struct gorgon_error *gorgon_interp_create_in_zone(const struct gorgon_interp_opts *opts,
-						  const void *random, size_t size,
+						  const struct gorgon_zone_seed *seed,
 						  struct gorgon_interp **ret)
 {
-	const struct random_bytes zone = {random, size};
-
-	return create_interp(opts, &zone, ret);
+	return create_interp(opts, seed, ret);
 }
 
 // argv of the program: the executable's name, then the caller's arguments.

@@ -215,10 +215,11 @@ struct gorgon_interp {
 	uint64_t first_event_ns; /* gorgon_now(), 0: not yet; atomic */
 };
 
-/* gorgon_interp_create() of one that others are copied from, or that is a copy: its memory is in
- * its zone, and the first random bytes that it asks for are those. */
+struct gorgon_zone_seed;
+
+/* gorgon_interp_create() of one that others are copied from: its memory is in its zone. */
 struct gorgon_error *gorgon_interp_create_in_zone(const struct gorgon_interp_opts *opts,
-						  const void *random, size_t size,
+						  const struct gorgon_zone_seed *seed,
 						  struct gorgon_interp **ret);
 
 /* --- call.c: entering and leaving ---------------------------------------------- */

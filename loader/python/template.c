@@ -24,6 +24,7 @@
 #include "ns/thread.h"
 #include "process/kernel/fork.h"
 #include "process/kernel/signals.h"
+#include "process/memory/zone_heap.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -47,7 +48,7 @@ struct making {
 	struct gorgon_ns_opts ns;
 	struct gorgon_start_opts start;
 	const char *program;
-	unsigned char random[64]; // the first that each Python gets
+	struct gorgon_zone_seed seed; // of each run
 };
 
 // One run of the program.
@@ -67,9 +68,10 @@ struct run {
 // What fork()'s child would draw anew; no generator's state must differ. Caches that the collector
 // empties hold old values, and importlib's have the names of files that come and go.
 //
-// All runs get the same first random bytes (../process/memory/zone_heap.c), so that hashes of
-// strings do not differ, nor those of libraries. A generator of numpy's that took its seed from
-// them would give the same numbers in each copy, and nothing would differ.
+// All runs get the same first random bytes and begin in the same second
+// (../process/memory/zone_heap.c), so that hashes of strings do not differ, nor those of libraries.
+// A generator of numpy's that took its seed from them would give the same numbers in each copy, and
+// nothing would differ.
 static const char settling[] = "def settle(drawn, sys=__import__('sys'), gc=__import__('gc')):\n"
 			       "    for name in 'random', 'numpy.random':\n"
 			       "        if name in sys.modules: sys.modules[name].seed(0)\n"
@@ -202,12 +204,12 @@ static struct gorgon_error *check_layout(struct gorgon_interp *interp, void *ctx
 // With the names of the error's exception, which is the only one that the program raises.
 static struct gorgon_error *settle(struct gorgon_interp *interp, const struct making *making)
 {
-	char hex[2 * sizeof(making->random) + 1], *program;
+	char hex[2 * sizeof(making->seed.random) + 1], *program;
 	struct gorgon_error *err, *ret;
 	const char *name;
 
-	for (size_t i = 0; i < sizeof(making->random); i++)
-		sprintf(hex + 2 * i, "%02x", making->random[i]);
+	for (size_t i = 0; i < sizeof(making->seed.random); i++)
+		sprintf(hex + 2 * i, "%02x", making->seed.random[i]);
 	if (asprintf(&program, settling, hex) < 0)
 		return &gorgon_error_nomem;
 	err = gorgon_interp_run_string(interp, program, "<template>");
@@ -228,8 +230,8 @@ static struct gorgon_error *start_run(struct run *run)
 {
 	const struct making *making = run->making;
 	struct gorgon_interp *interp;
-	struct gorgon_error *err = gorgon_interp_create_in_zone(&making->interp, making->random,
-								sizeof(making->random), &interp);
+	struct gorgon_error *err =
+		gorgon_interp_create_in_zone(&making->interp, &making->seed, &interp);
 
 	if (err)
 		return err;
@@ -408,7 +410,9 @@ struct gorgon_error *gorgon_template_create(const struct gorgon_template_opts *o
 	making.interp.python_lines = GORGON_PYTHON_LINES_OFF;
 	if ((err = check_python(&making)))
 		return err;
-	if (getrandom(making.random, sizeof(making.random), 0) != sizeof(making.random))
+	making.seed.time = time(NULL);
+	if (getrandom(making.seed.random, sizeof(making.seed.random), 0) !=
+	    sizeof(making.seed.random))
 		return gorgon_error_create_os(errno, "template: no random bytes");
 	if ((err = make_template(&making, &template)))
 		return err;

@@ -177,9 +177,9 @@ static void free_with_zone(void *p, struct gorgon_usage *usage)
 		free_any(p, usage);
 }
 
-bool gorgon_malloc_begin_zone(struct gorgon_ns *ns, const void *random, size_t size)
+bool gorgon_malloc_begin_zone(struct gorgon_ns *ns, const struct gorgon_zone_seed *seed)
 {
-	if (!gorgon_zone_heap_begin(ns, random, size))
+	if (!gorgon_zone_heap_begin(ns, seed))
 		return false;
 	ns->usage.free = free_with_zone;
 	return true;

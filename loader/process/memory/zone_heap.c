@@ -16,7 +16,8 @@
 // with which it goes.
 //
 // A namespace with such memory begins with random bytes that it is given: the first that Python
-// asks for are those that the hashes of its strings depend on, and they must not differ either.
+// asks for are those that the hashes of its strings depend on, and they must not differ either. The
+// second in which it begins is given, too: libxml2 takes a seed from time().
 //
 // `lock` of each is taken around fork(); that of memory is taken under it.
 
@@ -38,8 +39,8 @@
 #define CLASSES    192
 #define SMALL      1024 // up to here a class for each 16 bytes, then four for each power of two
 #define STEP       ((uint64_t)16 << 20) // so much is mapped at once
-#define RANDOM_MAX 64
 #define THREADS    128 // so many that have ended are remembered
+#define STILL	   30  // seconds for which time() says the same
 
 struct header {
 	uint64_t size;   // of the block
@@ -53,8 +54,9 @@ struct gorgon_zone_heap {
 	bool open;
 	uint64_t next, mapped;              // addresses: what is below is in use; is mapped
 	struct header *free_lists[CLASSES]; // linked by the first word of the block
-	unsigned char random[RANDOM_MAX];
-	size_t random_size;
+	struct gorgon_zone_seed seed;
+	size_t random_size;    // of the seed's bytes so many are left
+	struct timespec began; // when the seed has a time
 	uint64_t threads[THREADS];
 	size_t thread_count;
 };
@@ -254,19 +256,21 @@ static void start_over(struct gorgon_zone_heap *heap)
 	memset(heap->free_lists, 0, sizeof(heap->free_lists));
 }
 
-bool gorgon_zone_heap_begin(struct gorgon_ns *ns, const void *random, size_t size)
+bool gorgon_zone_heap_begin(struct gorgon_ns *ns, const struct gorgon_zone_seed *seed)
 {
 	struct gorgon_zone_heap *heap = gorgon_parts_state(ns->parts, &gorgon_zone_heap_part);
 
 	gorgon_lock();
 	gorgon_zone_take(ns);
 	gorgon_unlock();
-	if (!ns->zone || size > RANDOM_MAX)
+	if (!ns->zone)
 		return false;
 	start_over(heap);
-	if (size)
-		memcpy(heap->random, random, size);
-	heap->random_size = size;
+	if (seed) {
+		heap->seed = *seed;
+		heap->random_size = sizeof(seed->random);
+		clock_gettime(CLOCK_MONOTONIC, &heap->began);
+	}
 	heap->open = true;
 	gorgon_memory_map_within(memory_of(heap), zone_of(heap) + GORGON_ZONE_MAPS,
 				 zone_of(heap) + GORGON_ZONE_END);
@@ -330,11 +334,28 @@ static ssize_t zone_heap_getrandom(void *buffer, size_t size, unsigned flags,
 
 	pthread_mutex_lock(&heap->lock);
 	if (heap->open && size && size <= heap->random_size) {
-		memcpy(buffer, heap->random + heap->random_size - size, size);
+		memcpy(buffer, heap->seed.random + heap->random_size - size, size);
 		heap->random_size -= given = size;
 	}
 	pthread_mutex_unlock(&heap->lock);
 	return given ? (ssize_t)given : getrandom(buffer, size, flags);
+}
+
+// It stands still until most programs have been imported, and goes on, for those that wait.
+static time_t zone_heap_time(time_t *to, struct gorgon_zone_heap *heap)
+{
+	struct timespec now;
+	time_t elapsed;
+
+	if (!gorgon_zone_heap_is_open(heap) || !heap->seed.time)
+		return time(to);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	elapsed = now.tv_sec - heap->began.tv_sec;
+	if (elapsed < STILL)
+		elapsed = 0;
+	if (to)
+		*to = heap->seed.time + elapsed;
+	return heap->seed.time + elapsed;
 }
 
 static bool zone_heap_begin(void *state, struct gorgon_ns *ns)
@@ -361,6 +382,8 @@ void gorgon_zone_heap_after_fork(struct gorgon_zone_heap *heap)
 static const struct gorgon_bound bound[] = {
 	{"getrandom", zone_heap_getrandom, 3, 0, GORGON_OWN,
 	 "interpreters of one template have the same hashes of strings"},
+	{"time", zone_heap_time, 1, 0, GORGON_OWN,
+	 "what a library of a template takes for a seed is the same in each of its runs"},
 };
 
 const struct gorgon_part gorgon_zone_heap_part = {

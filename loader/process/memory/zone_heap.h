@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 /* Offsets in a zone: libraries are below, then blocks of malloc(), then what is mapped. */
 #define GORGON_ZONE_BLOCKS UINT64_C(0x80000000)
@@ -19,11 +20,16 @@ struct gorgon_zone_heap;
 
 extern const struct gorgon_part gorgon_zone_heap_part;
 
+/* What several namespaces are told alike. */
+struct gorgon_zone_seed {
+	unsigned char random[64]; /* the first random bytes */
+	time_t time;              /* of their beginning, 0: the clock's */
+};
+
 /* From now on what private code of @ns allocates and maps lies in its zone, at an offset that
- * depends on what it has allocated before and on nothing else. getrandom(2) of it gives the bytes
- * of @random first. Before anything is loaded; by gorgon_malloc_begin_zone(). False: there is no
- * zone. */
-bool gorgon_zone_heap_begin(struct gorgon_ns *ns, const void *random, size_t size);
+ * depends on what it has allocated before and on nothing else. @seed may be NULL. Before anything
+ * is loaded; by gorgon_malloc_begin_zone(). False: there is no zone. */
+bool gorgon_zone_heap_begin(struct gorgon_ns *ns, const struct gorgon_zone_seed *seed);
 /* From now on it gets memory as other namespaces do, but may give back what is there. */
 void gorgon_zone_heap_close(struct gorgon_ns *ns);
 /* Throw away all that has been allocated and mapped in the zone, and map so many bytes for blocks
