@@ -181,6 +181,7 @@ static struct gorgon_error *stop_here(struct gorgon_interp *interp, void *ctx)
 		run->err = check_threads(interp);
 	run->result.interp = interp;
 	run->result.thread = gorgon_thread_get();
+	run->result.frame = (uintptr_t)__builtin_frame_address(0);
 	sem_post(&run->stopped);
 	while (sem_wait(&run->go_on) && errno == EINTR)
 		continue;

@@ -39,6 +39,7 @@
 struct keeping {
 	struct gorgon_runs runs;
 	const struct gorgon_thread *threads[3];
+	uint64_t frames[3]; // of their stacks, the last ones
 	struct gorgon_template *template;
 	struct gorgon_ns *fresh; // in which no code has run
 	bool differs;		 // what the program did in them
@@ -349,6 +350,20 @@ static bool is_hash_of_variable(const struct keeping *keeping, uint64_t offset)
 	return true;
 }
 
+// A variable of a call that has returned: nobody follows it, here or in a copy.
+static bool is_left_by_a_call(const struct keeping *keeping, uint64_t offset)
+{
+	bool ret = true;
+
+	for (int i = 0; i < 3 && ret; i++) {
+		uint64_t word = *gorgon_words_at(keeping->runs.of[i]->ns->zone + offset);
+
+		ret = word < keeping->frames[i] &&
+		      keeping->frames[i] - word < GORGON_PYTHON_STACK_SIZE;
+	}
+	return ret;
+}
+
 static bool explain_numbers(const struct keeping *keeping)
 {
 	struct gorgon_map *map = &keeping->template->map;
@@ -358,7 +373,8 @@ static bool explain_numbers(const struct keeping *keeping)
 		uint64_t offset = map->unknown[i];
 
 		if (offset % 8 == 0 &&
-		    (is_ended_thread(keeping, offset) || is_hash_of_variable(keeping, offset)))
+		    (is_ended_thread(keeping, offset) || is_hash_of_variable(keeping, offset) ||
+		     is_left_by_a_call(keeping, offset)))
 			continue;
 		if (offset % 8 || !is_thread_number(keeping, offset))
 			map->unknown[kept++] = offset;
@@ -560,6 +576,7 @@ struct gorgon_error *gorgon_template_keep(const struct gorgon_template_run runs[
 	for (int i = 0; i < 3; i++) {
 		keeping.runs.of[i] = runs[i].interp;
 		keeping.threads[i] = runs[i].thread;
+		keeping.frames[i] = runs[i].frame;
 	}
 	keeping.template->tables = runs[0].tables;
 	gorgon_lock();

@@ -12,6 +12,7 @@ struct gorgon_template;
 struct gorgon_template_run {
 	struct gorgon_interp *interp;
 	struct gorgon_thread *thread;
+	uint64_t frame; /* where its stack ends: below is what calls have left that have returned */
 	struct gorgon_tables tables;
 };
 

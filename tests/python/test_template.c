@@ -499,6 +499,26 @@ static void template_may_have_other_data_in_thread_local_storage(void **state)
 	}
 }
 
+// As Rust's library of cryptography does.
+static void template_may_have_addresses_of_variables_of_calls(void **state)
+{
+	struct gorgon_template *template =
+		make("import ctypes\n"
+		     "left = ctypes.c_uint64()\n"
+		     "@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_uint64, "
+		     "ctypes.c_int)\n"
+		     "def look(path, status, kind):\n"
+		     "    left.value = status\n"
+		     "    return 7\n"
+		     "assert ctypes.CDLL(None).ftw(b'/', look, 1) == 7\n");
+	struct gorgon_interp *interp = copy(template);
+
+	(void)state;
+	run(interp, "assert left.value");
+	destroy(interp);
+	gorgon_template_free(template);
+}
+
 // What looks like an address in one run only is a number; if others have none there, it is one.
 static void template_may_have_numbers_that_look_like_addresses(void **state)
 {
@@ -760,6 +780,7 @@ int main(void)
 		cmocka_unit_test(template_options_that_copies_cannot_have_are_refused),
 		cmocka_unit_test(template_copies_have_what_cxx_has_allocated),
 		cmocka_unit_test(template_may_have_other_data_in_thread_local_storage),
+		cmocka_unit_test(template_may_have_addresses_of_variables_of_calls),
 		cmocka_unit_test(template_may_have_numbers_that_look_like_addresses),
 		cmocka_unit_test(template_may_have_many_context_variables),
 		cmocka_unit_test(template_runs_have_the_same_time),
