@@ -113,9 +113,9 @@ PYTHON_LINES = VERSION in ("3.11", "3.12", "3.13", "3.14", "3.15")
 PYTHONS_OF_LINES = [PYTHON, *(path for version in ("3.12", "3.13")
                               for path in sorted(glob.glob(f"{PYENV}/{version}.*/bin/python{version}"))[-1:])]
 needs_python_lines = unittest.skipUnless(PYTHON_LINES, "Python lines are for CPython 3.11 to 3.15")
-TEMPLATES = VERSION == "3.11" or VERSION == "3.13" and os.uname().machine == "x86_64"
+TEMPLATES = VERSION in ("3.11", "3.13")
 needs_templates = unittest.skipUnless(TEMPLATES and not SANITIZED,
-                                      "templates are known of CPython 3.11, and 3.13 on x86-64")
+                                      "templates are known of CPython 3.11 and 3.13")
 
 
 def thorough(case):

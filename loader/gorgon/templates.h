@@ -49,7 +49,7 @@ struct gorgon_template_opts {
  * files) is refused: what it has is different in each run.
  *
  * Unless the host shares libraries (@c share of @c ns), libstdc++ is private in it and in its
- * copies, so that what C++ has allocated is the interpreter's. CPython 3.11, and 3.13 on x86-64,
+ * copies, so that what C++ has allocated is the interpreter's. CPython 3.11 and 3.13,
  * isolated by the loader.
  *
  * @param      opts  NULL for defaults.

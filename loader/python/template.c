@@ -16,7 +16,6 @@
 #include "template_keep.h"
 #include "template_state.h"
 #include "template_zeros.h"
-#include "base/arch.h"
 #include "base/error.h"
 #include "base/lock.h"
 #include "base/sized.h"
@@ -372,11 +371,10 @@ static struct gorgon_error *check_python(const struct making *making)
 
 	if (err)
 		return err;
-	if (!gorgon_layout_is_known(python.minor) || python.debug ||
-	    (python.minor != 11 && GORGON_ARCH_MACHINE != EM_X86_64))
+	if (!gorgon_layout_is_known(python.minor) || python.debug)
 		err = gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
 					  "%s: templates are not known of this CPython 3.%u, of "
-					  "3.11, and 3.13 on x86-64, without Py_DEBUG they are",
+					  "3.11 and 3.13 without Py_DEBUG they are",
 					  python.libpython, python.minor);
 	gorgon_python_deinit(&python);
 	return err;

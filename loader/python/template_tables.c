@@ -205,12 +205,12 @@ static bool is_table_in_all(const struct gorgon_runs *runs, uint64_t at, uint64_
 }
 
 // CPython 3.13 has mimalloc, which nobody uses where Python's own allocators are in use, but which
-// has a random state from its start on: a cipher's, which begins with a text, and three words in
-// front of it.
+// has a random state from its start on: a cipher's, which begins with a text, and five words in
+// front of it. The first of them names the thread, on aarch64 by an address of the C library's.
 static bool explain_unused(const struct gorgon_interp *interp, struct gorgon_map *map)
 {
 	static const char text[] = "expand 32-byte k";
-	const size_t before = 3, state = 2 * 16 * sizeof(uint32_t) / sizeof(uint64_t);
+	const size_t before = 5, state = 2 * 16 * sizeof(uint32_t) / sizeof(uint64_t);
 	struct gorgon_words words = {0};
 	const uint64_t *word;
 	bool done = true;

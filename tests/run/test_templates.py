@@ -64,7 +64,7 @@ PROGRAM = """
     """
 
 
-@unittest.skipUnless(harness.TEMPLATES, "templates are known of CPython 3.11, and 3.13 on x86-64")
+@unittest.skipUnless(harness.TEMPLATES, "templates are known of CPython 3.11 and 3.13")
 class Templates(Package):
     def test_copies_do_what_workers_that_start_and_processes_do(self):
         outputs = [self.run_file(PROGRAM, arguments=[mode]).stdout for mode in
