@@ -151,7 +151,7 @@ def second():
     return t + y + [key(x) for x in range(2)][1]
 
 
-def logged(function):
+def logged(function):  # once
     @functools.wraps(function)
     def inner(*args, **named):
         result = function(*args, **named)

@@ -20,7 +20,7 @@ with open(os.environ["PATH_OF_PROGRAM"]) as file:
 with open(os.environ["PATH_OF_PROGRAM"]) as file:
     BEGINS = {n for n, line in enumerate(file, 1) if line.lstrip().startswith(("def ", "async def ", "@"))}
 with open(os.environ["PATH_OF_PROGRAM"]) as file:
-    NAMES = [f"lines_random.{match[1]}" for match in re.finditer(r"^def (\w+)", file.read(), re.M)]
+    NAMES = [f"lines_random.{match[1]}" for match in re.finditer(r"^def (\w+)(?!.*# once)", file.read(), re.M)]
 OURS = "number", "py"
 EVALUATOR = "_PyEval_EvalFrameDefault", "python_frame"
 HIDDEN = ("python_line_leave", "python_tracer", "gorgon_")  # where no step ends
