@@ -156,9 +156,9 @@ gorgon_interp_call(struct gorgon_interp *interp, const char *module, const char 
  * in a call.
  *
  * A call whose code has raised an exception ends with the exception; while the library makes its
- * text, this function waits, at most for a second. If the text is still not made then, because the
- * program's code (`__str__`) does not end, the interrupt ends that, and remarks take the place of
- * the text.
+ * text, this function waits, until the call's thread has computed for a second, five seconds at
+ * most. If the text is still not made then, because the program's code (`__str__`) does not end,
+ * the interrupt ends that, and remarks take the place of the text.
  *
  * Not reached: C code that computes, or that repeats a blocking call without asking Python; threads
  * on which the program itself blocks SIGURG; blocked threads with another isolation than
