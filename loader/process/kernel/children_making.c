@@ -130,6 +130,7 @@ unsigned gorgon_children_before_vfork(struct gorgon_children *children)
 {
 	unsigned held = gorgon_process_variables_hold() ? VARIABLES_HELD : 0;
 
+	gorgon_signals_before_program();
 	return held | (gorgon_children_are_ours(children) ? begin_making() : 0);
 }
 
@@ -176,6 +177,25 @@ static int call_spawn(char *const *envp, void *ctx)
 			 envp);
 }
 
+// What other programs and the host ignore is not for the child.
+static posix_spawnattr_t add_defaults(const posix_spawnattr_t *given, sigset_t *defaults)
+{
+	posix_spawnattr_t ret;
+	sigset_t wanted;
+	short flags = 0;
+
+	if (given)
+		ret = *given;
+	else
+		posix_spawnattr_init(&ret);
+	posix_spawnattr_getflags(&ret, &flags);
+	if (flags & POSIX_SPAWN_SETSIGDEF && !posix_spawnattr_getsigdefault(&ret, &wanted))
+		sigorset(defaults, defaults, &wanted);
+	posix_spawnattr_setsigdefault(&ret, defaults);
+	posix_spawnattr_setflags(&ret, (short)(flags | POSIX_SPAWN_SETSIGDEF));
+	return ret;
+}
+
 static int run_spawn(spawn_fn *fn, pid_t *ret, const char *path,
 		     const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
 		     char *const *argv, char *const *envp, struct gorgon_children *children)
@@ -183,9 +203,10 @@ static int run_spawn(spawn_fn *fn, pid_t *ret, const char *path,
 	pid_t pid = 0;
 	char room[GORGON_ENVIRONMENT_PROGRAM_SIZE];
 	struct gorgon_environment *environment = children->ns ? children->ns->environment : NULL;
+	posix_spawnattr_t with_defaults;
 	struct spawn spawn = {fn, &pid, path, actions, attributes, argv};
 	unsigned parity;
-	sigset_t saved;
+	sigset_t saved, defaults;
 	int err;
 
 	if (fn == posix_spawnp &&
@@ -195,6 +216,9 @@ static int run_spawn(spawn_fn *fn, pid_t *ret, const char *path,
 		spawn.pid = ret;
 		return gorgon_environment_give(environment, envp, call_spawn, &spawn);
 	}
+	gorgon_signals_find_defaults(children->ns->signals, &defaults);
+	with_defaults = add_defaults(attributes, &defaults);
+	spawn.attributes = &with_defaults;
 	// The program inherits the mask, which is therefore left alone.
 	parity = begin_making();
 	err = gorgon_environment_give(environment, envp, call_spawn, &spawn);

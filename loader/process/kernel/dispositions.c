@@ -33,6 +33,12 @@ static void note_host(int number, gorgon_signals_handler *dispatch)
 	__atomic_store_n(&known->host_words[number], action_word_of(&now), __ATOMIC_RELEASE);
 }
 
+void gorgon_signals_note_host(gorgon_signals_handler *dispatch)
+{
+	for (int number = 1; number < NSIG; number++)
+		note_host(number, dispatch);
+}
+
 // Whether the default action of a signal ends the process.
 bool gorgon_signals_end_by_default(int number)
 {
@@ -154,8 +160,8 @@ void gorgon_signals_drop_host(gorgon_signals_handler *dispatch)
 {
 	static const struct sigaction none;
 
+	gorgon_signals_note_host(dispatch);
 	for (int number = 1; number < NSIG; number++) {
-		note_host(number, dispatch);
 		if (!is_function((action_word)known->host[number].sa_handler))
 			continue;
 		sigaction(number, &none, NULL);
@@ -176,14 +182,13 @@ bool gorgon_signals_ignored_for(const struct gorgon_signals *view, int number)
 		known->host[number].sa_handler == SIG_IGN);
 }
 
-// What a child of vfork() has reset since is not ours any more, and stays.
+// What a child of vfork() has reset since is not ours any more, and stays. What it finds ignored
+// may be so for a view that has changed its mind since the child was made.
 static bool exec_wants(const struct gorgon_signals *view, int number, const struct sigaction *now,
 		       sighandler_t *ret)
 {
 	bool ignored = gorgon_signals_ignored_for(view, number);
 
-	if (!((known->dispatched | known->ignored | view->set) & bit(number)))
-		return false;
 	*ret = ignored ? SIG_IGN : SIG_DFL;
 	if (now->sa_handler == SIG_DFL)
 		return ignored && !gorgon_signals_end_by_default(number);

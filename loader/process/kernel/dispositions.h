@@ -92,6 +92,9 @@ bool gorgon_signals_ignored_for(const struct gorgon_signals *view, int number);
  * disposition. The signals' lock is held. */
 void gorgon_signals_install(int number, gorgon_signals_handler *dispatch);
 
+/* What the host has of all signals now. The lock is held. */
+void gorgon_signals_note_host(gorgon_signals_handler *dispatch);
+
 /* The host's handlers are gone, as after exec(). The lock is held. */
 void gorgon_signals_drop_host(gorgon_signals_handler *dispatch);
 

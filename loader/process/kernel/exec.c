@@ -30,6 +30,7 @@ static int run_program(char *const *envp, void *ctx)
 	struct gorgon_exec exec;
 	int ret;
 
+	gorgon_signals_before_program();
 	gorgon_signals_before_exec(program->signals, &exec);
 	ret = program->run ? program->run(program->file, program->argv, envp)
 			   : fexecve(program->fd, program->argv, envp);

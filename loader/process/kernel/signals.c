@@ -217,6 +217,30 @@ sighandler_t gorgon_signals_reserve(bool begin)
 	return reserved;
 }
 
+void gorgon_signals_before_program(void)
+{
+	sigset_t saved;
+
+	if (!gorgon_signals_are_ours())
+		return;
+	gorgon_masked_lock(&lock, &saved);
+	gorgon_signals_note_host(gorgon_signals_dispatch);
+	gorgon_masked_unlock(&lock, &saved);
+}
+
+void gorgon_signals_find_defaults(const struct gorgon_signals *view, sigset_t *ret)
+{
+	sigset_t saved;
+
+	sigemptyset(ret);
+	gorgon_masked_lock(&lock, &saved);
+	gorgon_signals_note_host(gorgon_signals_dispatch);
+	for (int number = 1; number < NSIG; number++)
+		if (!gorgon_signals_ignored_for(view, number))
+			sigaddset(ret, number);
+	gorgon_masked_unlock(&lock, &saved);
+}
+
 void gorgon_signals_before_fork(void)
 {
 	gorgon_masked_lock(&lock, &before_fork);

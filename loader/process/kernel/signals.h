@@ -117,6 +117,12 @@ typedef bool gorgon_signals_filter(void *ctx, pid_t pid);
 void gorgon_signals_filter_children(struct gorgon_signals *signals, gorgon_signals_filter *concerns,
 				    void *ctx);
 
+/* Before a process executes a program, or makes a child by vfork() that will: note what the host
+ * ignores. Such a child shares the memory and takes no lock; in it this does nothing. */
+void gorgon_signals_before_program(void);
+/* Which signals a program that is started for the view does not find ignored. */
+void gorgon_signals_find_defaults(const struct gorgon_signals *signals, sigset_t *ret);
+
 /* What exec() has changed in the process. */
 struct gorgon_exec {
 	uint64_t changed; /* bit per signal */
