@@ -93,7 +93,7 @@ struct jitreg_symfile {
 };
 
 /**
- * Make the symfile of one copy, in anonymous memory.
+ * Make the symfile of one copy, in anonymous memory that stays writable.
  *
  * @retval -EINVAL  unwind data must come from memory and lies outside the image
  * @retval -ENOMEM

@@ -71,7 +71,7 @@ def ask(paths, locations):
     """The second gdb's answers."""
     with tempfile.NamedTemporaryFile("w", suffix=".gdb") as file:
         file.writelines(settings())
-        # The first library is loaded as the program: otherwise gdb has no code in which to find ends of prologues.
+        # gdb gets the first library as its program, because without a program it cannot look at code for the ends of prologues.
         file.write(f'file "{files.find(paths[0])}"\n')
         for i, path in enumerate(paths[1:], 1):
             file.write(f'add-symbol-file "{files.find(path)}" -o {i * SPACING:#x}\n')

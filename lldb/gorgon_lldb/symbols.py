@@ -70,7 +70,7 @@ def matches(o, pattern):
 
 
 def has_symbols(target, o):
-    # lldb finds objects of the system's linker in the linker's list, but not in a core that has outlived their files.
+    # LLDB takes objects of the system's linker from the linker's list. In a core it lacks them if their files are gone.
     known = o.link_map and target.ResolveLoadAddress(o.start).GetModule().IsValid()
     return known or identity(o) in _added.get(process.key(target.GetProcess()), {})
 

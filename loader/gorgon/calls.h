@@ -150,10 +150,10 @@ gorgon_interp_call(struct gorgon_interp *interp, const char *module, const char 
  * handles other signals of the program that wait to be handled, as the main thread would.
  *
  * The library's handler of SIGURG is there from the first interrupt to the end of the last
- * interpreter, that of SIGRTMAX to the end of the process. A signal that is not the library's goes
- * on to the host's handler, also to one that is set later, which runs on the host's alternate
- * stack, with its mask and its SA_RESTART. A thread of the host does not block SIGURG while it is
- * in a call.
+ * interpreter. Its handler of SIGRTMAX stays until the process ends. A signal that is not the
+ * library's goes on to the host's handler, also to one that is set later, which runs on the host's
+ * alternate stack, with its mask and its SA_RESTART. A thread of the host does not block SIGURG
+ * while it is in a call.
  *
  * A call whose code has raised an exception ends with the exception; while the library makes its
  * text, this function waits, until the call's thread has computed for a second, five seconds at

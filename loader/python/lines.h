@@ -14,8 +14,8 @@ struct gorgon_error *gorgon_lines_check(struct gorgon_interp *interp);
 /* Before Python starts. Lines are made from the first module on. */
 struct gorgon_error *gorgon_lines_begin(struct gorgon_interp *interp);
 
-/* Python has started, and its program or calls begin. What it raises and catches before that is
- * nothing for debuggers. Takes any interpreter, also without lines. */
+/* Tell that Python has started, and that its program or calls begin: debuggers do not stop at what
+ * Python raises and catches before. An interpreter without lines is ignored. */
 void gorgon_lines_started(struct gorgon_interp *interp);
 
 /* It is about to be unloaded: nobody looks for breakpoints any more. */

@@ -346,8 +346,8 @@ bool gorgon_lines_on_return(struct gorgon_lines *lines, struct gorgon_lines_reco
 	struct gorgon_lines_run run;
 	bool stopped;
 
-	// In a recursion the frame and its caller have one address where a debugger waits: "next"
-	// waits there for the frame, and "finish" waits there for the caller.
+	// In a recursion a frame and its caller go on at the same address, and a debugger has one
+	// breakpoint there: "next" waits for the frame, and "finish" waits for the caller.
 	if (!waiting || waiting == waiting_in_caller(lines, frame, &caller)) {
 		stopped = on_return_to(lines, frame);
 		record = record_of(lines, frame);

@@ -94,7 +94,7 @@ class Live(Case):
             self.assertIn(f"\tbreakpoint already hit {count} time{'s' if count > 1 else ''}\n", rows[number])
 
     def test_places_are_those_of_gdb_in_each_living_copy(self):
-        # gdb itself may have no place in a copy (test_narrowed_index.py).
+        # gdb may find no place of its own in a copy, as test_narrowed_index.py shows.
         first = places(self.created.output["info breakpoints"], BY_NAME)
         start = {a - self.addresses[0] for a in first} & self.start
         one = {self.addresses[2] + offset for offset in self.sleep}

@@ -3,12 +3,13 @@
 //
 //	two call|fork|pool|limited PYTHON FILE FOLDER [WORD]...
 //
-// FILE defines main(WHO, FOLDER, WORD...), which runs in both: with WHO "first" and "second". The
-// host calls it from threads of its own, with "fork" in a child that it has forked when the
-// interpreters were there, or it is a job of a pool with two interpreters, with "limited" of one
-// whose jobs have a limit. PYTHON is the executable whose libpython and packages
-// they have. Exit status 0, or 1 when a call has failed; an interpreter that stays, because threads
-// of its libraries go on, is named. The host has a handler of SIGINT, which does nothing.
+// FILE defines main(WHO, FOLDER, WORD...), which runs in both interpreters, with WHO "first" and
+// "second". With "call" the host calls main() from two threads. With "fork" the host makes the
+// interpreters, forks, and calls main() in the child. With "pool" main() is a job of a pool of two
+// interpreters, and with "limited" the pool's jobs have a limit of time. PYTHON is the executable
+// whose libpython and packages they have. The exit status is 0, or 1 when a call has failed; an
+// interpreter that stays, because threads of its libraries go on, is named. The host has a handler
+// of SIGINT, which does nothing.
 
 #define _GNU_SOURCE
 #include "../loader/gorgon.h"

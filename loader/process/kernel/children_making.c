@@ -177,7 +177,9 @@ static int call_spawn(char *const *envp, void *ctx)
 			 envp);
 }
 
-// What other programs and the host ignore is not for the child.
+// A child of posix_spawn() inherits what the process ignores, and the process ignores what any of
+// its interpreters does. So the child gets the default of each signal that its own interpreter does
+// not ignore.
 static posix_spawnattr_t add_defaults(const posix_spawnattr_t *given, sigset_t *defaults)
 {
 	posix_spawnattr_t ret;

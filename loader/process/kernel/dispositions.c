@@ -182,8 +182,9 @@ bool gorgon_signals_ignored_for(const struct gorgon_signals *view, int number)
 		known->host[number].sa_handler == SIG_IGN);
 }
 
-// What a child of vfork() has reset since is not ours any more, and stays. What it finds ignored
-// may be so for a view that has changed its mind since the child was made.
+// What a child of vfork() has reset since is not ours any more, and stays. Another view may have
+// ignored a signal when the child was made, and may have its default now: the child still has it
+// ignored, so our own notes about the present are no measure.
 static bool exec_wants(const struct gorgon_signals *view, int number, const struct sigaction *now,
 		       sighandler_t *ret)
 {

@@ -92,10 +92,10 @@ bool gorgon_signals_ignored_for(const struct gorgon_signals *view, int number);
  * disposition. The signals' lock is held. */
 void gorgon_signals_install(int number, gorgon_signals_handler *dispatch);
 
-/* What the host has of all signals now. The lock is held. */
+/* Note the host's present disposition of each signal. The lock is held. */
 void gorgon_signals_note_host(gorgon_signals_handler *dispatch);
 
-/* The host's handlers are gone, as after exec(). The lock is held. */
+/* Take the host's handlers out of this process, as exec() would. The lock is held. */
 void gorgon_signals_drop_host(gorgon_signals_handler *dispatch);
 
 /* Have the dispatcher handle a signal that ends calls. False: there is no view. See signals.c. */

@@ -169,8 +169,8 @@ void gorgon_signals_destroy(struct gorgon_signals *view)
 	for (int number = 1; number < NSIG; number++)
 		if ((view->set | view->timed) & bit(number))
 			signals_install(number);
-	// The dispatcher stays for the other signal that ends calls: by default one that is under
-	// way would end the process.
+	// For GORGON_SIGNAL_WAKE_IN_LLDB the dispatcher stays, because a signal may still be under
+	// way, whose default action would end the process.
 	if (gorgon_dispositions.wakes & bit(GORGON_SIGNAL_WAKE) && !gorgon_dispositions.views) {
 		gorgon_dispositions.wakes &= ~bit(GORGON_SIGNAL_WAKE);
 		signals_install(GORGON_SIGNAL_WAKE);
@@ -246,8 +246,8 @@ void gorgon_signals_before_fork(void)
 	gorgon_masked_lock(&lock, &before_fork);
 }
 
-// The view whose code has forked goes on in the child, and after a fork of the host's each view
-// whose thread this is, or that had none yet.
+// In a child the view goes on whose code has forked. If the host has forked, all views go on that
+// belong to this thread, or to no thread yet.
 static bool goes_on(const struct gorgon_signals *view, const struct gorgon_signals *forker)
 {
 	return view == forker || (!gorgon_fork_caller() &&

@@ -117,10 +117,11 @@ typedef bool gorgon_signals_filter(void *ctx, pid_t pid);
 void gorgon_signals_filter_children(struct gorgon_signals *signals, gorgon_signals_filter *concerns,
 				    void *ctx);
 
-/* Before a process executes a program, or makes a child by vfork() that will: note what the host
- * ignores. Such a child shares the memory and takes no lock; in it this does nothing. */
+/* Note which signals the host ignores. Callers are about to execute a program, or to make a child
+ * by vfork() that executes one. In such a child, which shares the memory and may take no lock, the
+ * function does nothing. */
 void gorgon_signals_before_program(void);
-/* Which signals a program that is started for the view does not find ignored. */
+/* Find the signals that a program which is started for the view does not ignore. */
 void gorgon_signals_find_defaults(const struct gorgon_signals *signals, sigset_t *ret);
 
 /* What exec() has changed in the process. */

@@ -20,15 +20,16 @@ struct gorgon_zone_heap;
 
 extern const struct gorgon_part gorgon_zone_heap_part;
 
-/* What several namespaces are told alike. */
+/* The runs of a template get the same answers, so that their libraries do the same. */
 struct gorgon_zone_seed {
 	unsigned char random[64]; /* the first random bytes */
-	time_t time;              /* of their beginning, 0: the clock's */
+	time_t time; /* what time() says when a run begins; 0: it says what the clock says */
 };
 
 /* From now on what private code of @ns allocates and maps lies in its zone, at an offset that
- * depends on what it has allocated before and on nothing else. @seed may be NULL. Before anything
- * is loaded; by gorgon_malloc_begin_zone(). False: there is no zone. */
+ * depends on what it has allocated before and on nothing else. @seed may be NULL.
+ * gorgon_malloc_begin_zone() calls it before anything is loaded. It returns false where the
+ * namespace has no zone. */
 bool gorgon_zone_heap_begin(struct gorgon_ns *ns, const struct gorgon_zone_seed *seed);
 /* From now on it gets memory as other namespaces do, but may give back what is there. */
 void gorgon_zone_heap_close(struct gorgon_ns *ns);
