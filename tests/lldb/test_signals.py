@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The library's own signals are nothing for lldb's user, who has set nothing: lldb stops at SIGURG, by which blocking calls
-end elsewhere."""
+end elsewhere. Only `gorgon exec` asks by SIGURG there, too."""
 
 import os
+import subprocess
 import tempfile
 import unittest
 
@@ -49,6 +50,24 @@ class Signals(unittest.TestCase):
                     output = harness.lldb(["run"], *commands[kind])
                     self.assertNotIn("stop reason", output)
                     self.assertRegex(output, "(?s)end.*exited with status = 0")
+
+    def test_code_for_a_running_program(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, ready = (os.path.join(folder, name) for name in ("program.py", "ready"))
+            with open(path, "w") as file:
+                file.write(f"import os, time\nopen({ready!r}, 'w').write(str(os.getpid()))\nasked = []\n"
+                           "while not asked: time.sleep(0.05)\nprint('asked', asked)\n")
+            command = ["sh", "-c", f"until [ -s {ready} ]; do sleep 0.1; done; "
+                       f"exec {harness.GORGON} exec -c 'import __main__; __main__.asked.append(7); print(8)' $(cat {ready})"]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as asker:
+                try:
+                    output = harness.lldb(["process launch -s", "process handle -s false SIGURG", "continue"],
+                                          harness.GORGON, "run", path)
+                    self.assertEqual(asker.communicate(timeout=60)[0], "8\n")
+                finally:
+                    asker.kill()
+            self.assertNotIn("stop reason = signal SIGURG", output)
+            self.assertRegex(output, r"(?s)asked \[7\].*exited with status = 0")
 
 
 if __name__ == "__main__":
