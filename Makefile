@@ -49,7 +49,7 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer $(if $(findstring undefined,$(SAN)),-fno-sanitize-recover=undefined) $(if $(findstring thread,$(SAN)),-Wno-tsan))
 BASE := -std=gnu11 -fPIC -fvisibility=hidden -pthread $(WARN) $(SANFLAGS) -MMD -MP
 # The lowest first; see docs/architecture.md.
-LOADER_FLOORS := base image ns $(addprefix process/,memory libc threads faults kernel) process debug load dl copy isolate python
+LOADER_FLOORS := base image ns $(addprefix process/,memory libc threads faults kernel) process debug load dl copy isolate $(addprefix python/,calls arrays values lines template) python
 # The machine that CC compiles for: x86_64, aarch64. What is of one machine is in loader/machine/MACHINE, in a folder for each floor.
 # A new machine has no compiler yet when make reads this: set-up, which make runs first, installs it.
 ifeq ($(ARCH),)
@@ -128,7 +128,7 @@ $(BUILD)/obj/loader/ns/tls_access.o: override CFLAGS += -g0
 $(patsubst %.S,$(BUILD)/obj/%_asm.o,$(filter %/tlsdesc.S,$(GORGON_ASM))): override ASFLAGS :=
 
 $(BUILD)/obj/loader/python/%.o: EXTRA = $(PYTHON_CFLAGS)
-$(BUILD)/obj/loader/python/children.o: EXTRA = $(PYTHON_CFLAGS) -DGORGON_DATADIR='"$(DATADIR)/gorgon"'
+$(BUILD)/obj/loader/python/values/children.o: EXTRA = $(PYTHON_CFLAGS) -DGORGON_DATADIR='"$(DATADIR)/gorgon"'
 $(call obj,$(TOOL_SRC)): EXTRA = $(JSON_CFLAGS) -DGORGON_VERSION='"$(VERSION)"' \
 	-DGORGON_DATADIR='"$(DATADIR)/gorgon"'
 

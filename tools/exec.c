@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // gorgon exec: runs Python in interpreters of a running process.
 //
-// The interpreter makes a thread for it (loader/python/remote.c), which runs exec_python.c around
-// the user's code and sends what it prints. Interpreters are asked one after the other. When the
-// time is up, or the command ends, the code gets a KeyboardInterrupt.
+// The interpreter makes a thread for it (loader/python/calls/remote.c), which runs exec_python.c
+// around the user's code and sends what it prints. Interpreters are asked one after the other.
+// When the time is up, or the command ends, the code gets a KeyboardInterrupt.
 
 #define _GNU_SOURCE
 #include "exec.h"

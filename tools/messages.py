@@ -38,14 +38,14 @@ STATIC = {
     "tools/exec*.c": {"tool_text": "{}"},
     "loader/isolate/copy.c": {"copy_refuse": "isolation by copy: {}; isolation by the loader can do that"},
     "loader/load/reloc.c": {"tls_error": "<>: thread-local symbol <>: {}"},
-    "loader/python/value.c": {"refuse_value": "<>: {}", "refuse_value_at": "<>: {}"},
-    "loader/python/dlpack.c": {"refuse_tensor": "{}"},
-    "loader/python/data_handler.c": {"refuse": "{}"},
+    "loader/python/values/value.c": {"refuse_value": "<>: {}", "refuse_value_at": "<>: {}"},
+    "loader/python/arrays/dlpack.c": {"refuse_tensor": "{}"},
+    "loader/python/arrays/data_handler.c": {"refuse": "{}"},
 }
 # Texts that a table has: the entries of an array, or what a function returns.
 TABLES = [
-    ("loader/python/call.c", r'\[GORGON_INTERP_\w+\] = "([^"]*)"', "interpreter <>: {}"),
-    ("loader/python/received.c", r'return "([^"]*)";', "{}"),
+    ("loader/python/calls/call.c", r'\[GORGON_INTERP_\w+\] = "([^"]*)"', "interpreter <>: {}"),
+    ("loader/python/arrays/received.c", r'return "([^"]*)";', "{}"),
 ]
 # A debugger shows these exceptions of the scripts as a message; the scripts catch all others themselves.
 SHOWN = {"GdbError", "RootError", "MemoryProblem", "NoType"}

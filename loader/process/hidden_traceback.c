@@ -4,7 +4,7 @@
 // CPython's function that writes a thread's Python lines, and is made for handlers of signals, is
 // exported by 3.11 and 3.12 under a private name and by 3.15 under a public one. 3.13 and 3.14 keep
 // it for their faulthandler. Its handler of signals calls it: so the module is asked to register
-// its handler for a signal that no program can have (../python/traceback.c), the handler is
+// its handler for a signal that no program can have (python/calls/traceback.c), the handler is
 // remembered instead of installed, and called when lines are wanted. It writes them to the
 // descriptor with which it was registered. While it is called, the calls of write() that libpython
 // makes on this thread go to the descriptor that is wanted.

@@ -2,14 +2,14 @@
 // Threads of a namespace that are to raise an exception.
 //
 // A request. A thread that runs bytecode is reached by an asynchronous exception
-// (../python/interrupt.c). A thread in a blocking call is not: the exception waits for the next
+// (python/calls/interrupt.c). A thread in a blocking call is not: the exception waits for the next
 // bytecode. A signal ends the system call with EINTR, but after EINTR Python asks whether a handler
 // of a signal has raised something, answers the question itself with "no" on every thread but its
 // main one, and repeats the call. To find out which thread it is on it calls pthread_self(). So
 // libpython gets ours, which answers truly, with one exception: on a thread with a request, when
 // one of the functions asks that look for signals (PyErr_CheckSignals(), Py_MakePendingCalls()), it
 // lets them find a signal that no program can have, and answers that this is the main thread.
-// Python calls the handler of that signal (../python/interrupt.c), which raises the exception on
+// Python calls the handler of that signal (python/calls/interrupt.c), which raises the exception on
 // this thread, within the blocking call: what Python does after a KeyboardInterrupt is what
 // happens, and nothing believes that it got a lock or a value. The GIL is held from the answer to
 // the handler, so the main thread cannot take the signal. A SIGINT that waits at that time is for a

@@ -81,7 +81,7 @@ struct gorgon_part {
 	/* The state of an interpreter that is a copy of a template becomes what the template's was;
 	 * what its constructors have done meanwhile is forgotten. False: no memory, and @to is as
 	 * at the beginning. NULL: a template that has used the part is refused, unless
-	 * python/template_parts.c knows better. */
+	 * python/template/parts.c knows better. */
 	bool (*copy)(void *to, const void *from);
 
 	/* The lock of the part, a leaf: held around fork(). `before_fork` and `after_fork` are for

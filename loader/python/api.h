@@ -12,7 +12,7 @@
 #define Py_LIMITED_API 0x030b0000
 #include <Python.h>
 
-#include "interp.h"
+#include "python/calls/interp.h"
 
 /* One function or variable of this interpreter's C API, typed as the header declares it. */
 #define API(interp, name) ((__typeof__(&name))gorgon_interp_find_symbol(interp, #name))

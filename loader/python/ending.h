@@ -3,7 +3,7 @@
 #ifndef GORGON_PYTHON_ENDING_H
 #define GORGON_PYTHON_ENDING_H
 
-#include "interp.h"
+#include "python/calls/interp.h"
 
 /*
  * Arrange how an interpreter that has just started is to end: enum gorgon_end in its options. With

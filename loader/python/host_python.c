@@ -12,14 +12,7 @@
 // does no work of the host that needs the host's descriptors.
 
 #define _GNU_SOURCE
-#include "array.h"
 #include "host_python.h"
-#include "module.h"
-#include "pin.h"
-#include "raise.h"
-#include "share.h"
-#include "thunks.h"
-#include "value.h"
 #include "base/error.h"
 #include "base/lock.h"
 #include "base/thunk.h"
@@ -28,6 +21,13 @@
 #include "process/kernel/files.h"
 #include "process/kernel/signals.h"
 #include "process/libc/process_variables.h"
+#include "python/arrays/array.h"
+#include "python/arrays/pin.h"
+#include "python/arrays/share.h"
+#include "python/calls/raise.h"
+#include "python/calls/thunks.h"
+#include "python/values/module.h"
+#include "python/values/value.h"
 
 #include <errno.h>
 #include <malloc.h>

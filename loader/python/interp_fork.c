@@ -3,13 +3,13 @@
 // leaves. So no leaf is held while another lock is taken.
 
 #define _GNU_SOURCE
-#include "held.h"
-#include "interp.h"
-#include "lines.h"
 #include "dl/atfork.h"
 #include "ns/ns.h"
 #include "ns/thread.h"
 #include "process/kernel/fork.h"
+#include "python/calls/held.h"
+#include "python/calls/interp.h"
+#include "python/lines/lines.h"
 
 #include <unistd.h>
 

@@ -17,10 +17,6 @@
 // interpreter runs.
 
 #define _GNU_SOURCE
-#include "abandon.h"
-#include "cpu_limit.h"
-#include "template_state.h"
-#include "value.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/sized.h"
@@ -28,6 +24,10 @@
 #include "process/kernel/files.h"
 #include "process/kernel/signals.h"
 #include "process/threads/parking.h"
+#include "python/calls/abandon.h"
+#include "python/calls/cpu_limit.h"
+#include "python/template/state.h"
+#include "python/values/value.h"
 
 #include <errno.h>
 #include <sched.h>

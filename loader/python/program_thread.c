@@ -11,9 +11,9 @@
 
 #define _GNU_SOURCE
 #include "program_thread.h"
-#include "interp.h"
 #include "base/error.h"
 #include "process/kernel/files.h"
+#include "python/calls/interp.h"
 
 #include <pthread.h>
 #include <sys/resource.h>

@@ -3,7 +3,7 @@
 //
 // The program runs four times, one after the other. The first time it finds out what the process
 // remembers of files, and is thrown away. The others stop at a point where fork() could copy them,
-// and stay there until they have been compared (template_map.c). If what they did differs, the
+// and stay there until they have been compared (template/map.c). If what they did differs, the
 // program runs again. Then the memory of the first of
 // them is kept, and all of them end as every interpreter.
 //
@@ -12,10 +12,6 @@
 
 #define _GNU_SOURCE
 #include "api.h"
-#include "template_hash.h"
-#include "template_keep.h"
-#include "template_state.h"
-#include "template_zeros.h"
 #include "base/error.h"
 #include "base/lock.h"
 #include "base/sized.h"
@@ -24,6 +20,10 @@
 #include "process/kernel/fork.h"
 #include "process/kernel/signals.h"
 #include "process/memory/zone_heap.h"
+#include "python/template/hash.h"
+#include "python/template/keep.h"
+#include "python/template/state.h"
+#include "python/template/zeros.h"
 
 #include <dirent.h>
 #include <errno.h>

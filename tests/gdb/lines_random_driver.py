@@ -24,7 +24,7 @@ with open(os.environ["PATH_OF_PROGRAM"]) as file:
 OURS = "number", "py"
 EVALUATOR = "_PyEval_EvalFrameDefault", "python_frame"
 HIDDEN = ("python_line_leave", "python_tracer", "gorgon_")  # where no step ends
-STUB_SIZE = 24 if os.uname().machine == "aarch64" else 16  # lines_arch.h
+STUB_SIZE = 24 if os.uname().machine == "aarch64" else 16  # lines/arch.h
 chosen = random.Random(SEED)
 
 

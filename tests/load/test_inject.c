@@ -8,7 +8,7 @@
 #include "cases.h"
 #include "helpers.h"
 
-#include "python/array.h"
+#include "python/arrays/array.h"
 
 #include "copy/rewrite.h"
 #include "ns/ns.h"

@@ -28,7 +28,7 @@ static void *stop_and_destroy(void *interp)
 }
 
 // In a thread that has no signal stack; a sanitizer gives each thread one. With CPython 3.13 and 3.14 it gets one when the
-// interpreter starts, because the loader asks faulthandler for its handler then (loader/python/traceback.c).
+// interpreter starts, because the loader asks faulthandler for its handler then (loader/python/calls/traceback.c).
 static void *enable_in_two(void *arg)
 {
 	struct gorgon_interp *first, *second;

@@ -4,8 +4,8 @@
 #define _GNU_SOURCE
 #include "helpers.h"
 
-#include "python/array.h"
-#include "python/block.h"
+#include "python/arrays/array.h"
+#include "python/arrays/block.h"
 
 #include <errno.h>
 #include <linux/filter.h>

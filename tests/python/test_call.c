@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/python/call.c: threads of the host in an interpreter, calls within calls, and exit()
+// loader/python/calls/call.c: threads of the host in an interpreter, calls within calls, and exit()
 // in one.
 
 #define _GNU_SOURCE

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/python/charges.c: arrays that interpreters share are charged to those that hold them, a share each.
+// loader/python/arrays/charges.c: arrays that interpreters share are charged to those that hold them, a share each.
 
 #define _GNU_SOURCE
 #include "calls.h"

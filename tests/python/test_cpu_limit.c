@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/python/cpu_limit.c: the limit of an interpreter's processor time, for calls of a host.
+// loader/python/calls/cpu_limit.c: the limit of an interpreter's processor time, for calls of a host.
 
 #define _GNU_SOURCE
 #include "calls.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/python/exception.c and run.c: how exceptions of Python code become errors of the host, for each way to run
+// loader/python/calls/exception.c and run.c: how exceptions of Python code become errors of the host, for each way to run
 // code.
 
 #define _GNU_SOURCE

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT loader/python/function.c and view.c: functions of the host as
+// SPDX-License-Identifier: MIT loader/python/values/function.c and view.c: functions of the host as
 // callables of Python, views of objects' memory.
 
 #define _GNU_SOURCE

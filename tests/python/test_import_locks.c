@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT loader/python/import_locks.c, process/threads/semaphores.c,
+// SPDX-License-Identifier: MIT loader/python/calls/import_locks.c, process/threads/semaphores.c,
 // process/threads/parking.c: locks of importlib and of CPython, beside interrupts, limits and
 // Python's end.
 

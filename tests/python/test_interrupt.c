@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// loader/python/call.c: interrupts, which reach the calls that they are meant for.
+// loader/python/calls/call.c: interrupts, which reach the calls that they are meant for.
 
 #define _GNU_SOURCE
 #include "calls.h"
-#include "python/interp.h"
+#include "python/calls/interp.h"
 
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/python/interrupt.c: interrupts of threads that are not Python's main thread, in blocking calls.
+// loader/python/calls/interrupt.c: interrupts of threads that are not Python's main thread, in blocking calls.
 
 #define _GNU_SOURCE
 #include "calls.h"

@@ -6,8 +6,8 @@
 
 #include "process/kernel/dispositions.h"
 #include "process/kernel/signal_dispatch.h"
-#include "python/lines_alarms.h"
-#include "python/lines_state.h"
+#include "python/lines/alarms.h"
+#include "python/lines/state.h"
 
 #include <glob.h>
 #include <jitreg.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/python/held.c, pyobject.c, replica.c: references of the host to Python objects.
+// loader/python/calls/held.c, pyobject.c, replica.c: references of the host to Python objects.
 
 #define _GNU_SOURCE
 #include "calls.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/python/stop.c, abandon.c: stopping within a limit of time, whatever the program has started.
+// loader/python/calls/stop.c, abandon.c: stopping within a limit of time, whatever the program has started.
 
 #define _GNU_SOURCE
 #include "calls.h"

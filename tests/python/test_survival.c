@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/process/faults/fault_survival.c, loader/python/abandon.c: hosts that survive the faults of
+// loader/process/faults/fault_survival.c, loader/python/calls/abandon.c: hosts that survive the faults of
 // their interpreters.
 
 #define _GNU_SOURCE

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/python/template*.c: interpreters that are copies of one that has run a program, beside
+// loader/python/template: interpreters that are copies of one that has run a program, beside
 // interpreters that have run it themselves.
 
 #define _GNU_SOURCE

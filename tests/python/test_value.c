@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/python/value.c: plain values across the border.
+// loader/python/values/value.c: plain values across the border.
 
 #define _GNU_SOURCE
 #include "calls.h"

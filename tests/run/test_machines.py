@@ -31,5 +31,5 @@ class Machines(unittest.TestCase):
     def test_machines_have_the_same_files(self):
         ours, others = (set(files(machine)) for machine in MACHINES)
         self.assertEqual(ours - others, set())
-        # That code is bytes in lines_code.c on x86-64.
-        self.assertEqual(others - ours, {"loader/machine/MACHINE/base/note.h", "loader/machine/MACHINE/python/lines_frame.S"})
+        # That code is bytes in lines/code.c on x86-64.
+        self.assertEqual(others - ours, {"loader/machine/MACHINE/base/note.h", "loader/machine/MACHINE/python/lines/frame.S"})

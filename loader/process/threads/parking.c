@@ -6,7 +6,7 @@
 // do no harm: where CPython asks for a lock of its own. Every CPython hands its GIL over under a
 // mutex and with conditions (pthread_mutex_lock(), pthread_cond_timedwait(), pthread_cond_wait()),
 // and libpython's own calls of these come here. A thread that computes in bytecode comes here when
-// another thread asks for the GIL (../../python/abandon.c does), a thread that comes out of a
+// another thread asks for the GIL (python/calls/abandon.c does), a thread that comes out of a
 // blocking call when it takes the GIL again. There it holds no lock of the C library or of ours.
 // Code that never comes back to Python is not stopped.
 //
@@ -27,7 +27,7 @@
 // abandons, whose own wait shows it the condition.
 //
 // Hurry. A thread of ours that takes a GIL gives up after a while: CPython cannot, so the wait for
-// the GIL is left by a jump (../../python/call.c). It is left with the mutex released, and
+// the GIL is left by a jump (python/calls/call.c). It is left with the mutex released, and
 // CPython's state is whole: the thread has a state in Python and waits for nothing.
 //
 // Threads that start. CPython frees the states of all threads when it is finalised. A thread that
@@ -43,10 +43,10 @@
 #include "pthread_create.h"
 #include "base/clock.h"
 #include "base/lock.h"
+#include "file/grow.h"
 #include "ns/ns.h"
 #include "ns/thread.h"
 #include "process/part.h"
-#include "file/grow.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -3,7 +3,7 @@
 //
 // importlib takes its locks in Python code, and gives them back in Python code. An exception
 // between the call that takes a lock and the `try` behind it would leave the lock held for good.
-// So ../../python/import_locks.c says when a thread begins to take such a lock, and when it has
+// So python/calls/import_locks.c says when a thread begins to take such a lock, and when it has
 // given it back or will do so whatever happens. Meanwhile nobody sets an asynchronous exception
 // for the thread, and a SIGINT for its Python is kept. An interrupt of the main thread stays
 // where it is, and that it is there is kept. All come when the shield ends.
