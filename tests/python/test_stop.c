@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -368,6 +369,47 @@ static void stop_does_not_wait_for_loads_of_other_threads(void **state)
 	gorgon_error_destroy(gorgon_interp_destroy(interp));
 }
 
+// C code that no interrupt ends, with the GIL, and interrupts from half of the limit on.
+TEST_EXPORT void test_stop_late(void);
+TEST_EXPORT void test_stop_late(void)
+{
+	unsigned long begin = now_ms();
+
+	while (now_ms() < begin + ENDS_MS * 3 / 4)
+		usleep(1000);
+}
+
+static int end_behind_late_code(void *source)
+{
+	struct gorgon_interp *interp = start();
+	char text[1000] = "";
+
+	dup2(memfd_create("stderr", 0), STDERR_FILENO);
+	run(interp, source);
+	assert_ok(gorgon_interp_stop_within(interp, ENDS_MS));
+	destroy(interp);
+	if (pread(STDERR_FILENO, text, sizeof(text) - 1, 0))
+		puts(text);
+	fflush(stdout);
+	return *text;
+}
+
+// The program has no code any more that could be interrupted. Python calls threading._shutdown(), if there is the module.
+static void interrupt_after_the_last_function_says_nothing(void **state)
+{
+	static char *const sources[] = {
+		"import atexit, ctypes; atexit.register(ctypes.PyDLL(None).test_stop_late)\n",
+		"import atexit, ctypes, sys\n"
+		"atexit.register(ctypes.PyDLL(None).test_stop_late)\n"
+		"atexit.register(sys.modules.pop, 'threading')\n",
+	};
+
+	(void)state;
+	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, elsewhere");
+	for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++)
+		assert_int_equal(test_in_child(end_behind_late_code, sources[i]), 0);
+}
+
 static struct gorgon_interp *slow_to_flush;
 
 // The library's, in place of the C library's: it flushes the host's output when Python has ended.
@@ -701,6 +743,7 @@ int main(void)
 		cmocka_unit_test(daemon_threads_in_blocking_calls_end_with_the_program),
 		cmocka_unit_test(stop_within_a_limit_is_an_ordinary_end),
 		cmocka_unit_test(stop_that_ends_at_the_last_moment_has_ended),
+		cmocka_unit_test(interrupt_after_the_last_function_says_nothing),
 		cmocka_unit_test(busy_machine_uses_up_no_limit),
 		cmocka_unit_test(stop_does_not_wait_for_loads_of_other_threads),
 		cmocka_unit_test(stop_interrupts_calls_and_destroy_frees_all),

@@ -175,6 +175,15 @@ static struct gorgon_interruption *interruption_to_stop(const struct gorgon_inte
 	return gorgon_parts_state(interp->ns->parts, &gorgon_interruption_part);
 }
 
+// Whether the program's functions of atexit have ended, and its finalisers have not begun. What
+// Py_FinalizeEx() calls meanwhile is not the program's, and an exception of a pending call that it
+// makes itself is shown as an error of CPython's.
+static bool is_between_codes(struct gorgon_interp *interp)
+{
+	return gorgon_call_state(interp) == GORGON_INTERP_FINALISING &&
+	       !gorgon_interp_is_finalizing(interp);
+}
+
 // Python calls this function on the finisher's thread, between two bytecodes.
 static int on_pending(void *ctx)
 {
@@ -182,7 +191,8 @@ static int on_pending(void *ctx)
 
 	if (gorgon_parking_is_abandoned(interp->ns))
 		gorgon_park(interp->ns);
-	if (gorgon_shield_is_up(NULL) || !gorgon_interruption_take(interruption_to_stop(interp)))
+	if (gorgon_shield_is_up(NULL) || is_between_codes(interp) ||
+	    !gorgon_interruption_take(interruption_to_stop(interp)))
 		return 0;
 	interp->api->PyErr_SetNone(*interp->api->PyExc_KeyboardInterrupt);
 	return -1;
