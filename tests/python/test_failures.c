@@ -125,7 +125,7 @@ static int64_t ask_witness(void)
 	return number;
 }
 
-static size_t threads_that_stay = 1;
+static size_t threads_that_stay; // 1, or more where the processor is emulated
 
 static void look(struct held *held)
 {
@@ -394,7 +394,7 @@ static struct gorgon_error *hand_on(void)
 	// The thread that keeps descriptors starts with the first one, and stays.
 	failing_end();
 	must_work(gorgon_descriptor_send("first", 0));
-	threads_that_stay = 2;
+	threads_that_stay++;
 	failing_go_on();
 	err = gorgon_descriptor_send("failures", 0);
 	err = err ?: gorgon_descriptor_receive("failures", &fd);
@@ -538,6 +538,7 @@ static void run_step(const struct step *step, size_t n, bool all)
 	for (size_t i = 0; i < sizeof(deadly) / sizeof(*deadly); i++)
 		signal(deadly[i], SIG_DFL); // cmocka handles them
 	alarm(seconds);
+	threads_that_stay = count_threads();
 	failing_begin(record, n, all, step->python_runs);
 	error = step->run();
 	failing_end();
