@@ -19,6 +19,15 @@ class Limits(unittest.TestCase):
                                  "--memory-limit", "100M")
         self.assertEqual((ended.returncode, ended.stdout), (0, "none\n10485760\n"))
 
+    def test_a_program_that_wants_too_much_in_its_last_line_ends_as_others(self):
+        ended = self.run_limited("import threading, time\n"
+                                 "def late():\n    while threading.main_thread().is_alive(): time.sleep(0.01)\n    print('thread')\n"
+                                 "import atexit; atexit.register(print, 'end')\n"
+                                 "threading.Thread(target=late).start()\nx = b'x' * (110 << 20)", "--memory-limit", "100M")
+        self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, "thread\nend\n", ""))
+        ended = self.run_limited("import sys; sys.modules.pop('threading', None)\nx = b'x' * (110 << 20)", "--memory-limit", "100M")
+        self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, "", ""))
+
     def test_each_has_its_own_limit(self):
         ended = self.run_limited("import gorgon\nx = bytes(60 << 20)\n"
                                  "if gorgon.interpreter: x += bytes(60 << 20)\nprint('whole')",

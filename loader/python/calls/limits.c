@@ -13,6 +13,34 @@
 #include "process/threads/shield.h"
 #include "python/api.h"
 
+#include <string.h>
+
+static bool ends_with(struct gorgon_interp *interp, PyObject *code, const char *attribute,
+		      const char *end)
+{
+	PyObject *value = code ? interp->api->PyObject_GetAttrString(code, attribute) : NULL;
+	const char *text = value ? interp->api->PyUnicode_AsUTF8AndSize(value, NULL) : NULL;
+	size_t size = text ? strlen(text) : 0, end_size = strlen(end);
+	bool ret = size >= end_size && !strcmp(text + size - end_size, end);
+
+	interp->api->Py_DecRef(value);
+	return ret;
+}
+
+// Whether the program's code has ended: Python waits for its threads, or makes pending calls for
+// the last time. MemoryError would end the wait, or be shown as an error of CPython's.
+static bool is_at_end(struct gorgon_interp *interp)
+{
+	PyFrameObject *frame = API(interp, PyEval_GetFrame)();
+	PyObject *code = frame ? (PyObject *)API(interp, PyFrame_GetCode)(frame) : NULL;
+	bool ret = !frame || (ends_with(interp, code, "co_name", "_shutdown") &&
+			      ends_with(interp, code, "co_filename", "/threading.py"));
+
+	interp->api->Py_DecRef(code);
+	interp->api->PyErr_Clear();
+	return ret;
+}
+
 // Between two bytecodes of the main thread.
 static int pass_limit(void *ctx)
 {
@@ -39,7 +67,7 @@ static int pass_limit(void *ctx)
 	api->PyGC_Collect();
 	if (!enabled)
 		api->PyGC_Disable();
-	if (!gorgon_usage_is_exceeded(usage))
+	if (!gorgon_usage_is_exceeded(usage) || is_at_end(interp))
 		return 0;
 	api->PyErr_NoMemory();
 	return -1;
