@@ -73,8 +73,14 @@ static const char *const as_with_the_loader[] = {
 	// Each copy has its own handlers.
 	"sigaction",
 	"signal",
-	// An interpreter is not unloaded under threads that its code has started.
+	// An interpreter is not unloaded under threads that its code has started, nor does Python
+	// end under one that it starts: who starts it waits until it takes a lock of CPython's.
 	"pthread_create",
+	"pthread_mutex_lock",
+	"sem_wait",
+	"sem_timedwait",
+	"sem_clockwait",
+	"sem_destroy",
 	// The host takes the program's output.
 	"write",
 	// Without these, interpreters would decode in each other's locale.

@@ -140,8 +140,10 @@ class Threads(Versions, unittest.TestCase):
         """From CPython 3.13 on a new thread does. The limit is the one after which the wait would end otherwise, many times."""
         code = "import threading\nfor _ in range(40):\n thread = threading.Thread(target=int); thread.start(); thread.join()\nprint('done')"
         for python, version, _ in self.pythons():
-            with self.subTest(version):
-                self.assertEqual(run(GORGON, "run", "--python", python, "-c", code, timeout=100).stdout, "done\n")
+            for isolate in ("loader", "copy"):
+                with self.subTest(version, isolate=isolate):
+                    result = run(GORGON, "run", "--isolate", isolate, "--python", python, "-c", code, timeout=100)
+                    self.assertEqual(result.stdout, "done\n")
 
 
 @unittest.skipUnless(pythons.can_hide(), "unshare is not installed, or not allowed")
