@@ -39,13 +39,6 @@
 /* The name may be that of a FIFO. */
 #define OPEN_FLAGS (O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
 
-/* A descriptor, and what tells whether it still refers to the same file. */
-struct open_file {
-	int fd; // -1: none
-	int flags;
-	struct stat st;
-};
-
 /* The file that is wanted, and the file that was found or made. */
 struct cache_lookup {
 	const char *key;
@@ -56,14 +49,13 @@ struct cache_lookup {
 	bool read;
 	uint8_t *bytes;
 	size_t size;
-	struct open_file open;
+	struct jitreg_open_file open;
 	void *hold;
 };
 
-/* False: it could not be opened, or nothing can be said of it; then it is closed. */
-static bool note_file(struct open_file *file, int fd)
+bool jitreg_cache_note_file(struct jitreg_open_file *file, int fd)
 {
-	*file = (struct open_file){.fd = fd};
+	*file = (struct jitreg_open_file){.fd = fd};
 	if (fd < 0)
 		return false;
 	file->flags = fcntl(fd, F_GETFL);
@@ -75,12 +67,12 @@ static bool note_file(struct open_file *file, int fd)
 	return false;
 }
 
-static bool is_ours(const struct open_file *file)
+static bool is_ours(const struct jitreg_open_file *file)
 {
 	return jitreg_fd_is(file->fd, file->flags, &file->st);
 }
 
-static void close_file(struct open_file *file)
+void jitreg_cache_close_file(struct jitreg_open_file *file)
 {
 	jitreg_fd_close(file->fd, file->flags, &file->st);
 	file->fd = -1;
@@ -88,7 +80,7 @@ static void close_file(struct open_file *file)
 
 /* Keep the open file, and its lock, without a descriptor. NULL: another thread has closed the
  * descriptor. */
-static void *hold_file(const struct open_file *file)
+static void *hold_file(const struct jitreg_open_file *file)
 {
 	void *page = mmap(NULL, 1, PROT_NONE, MAP_PRIVATE, file->fd, 0);
 
@@ -120,8 +112,7 @@ static bool is_safe_parent(const char *path)
 	return st.st_mode & S_ISVTX || !(st.st_mode & (st.st_gid == getegid() ? 002 : 022));
 }
 
-/* 0 or -errno; *ret is the folder, and path (malloc()ed) its name. */
-static int open_folder(char **path, struct open_file *ret)
+int jitreg_cache_open_folder(char **path, struct jitreg_open_file *ret)
 {
 	const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
 	char *parent;
@@ -145,10 +136,11 @@ static int open_folder(char **path, struct open_file *ret)
 	if (!*path)
 		return -ENOMEM;
 	mkdir(*path, 0700);
-	if (note_file(ret, open(*path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) &&
+	if (jitreg_cache_note_file(ret, open(*path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+							    O_CLOEXEC)) &&
 	    S_ISDIR(ret->st.st_mode) && ret->st.st_uid == geteuid() && !(ret->st.st_mode & 022))
 		return 0;
-	close_file(ret);
+	jitreg_cache_close_file(ret);
 	free(*path);
 	return -ENOTDIR;
 }
@@ -158,7 +150,7 @@ static int open_folder(char **path, struct open_file *ret)
  * modification is another than before, gdb reads the file again at each `attach` or `run`, and gdb
  * 13 then loses what it knows of the copies.
  */
-static void note_use(const struct open_file *file)
+static void note_use(const struct jitreg_open_file *file)
 {
 	const struct timespec times[] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}};
 
@@ -171,16 +163,17 @@ static void note_use(const struct open_file *file)
  */
 static void *hold_path(const char *path, dev_t dev, ino_t ino, off_t size)
 {
-	struct open_file file;
+	struct jitreg_open_file file;
 	void *hold = NULL;
 
-	if (note_file(&file, open(path, OPEN_FLAGS)) && !flock(file.fd, LOCK_SH | LOCK_NB) &&
-	    !fstat(file.fd, &file.st) && file.st.st_nlink && file.st.st_dev == dev &&
-	    file.st.st_ino == ino && file.st.st_size == size) {
+	if (jitreg_cache_note_file(&file, open(path, OPEN_FLAGS)) &&
+	    !flock(file.fd, LOCK_SH | LOCK_NB) && !fstat(file.fd, &file.st) &&
+	    file.st.st_nlink && file.st.st_dev == dev && file.st.st_ino == ino &&
+	    file.st.st_size == size) {
 		note_use(&file);
 		hold = hold_file(&file);
 	}
-	close_file(&file);
+	jitreg_cache_close_file(&file);
 	return hold;
 }
 
@@ -228,7 +221,7 @@ static enum found read_file(struct cache_lookup *c, const char *path)
 {
 	enum found found;
 
-	if (!note_file(&c->open, open(path, OPEN_FLAGS)))
+	if (!jitreg_cache_note_file(&c->open, open(path, OPEN_FLAGS)))
 		return errno == ENOENT   ? FOUND_NOTHING
 		       : errno == EACCES ? FOUND_DAMAGED
 					 : FOUND_OTHER;
@@ -252,7 +245,7 @@ static void forget_file(struct cache_lookup *c)
 	c->bytes = NULL;
 	release_file(c->hold);
 	c->hold = NULL;
-	close_file(&c->open);
+	jitreg_cache_close_file(&c->open);
 }
 
 /* A process that writes more than RLIMIT_FSIZE allows gets a signal that ends it. */
@@ -263,7 +256,7 @@ static int check_limit(size_t size)
 	return !getrlimit(RLIMIT_FSIZE, &limit) && size > limit.rlim_cur ? -EFBIG : 0;
 }
 
-static int write_all(const struct open_file *file, const uint8_t *bytes, size_t size)
+int jitreg_cache_write(const struct jitreg_open_file *file, const uint8_t *bytes, size_t size)
 {
 	int r = check_limit(size);
 
@@ -298,10 +291,10 @@ static int write_file(struct cache_lookup *c, const char *folder_path, const cha
 	if (asprintf(&temporary, "%s/new-XXXXXX%s", folder_path, c->suffix) < 0)
 		return -ENOMEM;
 	fd = mkostemps(temporary, (int)strlen(c->suffix), O_CLOEXEC);
-	if (!note_file(&c->open, fd) || flock(c->open.fd, LOCK_SH))
+	if (!jitreg_cache_note_file(&c->open, fd) || flock(c->open.fd, LOCK_SH))
 		r = -errno;
 	if (!r)
-		r = write_all(&c->open, c->bytes, c->size);
+		r = jitreg_cache_write(&c->open, c->bytes, c->size);
 	if (!r && (replace ? rename(temporary, path) : link(temporary, path)))
 		r = -errno;
 	// Opened again by its final name: a mapping, and so each core, has the name by which its
@@ -337,15 +330,15 @@ static bool is_kept_here(const char *name)
 /* Remove a file that no process has locked. */
 static bool remove_unused(int folder, const char *name)
 {
-	struct open_file file;
+	struct jitreg_open_file file;
 	struct stat st;
-	bool unused = note_file(&file, openat(folder, name, OPEN_FLAGS)) &&
+	bool unused = jitreg_cache_note_file(&file, openat(folder, name, OPEN_FLAGS)) &&
 		      !flock(file.fd, LOCK_EX | LOCK_NB) && is_ours(&file) &&
 		      !fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) &&
 		      st.st_dev == file.st.st_dev && st.st_ino == file.st.st_ino &&
 		      !unlinkat(folder, name, 0);
 
-	close_file(&file);
+	jitreg_cache_close_file(&file);
 	return unused;
 }
 
@@ -492,11 +485,11 @@ int jitreg_cache_find(const char *key, size_t key_size, const char *name, const 
 				 .read = read,
 				 .open.fd = -1};
 	char *folder_path = NULL, *path = NULL;
-	struct open_file folder;
+	struct jitreg_open_file folder;
 	int r;
 
 	*ret = (struct jitreg_cached){0};
-	r = open_folder(&folder_path, &folder);
+	r = jitreg_cache_open_folder(&folder_path, &folder);
 	if (r)
 		return r;
 	r = find_in(&c, folder.fd, folder_path, &path);
@@ -510,7 +503,7 @@ int jitreg_cache_find(const char *key, size_t key_size, const char *name, const 
 	}
 	forget_file(&c);
 	free(folder_path);
-	close_file(&folder);
+	jitreg_cache_close_file(&folder);
 	return r;
 }
 

@@ -5,6 +5,8 @@
 
 #include "symfile.h"
 
+#include <sys/stat.h>
+
 /** The section of each file that has its key. */
 #define JITREG_CACHE_KEY ".gorgon.key"
 
@@ -24,6 +26,26 @@ struct jitreg_cached {
 
 /** Make the contents, with the key in its section: malloc()ed. 0 or -errno. */
 typedef int jitreg_cache_build_fn(void *ctx, uint8_t **bytes, size_t *size);
+
+/** A descriptor, and what tells whether it still refers to the same file: another thread may close
+ * it, and open another file under its number. */
+struct jitreg_open_file {
+	int fd; /**< -1: none */
+	int flags;
+	struct stat st;
+};
+
+/** False: @p fd is none, or nothing can be said of it; then it is closed. */
+bool jitreg_cache_note_file(struct jitreg_open_file *file, int fd);
+
+void jitreg_cache_close_file(struct jitreg_open_file *file);
+
+/** 0 or -errno. The file may be written in part. */
+int jitreg_cache_write(const struct jitreg_open_file *file, const uint8_t *bytes, size_t size);
+
+/** The folder of the cache, which is made if need be, and its name: malloc()ed. 0; -ENOTDIR: there
+ * is no folder that is the user's alone; -ENOMEM. */
+int jitreg_cache_open_folder(char **path, struct jitreg_open_file *ret);
 
 /**
  * Find or make a file.

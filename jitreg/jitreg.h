@@ -364,6 +364,26 @@ JITREG_API int jitreg_find_debug(const char *path, int fd, struct jitreg_debug *
 /** Release the strings that jitreg_find_debug() has filled in. */
 JITREG_API void jitreg_debug_deinit(struct jitreg_debug *debug) __attribute__((nonnull));
 
+/**
+ * Keep a program's source that is in no file, where debuggers find it: in gorgon/sources/ below
+ * $XDG_CACHE_HOME or ~/.cache, in a folder that depends on the text. A symfile that names the file
+ * shows its lines, also in a core of this process. When there are more than 1,024 such sources, the
+ * oldest ones are removed. Any thread.
+ *
+ * @param      name  The file's name, without a folder: as the program calls the source.
+ * @param      text  Copied.
+ * @param      size  Bytes, at most 16 MiB.
+ * @param[out] ret   The absolute name of the file: malloc()ed. Set on success only.
+ *
+ * @retval 0
+ * @retval -EINVAL   @p name is empty, too long, or has a slash
+ * @retval -EFBIG    it is larger than that, or than RLIMIT_FSIZE
+ * @retval -ENOTDIR  there is no folder for it that is the user's alone
+ * @retval -ENOMEM, -errno
+ */
+JITREG_API int jitreg_keep_source(const char *name, const void *text, uint64_t size, char **ret)
+	__attribute__((warn_unused_result, nonnull));
+
 /** What is kept unless jitreg_keep() says something else. */
 #define JITREG_KEEP_BYTES   (UINT64_C(32) << 20)
 #define JITREG_KEEP_SECONDS UINT64_C(300) /**< and for how long, in seconds */

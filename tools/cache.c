@@ -2,9 +2,9 @@
 // below $XDG_CACHE_HOME or ~/.cache.
 //
 // Processes and debuggers make such files when they need them: companions, which have the lines and
-// variables of a library (jitreg/cache.c), locations that gdb's scripts have found (places/), files
-// of lldb's scripts (lldb/). A process that uses a file holds a lock on it (flock(2)), and `gorgon
-// cache --clear` keeps such a file.
+// variables of a library (jitreg/cache.c), sources (jitreg/source.c), indexes of gdb's scripts
+// (gdb/), files of lldb's scripts (lldb/). A process that uses a file of the first kind holds a
+// lock on it (flock(2)), and `gorgon cache --clear` keeps such a file.
 
 #define _GNU_SOURCE
 #include "tool.h"
@@ -40,7 +40,7 @@ struct kind {
 // Static, because nftw(3) passes no argument to its function. The first kind has all files that no
 // other kind has.
 static struct {
-	struct kind kinds[3];
+	struct kind kinds[4];
 	size_t root_size; // of the folder's name, with its slash
 	bool clear;
 	int errnum; // of the last file that could not be removed
@@ -48,6 +48,7 @@ static struct {
 	{"", "lines and variables of libraries, for debuggers", 0, 0, 0, 0},
 	{"gdb", "indexes of debug information, for gdb", 0, 0, 0, 0},
 	{"lldb", "what lldb's scripts have made", 0, 0, 0, 0},
+	{"sources", "Python code that is in no file, for debuggers", 0, 0, 0, 0},
 }};
 
 enum {

@@ -65,8 +65,8 @@ static const struct argp_option options[] = {
 	 1},
 	{"python-lines", OPT_PYTHON_LINES, "MODE", 0,
 	 "on: plain gdb and lldb show Python frames and stop at Python lines (break shop.py:4). "
-	 "auto: the same where it can be done. The default is auto for up to 64 interpreters that "
-	 "gdb or lldb starts, else off",
+	 "auto: the same where it can be done. all: also in the standard library. The default is "
+	 "auto for up to 64 interpreters that gdb or lldb starts, else off",
 	 1},
 	{"isolate", OPT_ISOLATE, "HOW", 0,
 	 "Who makes copies: loader (the default, gorgon's own) or copy (copies of files, for "
@@ -171,14 +171,15 @@ static int parse_python_lines(struct run *run, const char *mode)
 {
 	static const char *const words[] = {[GORGON_PYTHON_LINES_OFF] = "off",
 					    [GORGON_PYTHON_LINES_ON] = "on",
-					    [GORGON_PYTHON_LINES_AUTO] = "auto"};
+					    [GORGON_PYTHON_LINES_AUTO] = "auto",
+					    [GORGON_PYTHON_LINES_ALL] = "all"};
 
 	for (unsigned i = GORGON_PYTHON_LINES_OFF; i < sizeof(words) / sizeof(*words); i++)
 		if (!strcmp(mode, words[i])) {
 			run->program.python_lines = (enum gorgon_python_lines)i;
 			return 0;
 		}
-	return tool_usage("--python-lines %s: expected auto, on or off", mode);
+	return tool_usage("--python-lines %s: expected auto, on, all or off", mode);
 }
 
 static int parse_isolate(struct run *run, const char *strategy)

@@ -113,6 +113,8 @@ enum gorgon_python_lines {
 	GORGON_PYTHON_LINES_ON,
 	/** The same. Where it cannot be done nothing happens. */
 	GORGON_PYTHON_LINES_AUTO,
+	/** ON, and the standard library's lines have addresses, too. Since 1.0. */
+	GORGON_PYTHON_LINES_ALL,
 };
 
 /** Options of gorgon_interp_create(). */
@@ -185,9 +187,9 @@ struct gorgon_interp_opts {
 	 * It is a copy of that template, see gorgon_template_create(): gorgon_interp_start() makes
 	 * the copy instead of starting Python. @c python and @c end must be those of the template.
 	 * With another way than GORGON_ISOLATE_LOADER, with @c provider or @c environment of struct
-	 * gorgon_ns_opts, and with GORGON_PYTHON_LINES_ON it is GORGON_ERROR_UNSUPPORTED. Without
-	 * a @c label it has that of the template: "template: " and the beginning of its program.
-	 * NULL: it starts as python3 does. Since 1.0.
+	 * gorgon_ns_opts, and with GORGON_PYTHON_LINES_ON or _ALL it is
+	 * GORGON_ERROR_UNSUPPORTED. Without a @c label it has that of the template: "template: "
+	 * and the beginning of its program. NULL: it starts as python3 does. Since 1.0.
 	 */
 	const struct gorgon_template *from;
 };

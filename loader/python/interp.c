@@ -123,7 +123,7 @@ static struct gorgon_error *check_template(const struct gorgon_interp *interp,
 			"gorgon_interp_opts: template: isolation by %s has no place "
 			"for copies, by the loader has",
 			interp->isolation->name);
-	if (interp->python_lines == GORGON_PYTHON_LINES_ON)
+	if (gorgon_lines_are_wanted(interp))
 		return gorgon_error_create(
 			GORGON_ERROR_UNSUPPORTED,
 			"gorgon_interp_opts: python_lines: not for a copy of a template");

@@ -47,6 +47,7 @@ for name, path in files:
     setattr(gorgon, name, module)
     spec.loader.exec_module(module)
 """
+RUN_START = "exec(compile(start, '<frozen gorgon>', 'exec'))"  # debuggers show no lines of what has such a name
 FILES = [[each.__name__.partition(".")[2], each.__file__] for each in (_classes, _processes, _threads, _outer, _crossing)]
 
 _crossing.adopt = _gorgon._adopt
@@ -124,7 +125,7 @@ class NoDesk:
 def begin(handle, number, main, changes=None):
     """Let the package be there; with changes of its environment it is already, in a copy of a template."""
     if changes is None:
-        _gorgon._call(handle, "builtins", "exec", [START, {"files": FILES}])
+        _gorgon._call(handle, "builtins", "exec", [RUN_START, {"files": FILES, "start": START}])
     _gorgon._call(handle, "gorgon._crossing", "set_up", [os.path.dirname(__file__), number, list(main), changes or []])
 
 
@@ -684,7 +685,7 @@ class Function:
         return pack, self.globals.needed(used)
 
 
-PYTHON_LINES = None, "off", "on", "auto"  # enum gorgon_python_lines
+PYTHON_LINES = None, "off", "on", "auto", "all"  # enum gorgon_python_lines
 
 
 class InterpreterPoolExecutor(ThreadPoolExecutor):
@@ -710,8 +711,9 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
                          were copied; not the memory of arguments that are the caller's. Beyond it garbage is collected; if that
                          does not help, the call has a MemoryError, and another interpreter takes the place of its own
     python_lines         "on": gdb and lldb show Python frames of modules that calls import, and of functions of __main__, and stop
-                         at their lines; calls of Python functions take longer. "auto": while a debugger is attached. By default
-                         "auto" for interpreters that are made while gdb or lldb is attached, else "off"
+                         at their lines; calls of Python functions take longer. "auto": while a debugger is attached. "all": at the
+                         standard library's, too. By default "auto" for interpreters that are made while gdb or lldb is attached,
+                         else "off"
 
     Functions, arguments and results are pickled; functions of __main__, lambdas and functions within others go as their
     code, with the globals that they use; what a call adds to lists and sets of an outer function is added to the program's.

@@ -134,7 +134,7 @@ def forget(number):
     _queues.HOST.forget(number)
 
 
-DOES = {"exec": "exec code for", "call": "make a call in", "set": "update __main__ for", "close": "destroy"}
+DOES = {"exec": "exec code for", "text": "exec code for", "call": "make a call in", "set": "update __main__ for", "close": "destroy"}
 
 
 def find(number, what=None):

@@ -67,6 +67,7 @@ def describe(error):
 
 # --- what the host calls in an interpreter ------------------------------------------------------------------------
 
+SCRIPT = "<script>"  # what tracebacks call the text of exec()
 # A call in a frame of __main__, and of nothing else: exec(), eval() and dir() are about that one. The function is a constant.
 BARE = compile("'constant'.call()", "<call>", "eval")
 
@@ -91,6 +92,8 @@ def do(what, *values):
         result = None
         if what == "exec":
             exec(marshal.loads(given), space)
+        elif what == "text":  # debuggers show the lines of what is compiled here
+            exec(compile(given, SCRIPT, "exec", dont_inherit=True), space)
         elif what == "set":
             space.update(given)
         else:
@@ -225,10 +228,10 @@ class Interpreter(_strict.Reference):
         """Run source text, code, or the body of a function without parameters and outer variables, in its __main__. Errors in
         the text's syntax are the caller's."""
         if isinstance(code, (str, bytes, bytearray)):
-            script = compile(code, "<script>", "exec", dont_inherit=True)
+            compile(code, SCRIPT, "exec", dont_inherit=True)
+            excinfo, failed = self._run("text", _strict.pack(bytes(code) if isinstance(code, bytearray) else code))
         else:
-            script = script_of(code)
-        excinfo, failed = self._run("exec", _strict.pack(marshal.dumps(script)))
+            excinfo, failed = self._run("exec", _strict.pack(marshal.dumps(script_of(code))))
         if failed:
             raise ExecutionFailed(excinfo)
 

@@ -141,9 +141,9 @@ static void lines_are_refused_where_they_are_not_known(void **state)
 	opts.python_lines = GORGON_PYTHON_LINES_AUTO;
 	assert_ok(gorgon_interp_create(&opts, &interp));
 	destroy(interp);
-	opts.python_lines = GORGON_PYTHON_LINES_AUTO + 1;
+	opts.python_lines = GORGON_PYTHON_LINES_ALL + 1;
 	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_ARGUMENT,
-		     "gorgon_interp_opts: python_lines is 4, expected 0 to 3");
+		     "gorgon_interp_opts: python_lines is 5, expected 0 to 4");
 }
 
 // What is done at SIGURG, the library's own dispatcher apart.

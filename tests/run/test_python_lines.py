@@ -95,7 +95,7 @@ class Programs(unittest.TestCase):
 class Refused(unittest.TestCase):
     def test_word(self):
         done = harness.run(harness.GORGON, "run", "--python-lines=maybe", "-c", "")
-        self.assertIn("--python-lines maybe: expected auto, on or off", done.stderr)
+        self.assertIn("--python-lines maybe: expected auto, on, all or off", done.stderr)
         self.assertNotEqual(done.returncode, 0)
 
     def test_isolation(self):

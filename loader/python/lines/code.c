@@ -285,13 +285,24 @@ static void read_values(struct gorgon_interp *interp, PyObject *code,
 	function->has_mapping = !(flags & 1); // CO_OPTIMIZED
 }
 
+// A package's file has the package's name.
+static const char *find_stem(const char *path)
+{
+	const char *file = strrchr(path, '/'), *ret = file;
+
+	if (!strcmp(file, "/__init__.py"))
+		while (ret > path && ret[-1] != '/')
+			ret--;
+	return ret == file || ret == path ? file + 1 : ret;
+}
+
 static bool make_name(struct gorgon_interp *interp, PyObject *code, const char *path,
 		      struct gorgon_lines_function *function)
 {
 	PyObject *value = interp->api->PyObject_GetAttrString(code, "co_qualname");
 	char *name = copy_text(interp, value);
-	const char *stem = strrchr(path, '/') + 1;
-	int r = asprintf(&function->name, "%.*s.%s", (int)strcspn(stem, "."), stem, name ?: "?");
+	const char *stem = find_stem(path);
+	int r = asprintf(&function->name, "%.*s.%s", (int)strcspn(stem, "./"), stem, name ?: "?");
 
 	free(name);
 	interp->api->Py_DecRef(value);

@@ -19,7 +19,9 @@
 // interpreter has the same files.
 
 #define _GNU_SOURCE
+#include "files.h"
 #include "state.h"
+#include "strings.h"
 
 #include <jitreg.h>
 
@@ -29,30 +31,34 @@
 #include <string.h>
 #include <sys/stat.h>
 
-// Folders of installed packages: site-packages, dist-packages.
-#define PACKAGES "-packages/"
+// A user's step goes over functions without lines to those of the program that they call. So the
+// standard library's have lines only if all are asked for.
+static bool is_left_out(const struct gorgon_lines *lines, const char *path)
+{
+	return lines->interp->python_lines != GORGON_PYTHON_LINES_ALL &&
+	       gorgon_lines_is_library(path) && !strstr(path, GORGON_LINES_PACKAGES);
+}
 
-// Modules whose code is in a file of the program's own, or of a package that was installed.
+// NULL: the code is in no file, nor in a text that is known, or is not to have lines.
 static char *find_file(struct gorgon_lines *lines, PyObject *code)
 {
 	const struct gorgon_api *api = lines->interp->api;
 	PyObject *name = api->PyObject_GetAttrString(code, "co_filename");
 	const char *text = name ? api->PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-	char *ret = NULL, *library;
+	char *ret = NULL;
 	struct stat st;
 
 	if (!text)
 		api->PyErr_Clear();
 	else if (*text && *text != '<')
 		ret = realpath(text, NULL);
-	api->Py_DecRef(name);
-	if (!ret)
-		return NULL;
-	library = strstr(ret, "/lib/python3");
-	if ((library && !strstr(library, PACKAGES)) || stat(ret, &st) || !S_ISREG(st.st_mode)) {
+	if (ret && (is_left_out(lines, ret) || stat(ret, &st) || !S_ISREG(st.st_mode))) {
 		free(ret);
-		return NULL;
+		ret = NULL;
+	} else if (!ret && text) {
+		ret = gorgon_lines_file_of_string(lines, code, text);
 	}
+	api->Py_DecRef(name);
 	return ret;
 }
 
@@ -257,7 +263,7 @@ static bool wait(struct gorgon_lines *lines, struct gorgon_lines_file *file, PyO
 {
 	struct gorgon_lines_record *record = gorgon_lines_newest();
 
-	if (!strstr(file->path, PACKAGES) || !is_import(lines, record))
+	if (!gorgon_lines_is_library(file->path) || !is_import(lines, record))
 		return false;
 	if (lines->waiting && !is_importing(lines)) // another thread imports
 		return false;

@@ -38,6 +38,7 @@
 #include "lines.h"
 #include "alarms.h"
 #include "state.h"
+#include "strings.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/lock.h"
@@ -199,6 +200,12 @@ static bool wait_for_debugger(unsigned ms, uint64_t *busy_until)
 	return stopped;
 }
 
+bool gorgon_lines_are_wanted(const struct gorgon_interp *interp)
+{
+	return interp->python_lines == GORGON_PYTHON_LINES_ON ||
+	       interp->python_lines == GORGON_PYTHON_LINES_ALL;
+}
+
 // Threads that are in an interpreter, and threads that it has started.
 static size_t list_threads(struct gorgon_interp *interp, pid_t *threads, size_t count)
 {
@@ -211,7 +218,7 @@ static size_t list_threads(struct gorgon_interp *interp, pid_t *threads, size_t 
 // must not notice. Without alarms a breakpoint that is set at a stop in C code may count late.
 static bool needs_alarms(const struct gorgon_lines *lines)
 {
-	return lines->interp->python_lines == GORGON_PYTHON_LINES_ON ||
+	return gorgon_lines_are_wanted(lines->interp) ||
 	       __atomic_load_n(&lines->was_used, __ATOMIC_ACQUIRE);
 }
 
@@ -538,7 +545,7 @@ static bool check_layout(struct gorgon_lines *lines)
 // `gorgon list` says it anyway.
 static void complain_if_on(const struct gorgon_lines *lines, const char *text)
 {
-	if (lines->interp->python_lines == GORGON_PYTHON_LINES_ON)
+	if (gorgon_lines_are_wanted(lines->interp))
 		gorgon_lines_complain(lines, text);
 }
 
@@ -635,10 +642,14 @@ static int note_event(const char *event, void *args, void *ctx)
 		if (lines->links)
 			lines->links->counted = 0;
 		gorgon_lines_forget(lines);
+		gorgon_lines_forget_strings(lines);
 		return 0;
 	}
 	if (!lines->started && !strncmp(event, "cpython.run_", strlen("cpython.run_")))
 		gorgon_lines_started(lines->interp);
+	if (!strcmp(event, "compile") && lines->state == GORGON_LINES_READY &&
+	    !gorgon_lines_is_busy)
+		gorgon_lines_note_string(lines, args);
 	if ((strcmp(event, "exec") && strcmp(event, "function.__new__")) || gorgon_lines_is_busy ||
 	    lines->state == GORGON_LINES_OFF)
 		return 0;
@@ -752,6 +763,7 @@ void gorgon_lines_end(struct gorgon_interp *interp)
 		free_code((struct left_code){lines->jit, lines->code});
 	free(lines->values_api);
 	gorgon_lines_free_records(lines);
+	gorgon_lines_forget_strings(lines);
 	free(lines);
 }
 
@@ -772,17 +784,17 @@ struct gorgon_error *gorgon_lines_check(struct gorgon_interp *interp)
 {
 	struct gorgon_error *err;
 
-	if (interp->python_lines > GORGON_PYTHON_LINES_AUTO)
+	if (interp->python_lines > GORGON_PYTHON_LINES_ALL)
 		return gorgon_error_create(
 			GORGON_ERROR_ARGUMENT,
 			"gorgon_interp_opts: python_lines is %d, expected 0 to %d",
-			(int)interp->python_lines, (int)GORGON_PYTHON_LINES_AUTO);
+			(int)interp->python_lines, (int)GORGON_PYTHON_LINES_ALL);
 	if (interp->python_lines == GORGON_PYTHON_LINES_DEFAULT)
 		interp->python_lines = default_lines(interp);
 	if (interp->python_lines == GORGON_PYTHON_LINES_OFF)
 		return NULL;
 	err = check_support(interp);
-	if (!err || interp->python_lines == GORGON_PYTHON_LINES_ON)
+	if (!err || gorgon_lines_are_wanted(interp))
 		return err;
 	gorgon_error_destroy(err);
 	interp->python_lines = GORGON_PYTHON_LINES_OFF;

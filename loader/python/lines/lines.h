@@ -28,4 +28,7 @@ void gorgon_lines_end(struct gorgon_interp *interp);
  * thread watches for debuggers. */
 void gorgon_lines_in_child(void);
 
+/* Whether it is an error where lines cannot be made. */
+bool gorgon_lines_are_wanted(const struct gorgon_interp *interp);
+
 #endif

@@ -77,6 +77,9 @@ struct gorgon_lines {
 	/* which is done by this frame of importlib's */
 	struct gorgon_lines_record *import;
 	uint64_t import_frame;
+	/* the newest texts that are in no file (lines/strings.c), and for how many there is one */
+	struct gorgon_lines_string *strings;
+	size_t strings_count, strings_size, strings_files;
 	struct gorgon_lines_budget budget;
 	PyObject *checked;                  /* the code object that is run to check the layout, */
 	PyObject *checked_globals;          /* the dict that is its globals and locals then, */
