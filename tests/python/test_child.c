@@ -146,7 +146,6 @@ static const char signals[] =
 static int child_of_signals(struct gorgon_interp *started, struct gorgon_interp *created)
 {
 	static const char *const there[] = {
-		"signal.setitimer(signal.ITIMER_REAL, 0.01); expect(signal.SIGALRM)",
 		"take(signal.SIGCHLD); child = os.posix_spawn('/bin/true', ['true'], {}); expect(signal.SIGCHLD)",
 		"assert os.wait() == (child, 0)",
 	};
@@ -167,23 +166,48 @@ static int child_of_signals(struct gorgon_interp *started, struct gorgon_interp 
 	return status;
 }
 
-static void child_has_the_signals_of_its_interpreters(void **state)
+static int child_of_timers(struct gorgon_interp *started, struct gorgon_interp *created)
+{
+	static const char timer[] = "signal.setitimer(signal.ITIMER_REAL, 0.01); expect(signal.SIGALRM); time.sleep(0.1)\n"
+				    "assert not got, got\n";
+	int status;
+
+	alarm(LIMIT_S);
+	status = gorgon_interp_start(created, NULL) ? 1 : 0;
+	status |= gorgon_interp_run_string(created, signals, NULL) ? 2 : 0;
+	status |= gorgon_interp_run_string(started, timer, NULL) ? 4 : 0;
+	status |= gorgon_interp_run_string(created, timer, NULL) ? 8 : 0;
+	return status;
+}
+
+static void try_child(int (*child)(struct gorgon_interp *started, struct gorgon_interp *created))
 {
 	struct gorgon_interp *started = start(), *created;
 	int status;
 	pid_t pid;
 
-	(void)state;
 	assert_ok(gorgon_interp_create(NULL, &created));
 	run(started, signals);
 	pid = fork();
 	if (!pid)
-		_exit(child_of_signals(started, created));
+		_exit(child(started, created));
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	assert_ok(gorgon_interp_destroy(created));
 	assert_ok(gorgon_interp_stop(started));
 	assert_ok(gorgon_interp_destroy(started));
+}
+
+static void child_has_the_signals_of_its_interpreters(void **state)
+{
+	(void)state;
+	try_child(child_of_signals);
+}
+
+static void child_has_the_timers_of_its_interpreters(void **state)
+{
+	(void)state;
+	try_child(child_of_timers);
 }
 
 static void child_ends_without_a_word_to_the_pool(struct gorgon_pool *pool, struct gorgon_job *done, struct gorgon_job *busy)
@@ -231,6 +255,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(child_is_told_at_once),
 		cmocka_unit_test(child_has_the_signals_of_its_interpreters),
+		cmocka_unit_test(child_has_the_timers_of_its_interpreters),
 		cmocka_unit_test(child_leaves_the_pool),
 	};
 
