@@ -180,13 +180,14 @@ size_t util_fd_count(void)
 size_t util_symfile_bytes(void)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
-	size_t start, end, sum = 0;
+	size_t start, end, sum = 0, heap = (size_t)sbrk(0); // QEMU's list has no name for the heap
 	unsigned long inode;
 	char line[512], perms[8];
 
 	while (f && fgets(line, sizeof(line), f)) {
 		if (sscanf(line, "%zx-%zx %7s %*s %*s %lu", &start, &end, perms, &inode) == 4 &&
-		    !inode && (!strcmp(perms, "r--p") || !strcmp(perms, "rw-p")) && !strchr(line, '['))
+		    !inode && (!strcmp(perms, "r--p") || !strcmp(perms, "rw-p")) && !strchr(line, '[') &&
+		    !(start < heap && heap <= end))
 			sum += end - start;
 	}
 	if (f)

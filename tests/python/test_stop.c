@@ -3,6 +3,7 @@
 
 #define _GNU_SOURCE
 #include "calls.h"
+#include "cases.h"
 #include "base/lock.h"
 #include "ns/debug_root.h"
 #include "skip.h"
@@ -89,6 +90,12 @@ static const struct program programs[] = {
 					 "class Late:\n"
 					 "  def __del__(self, forever=forever): forever()\n"
 					 "late = Late()\n", " in forever"},
+	{"C code", "import ctypes\n" THREAD(BEGUN "  while not ctypes.CDLL(None).test_stop_may_spin(): time.sleep(0.001)\n"
+				       "  ctypes.PyDLL(None).test_stop_spin()\n", "False"), "test_stop_spin"},
+	{"C code in atexit", "import atexit, ctypes; atexit.register(ctypes.PyDLL(None).test_stop_spin)\n", "test_stop_spin"},
+};
+
+static const struct program with_timers[] = {
 	{"timers, and a finaliser that is blocked", "import signal, time\n"
 						    "for which, name in enumerate(('ALRM', 'VTALRM', 'PROF')):\n"
 						    "  signal.signal(getattr(signal, 'SIG' + name), lambda *args: None)\n"
@@ -96,9 +103,6 @@ static const struct program programs[] = {
 						    "class Late:\n"
 						    "  def __del__(self, sleep=time.sleep): sleep(1000)\n"
 						    "late = Late()\n", "line 6 in __del__"},
-	{"C code", "import ctypes\n" THREAD(BEGUN "  while not ctypes.CDLL(None).test_stop_may_spin(): time.sleep(0.001)\n"
-				       "  ctypes.PyDLL(None).test_stop_spin()\n", "False"), "test_stop_spin"},
-	{"C code in atexit", "import atexit, ctypes; atexit.register(ctypes.PyDLL(None).test_stop_spin)\n", "test_stop_spin"},
 };
 
 // Programs of gorgon_interp_main(). SAY_BEGUN tells the test that a program has come to the place
@@ -251,23 +255,34 @@ static bool run_and_stop(const struct program *program, struct gorgon_interp *by
 	return named;
 }
 
-static void stop_within_a_limit_ends_or_abandons(void **state)
+static void end_or_abandon(const struct program *tried, size_t count)
 {
 	struct gorgon_interp *bystander = start();
 
 	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, elsewhere");
-	(void)state;
 	alarm(300);
-	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+	for (size_t i = 0; i < count; i++) {
 		bool named = false;
 
 		for (int tries = 0; tries < TRIES && !named; tries++)
-			named = run_and_stop(&programs[i], bystander);
+			named = run_and_stop(&tried[i], bystander);
 		if (!named)
-			fail_msg("%s: %s was never named", programs[i].name, programs[i].named);
+			fail_msg("%s: %s was never named", tried[i].name, tried[i].named);
 	}
 	destroy(bystander);
 	alarm(0);
+}
+
+static void stop_within_a_limit_ends_or_abandons(void **state)
+{
+	(void)state;
+	end_or_abandon(programs, sizeof(programs) / sizeof(*programs));
+}
+
+static void stop_within_a_limit_ends_timers(void **state)
+{
+	(void)state;
+	end_or_abandon(with_timers, sizeof(with_timers) / sizeof(*with_timers));
 }
 
 #define HOGS 8
@@ -312,7 +327,7 @@ static int end_on_a_busy_processor(void *arg)
 	assert_ok(gorgon_pool_create(&opts, &pool));
 	for (size_t i = 0; i < HOGS; i++)
 		pthread_create(&threads[i], NULL, hog, NULL);
-	if ((err = gorgon_interp_stop_within(interp, 100)))
+	if ((err = gorgon_interp_stop_within(interp, 100 * (unsigned)test_every())))
 		return tell("an idle interpreter", err);
 	assert_ok(gorgon_pool_submit(pool, NULL, "f", NULL, NULL, -1, &job));
 	err = gorgon_job_finish(job, NULL);
@@ -750,6 +765,7 @@ int main(void)
 		cmocka_unit_test(calls_into_an_abandoned_interpreter_come_back),
 		cmocka_unit_test(functions_of_the_host_between_two_calls_go_on),
 		cmocka_unit_test(stop_within_a_limit_ends_or_abandons),
+		cmocka_unit_test(stop_within_a_limit_ends_timers),
 		cmocka_unit_test(stop_within_a_limit_ends_or_abandons_programs),
 		cmocka_unit_test(end_of_the_process_calls_nothing_of_an_abandoned_interpreter),
 		cmocka_unit_test(abandoned_memory_is_what_is_resident),
