@@ -10,7 +10,7 @@ import sys
 PROGRAM = "lines_random.py"
 FOLDER, SEED, STEPS = os.environ["FOLDER"], os.environ["SEED"], int(os.environ["STEPS"])
 QUESTION = (f"open({FOLDER + '/answer'!r}, 'w').write(repr([(f.f_code.co_qualname, n, {{name: str(value) for name, value in "
-            f"f.f_locals.items() if type(value) is int and f.f_back}}) for f, n in "
+            f"f.f_locals.items() if type(value) is int and f.f_code.co_name != '<module>'}}) for f, n in "
             f"__import__('traceback').walk_stack(__import__('sys')._getframe()) "
             f"if f.f_code.co_filename.endswith({PROGRAM!r})]))")
 with open(os.environ["PATH_OF_PROGRAM"]) as file:

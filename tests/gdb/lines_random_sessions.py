@@ -17,11 +17,15 @@ PROGRAM = os.path.join(HERE, "lines_random.py")
 DRIVER = os.path.join(HERE, "lines_random_driver.py")
 
 
+def described(folder, python, seed, steps, begin):
+    """The environment in which a debugger finds what the driver is to do."""
+    return harness.environment({"FOLDER": folder, "SEED": f"{seed}", "STEPS": f"{steps}", "PYTHON": python,
+                                "PATH_OF_PROGRAM": PROGRAM, "BEGIN": begin})
+
+
 def session(debugger, load, python, seed, steps, count=1, attached=False):
     """What a debugger of the harness says in a session. @load: its command that runs the driver."""
-    with tempfile.TemporaryDirectory() as folder, harness.environment(
-            {"FOLDER": folder, "SEED": f"{seed}", "STEPS": f"{steps}", "PYTHON": python,
-             "PATH_OF_PROGRAM": PROGRAM, "BEGIN": "continue" if attached else "run"}):
+    with tempfile.TemporaryDirectory() as folder, described(folder, python, seed, steps, "continue" if attached else "run"):
         command = [harness.GORGON, "run", "-n", count, "--python-lines=on", f"--python={python}",
                    PROGRAM, os.path.join(folder, "begin"), os.path.join(folder, "end")]
         if not attached:
@@ -30,11 +34,15 @@ def session(debugger, load, python, seed, steps, count=1, attached=False):
             return debugger([load], options=["-p", str(program.pid)])
 
 
+def is_right(output, steps):
+    return output.count("same\n") == steps + 1 and "differs: " not in output and "ended: " not in output
+
+
 def difference(debugger, load, python, seed, steps, count, attached):
     """The end of what was said in a session in which something went wrong; empty: nothing did."""
     output = session(debugger, load, python, seed, steps, count, attached)
-    right = output.count("same\n") == steps + 1 and output.count("answer ") == (0 if attached else count)
-    return "" if right and "differs: " not in output and "ended: " not in output else output[-3000:]
+    right = output.count("answer ") == (0 if attached else count) and is_right(output, steps)
+    return "" if right else output[-3000:]
 
 
 class Sessions:

@@ -5,8 +5,8 @@ gorgon-symdump of this machine reads the core that QEMU writes.
 
 Usage: arm_debug.py
 
-QEMU stops one thread at a breakpoint and lets the others go on. So the interpreters come to the breakpoint one after the
-other, and their descriptors are the host's: one with its own would close QEMU's connection to gdb. lldb gives the connection up
+QEMU stops one thread at a breakpoint and lets the others go on. So each interpreter comes to the breakpoint when the one before it
+has gone on, and their descriptors are the host's: one with its own would close QEMU's connection to gdb. lldb gives the connection up
 when a second thread stops, so its breakpoint is on a function that no start of an interpreter calls. gdb cannot read QEMU's
 cores, which lack the program's headers, and its gcore asks QEMU for memory that there is not.
 
@@ -27,25 +27,36 @@ from report import Report
 from root import SOURCES, Root, Unavailable
 from harness import LLDB
 
+sys.path.insert(0, os.path.join(SOURCES, "tests", "gdb"))
+import lines_random_sessions as lines_random  # noqa: E402
+
 BUILD = os.path.join(SOURCES, "build", arm.MACHINE)
 HOST = os.path.join(BUILD, "host")
 SYMDUMP = os.path.join(SOURCES, "build", "gorgon-symdump")
 COUNT = 3
 TIMEOUT = 600
+# Programs wait for their turn without a call of time.sleep().
+TURN = """import os, threading
+def wait_for_turn(number):
+    while number and not os.path.exists(f"FOLDER/turn{number}"):
+        threading.Event().wait(0.1)
+"""
 # Each interpreter has its own value in a thread-local variable of its own library.
-PROGRAM = f"""import ctypes, gorgon, time
+VALUE = f"""import ctypes
 value = ctypes.c_int.in_dll(ctypes.CDLL("{BUILD}/modules/libtls.so"), "tls_value")
 value.value = 100 + gorgon.interpreter
-end = time.monotonic() + 15 * gorgon.interpreter
-while time.monotonic() < end:
-    pass
+"""
+PROGRAM = f"""{TURN}
+import gorgon, time
+{VALUE}
+wait_for_turn(gorgon.interpreter)
 time.sleep(600)
 """
-LLDB_PROGRAM = f"""import gorgon, time
-time.sleep(1 + 15 * gorgon.interpreter)
-import ctypes, _thread
-value = ctypes.c_int.in_dll(ctypes.CDLL("{BUILD}/modules/libtls.so"), "tls_value")
-value.value = 100 + gorgon.interpreter
+LLDB_PROGRAM = f"""{TURN}
+import gorgon, time, _thread
+time.sleep(1)
+wait_for_turn(gorgon.interpreter)
+{VALUE}
 _thread.stack_size()
 time.sleep(600)
 """
@@ -86,20 +97,27 @@ def handled():
     except ZeroDivisionError:
         return 0
 
+def lost(parts):
+    return parts[0]
+
 handled()
 """
-LINES_PROGRAM = """import sys, time
+LINES_PROGRAM = f"""{TURN}
+import gorgon, sys, time
 sys.path.insert(0, "FOLDER")
-import gorgon
-time.sleep(60 * gorgon.interpreter)
+wait_for_turn(gorgon.interpreter)
 import shop
+gorgon.interpreter and shop.lost([])
 time.sleep(600)
 """
+RANDOM_PROGRAM = """import sys
+sys.argv = {arguments}
+with open("{path}") as file:
+    code = compile(file.read(), "{path}", "exec")
+exec(code, {{"__name__": "__main__"}})
+"""
+SEEDS, STEPS = 20, 20
 LINES_STACK = "bt -frame-arguments none -frame-info short-location 12"
-LINES_SESSION = ["break shop.py:4", "continue", LINES_STACK, 'print py("[n, each.__name__]")', "print number.n + 1", 'print py("n = 10")', "next",
-                 "info locals", "continue", "finish", "tbreak shop.py:7", "continue", "step", "continue", "tbreak shop.main", "continue", "continue",
-                 LINES_STACK, "delete", "tbreak shop.py:18", "continue", "finish", "finish", 'printf "in %g\\n", number.n', "next",
-                 "tbreak python_exception_raised", "continue", "next"]
 STOP = ["gorgon whose $pc", "gorgon tls tls_value", "bt 2", "gorgon bt 6"]
 
 
@@ -115,6 +133,16 @@ def bound(path):
 def in_root(root, folder, *command, **env):
     variables = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8", **env}
     return ["chroot", root.path, "env", "-C", folder, "-i", *(f"{name}={value}" for name, value in variables.items()), *command]
+
+
+def next_turn(folder, number):
+    """A command of gdb before the one that continues: interpreter @number comes when the one that has stopped goes on."""
+    return f"shell (sleep 2; touch {folder}/turn{number}) >/dev/null 2>&1 &"
+
+
+def temporary():
+    """A folder that has its name in the root, too."""
+    return tempfile.TemporaryDirectory(dir=os.path.join(SOURCES, "build"))
 
 
 def find_port():
@@ -151,19 +179,26 @@ def gdb(root, program, commands, show=False, first=(), **others):
     return debug(root, program, port, ["gdb-multiarch", "-nx", "-q", "-batch", *words], show, **others)
 
 
-def lldb(root, commands, show=False):
+def lldb(root, stop, commands, show=False):
+    """@stop: the commands at each interpreter's breakpoint."""
     port = find_port()
     before = ["settings set auto-confirm true", "settings set stop-disassembly-display never",
               f"platform select --sysroot {root.path} remote-linux", f"target create --arch aarch64-unknown-linux-gnu {HOST}",
-              f"command script import {SOURCES}/lldb/gorgon.py", "breakpoint set -n host_created", f"gdb-remote 127.0.0.1:{port}", "continue"]
-    words = [word for command in [*before, *commands, "process kill"] for word in ("-o", command)]
-    return debug(root, LLDB_PROGRAM, port, [LLDB, "--no-lldbinit", "--batch", *words], show)
+              f"command script import {SOURCES}/lldb/gorgon.py", "breakpoint set -n host_created", f"gdb-remote 127.0.0.1:{port}", "continue",
+              "breakpoint set -n PyThread_get_stacksize"]
+    with temporary() as folder:
+        turns = [f"script __import__('subprocess').Popen(['sh', '-c', 'sleep 2; touch {folder}/turn{i}'])" for i in range(COUNT)]
+        stops = [command for turn in turns for command in (turn, "continue", *stop)]
+        words = [word for command in [*before, *stops, *commands, "process kill"] for word in ("-o", command)]
+        return debug(root, LLDB_PROGRAM.replace("FOLDER", folder), port, [LLDB, "--no-lldbinit", "--batch", *words], show)
 
 
 def sessions(report, root):
     for what, place in ("by name", "time_sleep"), ("by line", "timemodule.c:376"):
-        commands = [f"break {place}", *["continue", *STOP] * COUNT, "gorgon list", "info breakpoints", "up", "info locals"]
-        text = gdb(root, PROGRAM, commands)
+        with temporary() as folder:
+            stops = [command for i in range(COUNT) for command in (next_turn(folder, i), "continue", *STOP)]
+            text = gdb(root, PROGRAM.replace("FOLDER", folder),
+                       [f"break {place}", *stops, "gorgon list", "info breakpoints", "up", "info locals"])
 
         def check(case, pattern, expected, what=what, text=text):
             found = re.findall(pattern, text, re.M)
@@ -174,10 +209,19 @@ def sessions(report, root):
               numbers)
         check("its thread-local variable", r"^\$\d+ = (10\d)$", [f"10{i}" for i in numbers])
         check("its frames", r"^#0  time_sleep from libpython3\.\d+\.so\.1\.0 \[interp (\d)\] \(", [i for i in numbers for _ in "ab"])
-        check("Python's frames between them", r'^ +File "<string>", line (\d+), in <module>$', ["7"] * COUNT)
+        check("Python's frames between them", r'^ +File "<string>", line (\d+), in <module>$', [f"{len(PROGRAM.splitlines())}"] * COUNT)
         check("the list", r"^(\d)    3\.\d+ +\d+ .*live", numbers)
         check("a location in each", r"^1\.(\d) .* in time_sleep at ", [str(i + 1) for i in range(COUNT)])
         check("local variables", r"^(?:tstate|cfunc) = (0x)", ["0x"])
+
+
+def lines_session(folder):
+    """What is typed at the lines of the module in this folder."""
+    return ["break shop.py:4", "continue", LINES_STACK, 'print py("[n, each.__name__]")', "print number.n + 1", 'print py("n = 10")', "next",
+            "info locals", "continue", "finish", "tbreak shop.py:7", "continue", "step", "continue", "tbreak shop.main", next_turn(folder, 1),
+            "continue", "continue", LINES_STACK, "delete", "tbreak shop.py:18", "continue", "finish", "finish",
+            'printf "in %g\\n", number.n', "next", "tbreak python_exception_raised", "continue", "next",
+            "tbreak python_exception_uncaught", "continue", 'printf "left by %s at %s\\n", exception, where']
 
 
 def write_lines(folder):
@@ -187,8 +231,8 @@ def write_lines(folder):
     return LINES_PROGRAM.replace("FOLDER", folder)
 
 
-def check_lines(report, who, text):
-    """What gdb has said in LINES_SESSION."""
+def check_lines(report, who, folder, text):
+    """What gdb has said in lines_session(), with the module in this folder."""
     for case, pattern, expected in [
         ("a stop in each interpreter, with arguments", r'hit Breakpoint 1(?:\.\d)?, shop\.price \(n=\S+ "(\d)"\) at \S+/shop\.py:4$',
          ["1", "2", "3", "1"]),
@@ -202,6 +246,7 @@ def check_lines(report, who, text):
         ("a step into a function", r"^shop\.price \(.*\) at \S+/shop\.py:(\d)$", ["3"]),
         ("finish in a recursion", r"^in (\d)$", ["2"]),
         ("next, out of a recursion and from an exception", r"^(2\d)\t", ["23", "24"]),
+        ("an exception that nobody catches", r"^left by (.*)$", [f"IndexError at {folder}/shop.py:28"]),
         ("a breakpoint by function", r"hit Temporary breakpoint [\d.]+, (shop\.main) \(\) at ", ["shop.main"]),
     ]:
         found = re.findall(pattern, text, re.M)
@@ -209,17 +254,26 @@ def check_lines(report, who, text):
 
 
 def python_lines(report, root):
-    """A breakpoint in a Python line, pending until its module is imported, in each of two interpreters."""
+    """A breakpoint in a Python line, pending until its module is imported, in each of two interpreters; random sessions."""
     emulator = root.unpack("qemu", "amd64", lambda apt: ["qemu-user/bookworm-backports"]).removeprefix(root.path) + "/usr/bin/qemu-aarch64"
-    with tempfile.TemporaryDirectory(dir=os.path.join(SOURCES, "build")) as folder:
-        text = gdb(root, write_lines(folder), LINES_SESSION, first=["set remote Z-packet off"], qemu=emulator, options=("-y", "-n", "2"))
-    check_lines(report, "gdb", text)
+    newer = {"first": ["set remote Z-packet off"], "qemu": emulator}
+    with temporary() as folder:
+        text = gdb(root, write_lines(folder), lines_session(folder), options=("-y", "-n", "2"), **newer)
+        check_lines(report, "gdb", folder, text)
+    wrong = []
+    for seed in range(1, SEEDS + 1):
+        with temporary() as folder, lines_random.described(folder, "", seed, STEPS, "continue"):
+            program = RANDOM_PROGRAM.format(path=lines_random.PROGRAM, arguments=["", f"{folder}/begin", f"{folder}/end"])
+            text = gdb(root, program, [f"source {lines_random.DRIVER}", "continue"], options=("-y", "-n", "1"), **newer)
+            wrong += [f"seed {seed}\n{text[-3000:]}"] * (not lines_random.is_right(text, STEPS))
+    report.check(f"gdb, Python lines: {SEEDS} random sessions", not wrong, f"Python's own stack at each of {STEPS + 1} stops",
+                 f"{len(wrong)} differ", "\n".join(wrong)[:6000])
 
 
 def lldb_session(report, root):
     """lldb has names from symfiles alone here: "gorgon symbols" does not look below a sysroot."""
-    stop = ["continue", "gorgon whose $pc", "gorgon tls tls_value", "gorgon bt"]
-    text = lldb(root, ["breakpoint set -n PyThread_get_stacksize", *stop * COUNT, "gorgon list"])
+    stop = ["gorgon whose $pc", "gorgon tls tls_value", "gorgon bt"]
+    text = lldb(root, stop, ["gorgon list"])
     numbers = [str(i) for i in range(COUNT)]
     for case, pattern, expected in [
         ("a stop in each interpreter", r"^0x\w+: interpreter (\d), libpython3\.\d+\.so\.1\.0, PyThread_get_stacksize\+0", numbers),
@@ -234,7 +288,7 @@ def lldb_session(report, root):
 
 
 def core(report, root):
-    with tempfile.TemporaryDirectory(dir=os.path.join(SOURCES, "build")) as folder:
+    with temporary() as folder:
         limited = ["sh", "-c", 'ulimit -c unlimited && exec "$@"', "sh"]
         subprocess.run([*limited, *in_root(root, folder, HOST, "-n", "2", CRASH)], capture_output=True, timeout=TIMEOUT, check=False)
         cores = glob.glob(os.path.join(folder, "qemu_*.core"))

@@ -17,18 +17,17 @@ from root import SOURCES, Unavailable
 
 # The interpreters come one after the other, because QEMU stops one thread and lets others go on: numpy calls a static C
 # function of decimal back, then the interpreter sleeps, and does not end before the last has come.
-WAIT_SECONDS = 20
-PROGRAM = f"""import decimal, gorgon, numpy, threading, time
+PROGRAM = f"""{arm_debug.TURN}
+import decimal, gorgon, numpy, time
 one = decimal.Decimal(1)
 add = numpy.frompyfunc(lambda x: decimal.Decimal(x) + one, 1, 1)
-threading.Event().wait({WAIT_SECONDS} * gorgon.interpreter)
+wait_for_turn(gorgon.interpreter)
 print("interpreter", gorgon.interpreter, "has", add(numpy.arange(1)), flush=True)
 time.sleep(0.1)
 threading.Event().wait(600)
 """
 STOP = ["echo \\n(gdb) gorgon whose $pc\\n", "gorgon whose $pc", "echo (gdb) bt 3\\n", "bt 3"]
-LLDB_STOP = ["continue", "gorgon whose $pc", "gorgon tls tls_value", "bt 3"]
-SESSION = ["break nm_mpd_qadd", "break timemodule.c:376", *["continue", *STOP] * (2 * COUNT), "gorgon list"]
+LLDB_STOP = ["gorgon whose $pc", "gorgon tls tls_value", "bt 3"]
 
 
 def title(text):
@@ -46,9 +45,12 @@ def main():
     result = root.run(os.path.join(arm.BUILD, "gorgon"), "run", "-n", str(COUNT), "-c", arm.LINALG, cwd=SOURCES, folder=SOURCES)
     print(result.stdout, end="", flush=True)
     title("2. gdb on a host with three interpreters: a breakpoint on a static function that numpy calls back, and one by line")
-    text = arm_debug.gdb(root, PROGRAM, SESSION, show=True)
+    with arm_debug.temporary() as folder:
+        stops = [command for i in range(COUNT) for command in (arm_debug.next_turn(folder, i), *["continue", *STOP] * 2)]
+        text = arm_debug.gdb(root, PROGRAM.replace("FOLDER", folder), ["break nm_mpd_qadd", "break timemodule.c:376", *stops, "gorgon list"],
+                             show=True)
     title("3. lldb on a host with three interpreters: a breakpoint by name, a thread-local variable of each")
-    lldb = arm_debug.lldb(root, ["breakpoint set -n PyThread_get_stacksize", *LLDB_STOP * COUNT, "gorgon list"], show=True)
+    lldb = arm_debug.lldb(root, LLDB_STOP, ["gorgon list"], show=True)
     title("what was shown")
     lines = result.stdout.splitlines()
     report.check("numpy in each interpreter", len(lines) == COUNT and len(set(lines)) == 1, f"{COUNT} equal lines", f"{len(lines)} lines",

@@ -138,12 +138,12 @@ def check(report, root, units):
 
 def check_lines(report, root):
     """gdb traces the command by the machine's own kernel."""
-    session = ["set pagination off", "set confirm off", "set breakpoint pending on", "starti", *arm_debug.LINES_SESSION, "kill"]
-    words = [word for command in session for word in ("-ex", command)]
     with tempfile.TemporaryDirectory(dir=os.path.join(SOURCES, "build")) as folder:
+        session = ["set pagination off", "set confirm off", "set breakpoint pending on", "starti", *arm_debug.lines_session(folder), "kill"]
+        words = [word for command in session for word in ("-ex", command)]
         command = [f"{arm.BUILD}/gorgon", "run", "-n", "2", "--python-lines=on", "-c", arm_debug.write_lines(folder)]
         text, _ = run(root, [["gdb", "-nx", "-q", "-batch", *words, "--args", *command]])
-    arm_debug.check_lines(report, "gdb there", text)
+        arm_debug.check_lines(report, "gdb there", folder, text)
 
 
 def main(units):
