@@ -210,13 +210,20 @@ class Client:
 
     def variables(self, frame, *scopes):
         """{name: value} of the frame's scopes of these names."""
+        return {name: value for name, (value, _) in self.places_of_variables(frame, *scopes).items()}
+
+    def places_of_variables(self, frame, *scopes):
         found = {}
         for scope in self.request("scopes", frameId=frame["id"])["scopes"]:
             if scope["name"] in scopes:
                 place = scope["variablesReference"]
-                found.update((v["name"], v["value"])
+                found.update((v["name"], (v["value"], place))
                              for v in self.request("variables", variablesReference=place)["variables"])
         return found
+
+    def set_variable(self, frame, name, value):
+        place = self.places_of_variables(frame, "Arguments", "Locals")[name][1]
+        self.request("setVariable", variablesReference=place, name=name, value=value)
 
     def evaluate(self, expression, frame=None, context="watch"):
         arguments = {"frameId": frame["id"]} if frame else {}

@@ -83,6 +83,8 @@ class Adapter(Program):
         self.assertEqual(frame["source"]["path"], self.path)
         n = int(float(client.evaluate("number.n", frame)))
         self.assertRegex(client.evaluate(f'py("n - {n}, name")', frame), r"\(0, .item.\)")
+        n += 10
+        client.set_variable(frame, "n", str(n))
         client.resume(stop)
         stop = client.stopped()
         if self.adapter == "lldb-dap" and harness.lldb_version() > 20 and self.place(client, stop) == ("shop.price", self.extra):

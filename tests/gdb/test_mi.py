@@ -156,13 +156,16 @@ class PythonLines(mixed_session.Program, unittest.TestCase):
         variables = session.ask(f"-stack-list-variables --thread {thread} --frame 0 --simple-values")
         self.assertRegex(variables, r'name="name",arg="1",type="const char \*",value="0x\w+ \\"\'item\'\\""')
         number = session.ask(f'-var-create --thread {thread} --frame 0 - * "number.n"')
+        n = int(re.search(r'value="(\d+)"', number)[1]) + 10
+        session.ask(f"-var-create --thread {thread} --frame 0 edited * n")
+        session.ask(f"-var-assign edited {n}")
+        session.ask("-var-delete edited")
         session.ask("-exec-continue")
         self.assertEqual(self.stop(session), ("work_count", self.end, thread))
         frames = session.ask(f"-stack-list-frames --thread {thread}")
         self.assertEqual(re.findall(r'func="(shop\.[^"]+)",file="[^"]+",fullname="([^"]+)"', frames),
                          [(name, self.path) for name in ("shop.price", "shop.main", "shop.<module>")])
         self.assertIn('func="_PyEval_EvalFrameDefault"', frames)
-        n = int(re.search(r'value="(\d+)"', number)[1])
         self.assertIn(f'name="n",type="int",value="{n + 1}"', session.ask(f"-stack-list-variables --thread {thread} --frame 0 --simple-values"))
         session.ask("-exec-continue")
 

@@ -139,6 +139,22 @@ print(main())
 """
 
 
+ASSIGNED = """def inner(n, text, nothing):
+    real = 1.5
+    function = lambda: text
+    print("inner", n, text, nothing, real, function())
+    return n
+
+def outer(n):
+    kept = [n]
+    inner(1, "t", None)
+    print("outer", n, kept)
+
+outer(3)
+outer(4)
+"""
+
+
 YIELDED = """def numbers():
     yield 1
     yield 2
@@ -223,6 +239,20 @@ class Values(unittest.TestCase):
                     'printf "> %s\\n", py("n, m")', "continue"], python)
                 self.assertEqual(re.findall("^> (.*)$", output, re.M), ["(2, 4, ['kept', 'n', 'other'])", "None", "(2, 3)"], output)
                 self.assertRegex(output, r"(?m)^\(2, 3, 4, 1\)$")
+
+    def test_assigned(self):
+        """What is written into a variable becomes the frame's, also before the stop ends, for py()."""
+        first = ["set var n = 5", "set var text = \"'new' * n\"", "set var nothing = -7", "set var number.real = 2", "up",
+                 "set var number.kept = 0.5", "set var n = kept", "down", 'printf "> %s\\n", py("n, text, nothing, real")',
+                 'printf "> %s %g\\n", nothing, number.real', 'print py("real = 9")', 'printf "> %s\\n", real', "continue"]
+        second = ['set var n = "nobody"', "set var number.nothing = 2.5", "continue"]
+        for python in PYTHONS:
+            with self.subTest(python):
+                output = self.session(ASSIGNED, lambda path: ["break values.py:4", "run", *first, *second], python)
+                self.assertEqual(re.findall("^> (.*)$", output, re.M), ["(5, 'newnewnewnewnew', -7, 2.0)", "-7 2", "9"], output)
+                self.assertEqual(re.findall("^((?:inner|outer) .*)$", output, re.M),
+                                 [f"inner 5 {5 * 'new'} -7 9 {5 * 'new'}", "outer [3] 0.5", "inner 1 t 2.5 1.5 t", "outer 4 [4]"], output)
+                self.assertIn("n keeps its value: NameError: name 'nobody' is not defined\n", output)
 
     def test_detached_before_the_call_has_ended(self):
         """Only gdb knows where a function that it has called returns to."""

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// This file runs Python code that somebody types in a debugger: print py("n + 1").
+// This file runs Python code that somebody types in a debugger: print py("n + 1"). It also makes
+// the variables of frames that a debugger sees, and takes over what it writes there.
 //
 // Each Python function has a variable `py` for debuggers, a pointer to a function. Each frame of a
 // stack has another function there, so that the code runs in the frame that is selected. A debugger
@@ -11,6 +12,9 @@
 // there is changed in the frame, too. The body of a class has a mapping for its names, and may have
 // values of the functions around it: the dict has the names of both then. A function's frame may
 // have a mapping, too, before CPython 3.13: what its values were when locals() was last called.
+//
+// What a debugger writes into a frame's variables (set var n = 5, an editor's "Set Value") becomes
+// the frame's when the debugger lets it go on.
 
 #define _GNU_SOURCE
 #include "state.h"
@@ -18,6 +22,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+// How many frames of a stack have values while a debugger stops at a Python line.
+#define FRAMES_MAX 32
 
 struct scope {
 	struct gorgon_lines *lines;
@@ -131,8 +140,8 @@ static PyObject *make_dict(const struct scope *scope)
 
 	for (unsigned i = 0; !failed && i < scope->function->value_count; i++) {
 		value = get_value(scope, i);
-		failed = value && API(interp, PyDict_SetItemString)(
-					  ret, scope->function->values[i], value);
+		failed = value &&
+			 API(interp, PyDict_SetItemString)(ret, scope->function->values[i], value);
 		interp->api->Py_DecRef(value);
 	}
 	if (!failed && scope->locals)
@@ -198,11 +207,8 @@ static PyObject *describe_error(struct gorgon_interp *interp)
 	return ret;
 }
 
-static PyObject *run_in(const struct scope *scope, const char *text)
+static PyObject *run_in(const struct scope *scope, const char *text, int start)
 {
-	const struct gorgon_api *api = scope->lines->interp->api;
-	int start = is_expression(api, text) ? Py_eval_input : Py_file_input;
-
 	if (!scope->locals && start == Py_eval_input)
 		return call_lambda(scope, text);
 	if (scope->locals && !scope->function->value_count)
@@ -224,23 +230,144 @@ static uint64_t find_frame(const struct gorgon_lines *lines, uint64_t older)
 	return ret;
 }
 
-// With the GIL and without a Python error.
-static const char *evaluate(const char *text, uint64_t frame, struct gorgon_lines *lines)
+static struct scope scope_of(struct gorgon_lines *lines, uint64_t frame)
 {
-	struct gorgon_interp *interp = lines->interp;
 	const struct gorgon_lines_function *function = gorgon_lines_function_of(lines, frame);
 	uint64_t globals = frame + lines->layout.frame_globals;
 	uint64_t locals = function->has_mapping ? gorgon_lines_word(globals + 16) : 0;
-	const struct scope scope = {
+
+	return (struct scope){
 		.lines = lines,
 		.function = function,
 		.values = (uintptr_t *)(uintptr_t)(frame + lines->layout.frame_values),
 		.globals = (PyObject *)(uintptr_t)gorgon_lines_word(globals),
 		.locals = (PyObject *)(uintptr_t)locals,
 	};
-	PyObject *result = run_in(&scope, text + strspn(text, " \t")), *answer = NULL;
+}
+
+// A number is an int, unless it has a fraction or the variable was a float.
+static PyObject *make_number(const struct scope *scope, double number, unsigned i)
+{
+	struct gorgon_interp *interp = scope->lines->interp;
+	PyObject *before = get_value(scope, i);
+	bool real = before && Py_TYPE(before) == interp->api->PyFloat_Type;
+
+	interp->api->Py_DecRef(before);
+	if (!real && number >= -0x1p63 && number < 0x1p63 && number == (double)(long long)number)
+		return interp->api->PyLong_FromLongLong((long long)number);
+	return interp->api->PyFloat_FromDouble(number);
+}
+
+// Debuggers take the variable for a pointer. One that leads nowhere is an int: set var n = 5.
+static PyObject *make_value(const struct scope *scope, const char *text)
+{
+	struct gorgon_interp *interp = scope->lines->interp;
+	char first;
+	struct iovec to = {&first, 1}, from = {(void *)(uintptr_t)text, 1};
+
+	if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != 1)
+		return interp->api->PyLong_FromLongLong((intptr_t)text);
+	return run_in(scope, text + strspn(text, " \t"), Py_eval_input);
+}
+
+static void assign(const struct scope *scope, unsigned i, PyObject *value)
+{
+	struct gorgon_interp *interp = scope->lines->interp;
+	PyObject *error;
+	char line[256];
+
+	if (value) {
+		set_value(scope, i, value);
+		interp->api->Py_DecRef(value);
+		return;
+	}
+	error = describe_error(interp);
+	snprintf(line, sizeof(line), "%s keeps its value: %s", scope->function->values[i],
+		 error ? interp->api->PyUnicode_AsUTF8AndSize(error, NULL) ?: "" : "");
+	gorgon_lines_complain(scope->lines, line);
+	interp->api->PyErr_Clear();
+	interp->api->Py_DecRef(error);
+}
+
+static void assign_frame(struct gorgon_lines *lines, uint64_t frame,
+			 const union gorgon_lines_value *values)
+{
+	const struct scope scope = scope_of(lines, frame);
+	const struct gorgon_lines_function *function = scope.function;
+	const unsigned count = function->value_count;
+	uint32_t yields = gorgon_lines_yields(lines);
+
+	for (unsigned i = 0; i < count; i++) {
+		if (gorgon_lines_values_has_text(function, values, i))
+			assign(&scope, i, make_value(&scope, values[i].text));
+		if (gorgon_lines_values_has_number(function, values, i))
+			assign(&scope, i, make_number(&scope, values[count + i].number, i));
+	}
+	gorgon_lines_set_yields(lines, yields);
+}
+
+static void fill_values(struct gorgon_lines *lines, const struct gorgon_lines_record *record)
+{
+	if (record->values)
+		gorgon_lines_values_fill(
+			lines->interp, lines->values_api,
+			gorgon_lines_function_of(lines, record->frame),
+			(const uintptr_t *)(uintptr_t)(record->frame + lines->layout.frame_values),
+			(union gorgon_lines_value *)(uintptr_t)record->values);
+}
+
+void gorgon_lines_make_values(struct gorgon_lines *lines, struct gorgon_lines_record *record)
+{
+	for (unsigned i = 0; record && i < FRAMES_MAX;
+	     i++, record = gorgon_lines_older_record(lines, record)) {
+		record->values = (uintptr_t)gorgon_lines_values_create(
+			gorgon_lines_function_of(lines, record->frame));
+		fill_values(lines, record);
+	}
+}
+
+void gorgon_lines_free_values(struct gorgon_lines *lines, struct gorgon_lines_record *record)
+{
+	for (unsigned i = 0; record && i < FRAMES_MAX;
+	     i++, record = gorgon_lines_older_record(lines, record)) {
+		free((void *)(uintptr_t)record->values);
+		record->values = 0;
+	}
+}
+
+// The newest frame may have none: it returns, and the stub is its caller's.
+void gorgon_lines_take_values(struct gorgon_lines *lines)
+{
+	struct gorgon_lines_record *record =
+		gorgon_lines_known_record(lines, gorgon_lines_newest_frame(lines));
+
+	for (unsigned i = 0; record && i <= FRAMES_MAX;
+	     i++, record = gorgon_lines_older_record(lines, record))
+		if (record->values)
+			assign_frame(lines, record->frame, (void *)(uintptr_t)record->values);
+}
+
+static void renew_values(struct gorgon_lines *lines)
+{
+	struct gorgon_lines_record *record =
+		gorgon_lines_known_record(lines, gorgon_lines_newest_frame(lines));
+
+	for (unsigned i = 0; record && i <= FRAMES_MAX;
+	     i++, record = gorgon_lines_older_record(lines, record))
+		fill_values(lines, record);
+}
+
+// With the GIL and without a Python error.
+static const char *evaluate(const char *text, uint64_t frame, struct gorgon_lines *lines)
+{
+	struct gorgon_interp *interp = lines->interp;
+	const struct scope scope = scope_of(lines, frame);
+	PyObject *result, *answer = NULL;
 	const char *ret;
 
+	text += strspn(text, " \t");
+	result = run_in(&scope, text,
+			is_expression(interp->api, text) ? Py_eval_input : Py_file_input);
 	if (result)
 		answer = API(interp, PyObject_Repr)(result);
 	interp->api->Py_DecRef(result);
@@ -272,7 +399,9 @@ const char *gorgon_lines_evaluate(const char *text, uint64_t offset, struct gorg
 		gorgon_lines_is_busy = true;
 		yields = gorgon_lines_yields(lines);
 		lines->interp->api->PyErr_Fetch(&type, &value, &traceback);
+		gorgon_lines_take_values(lines);
 		ret = evaluate(text, frame, lines);
+		renew_values(lines);
 		lines->api.restore(type, value, traceback);
 		gorgon_lines_set_yields(lines, yields);
 		gorgon_lines_is_busy = busy;

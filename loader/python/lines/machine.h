@@ -12,7 +12,7 @@
 /*
  * What the evaluator's caller has on its stack. Registers that a caller keeps follow it, so the
  * evaluator's real caller can be found from its address alone. Frames that debuggers stop at have
- * such records elsewhere (lines/stops.c).
+ * such records elsewhere (lines/records.c).
  */
 struct gorgon_lines_record {
 	uint64_t frame;   /* CPython's */
@@ -27,7 +27,7 @@ struct gorgon_lines_record {
 	uint64_t saved[GORGON_LINES_SAVED];
 	union {
 		uint64_t caller; /* return address */
-		uint64_t next;	 /* of the frames that have the same place (lines/stops.c) */
+		uint64_t next;	 /* of the frames that have the same place (lines/records.c) */
 	};
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Python lines of one interpreter: what lines.c, lines/files.c, lines/events.c,
- * lines/monitoring.c and lines/stops.c share. */
+ * lines/monitoring.c, lines/records.c and lines/stops.c share. */
 #ifndef GORGON_PYTHON_LINES_STATE_H
 #define GORGON_PYTHON_LINES_STATE_H
 
@@ -192,7 +192,7 @@ void gorgon_lines_remove(struct gorgon_lines *lines);
 /* In a forked child. */
 void gorgon_lines_files_in_child(void);
 
-/* --- stops: lines/stops.c
+/* --- frames: lines/records.c
  * --------------------------------------------------------------------------- */
 
 /* Whether the thread is in a stub, or reads values. */
@@ -233,6 +233,29 @@ bool gorgon_lines_is_first(const struct gorgon_lines *lines, uint64_t frame);
 static inline bool gorgon_lines_is_direct(const struct gorgon_lines_record *record)
 {
 	return record->entry & GORGON_LINES_DIRECT;
+}
+
+/* Whether CPython itself has put this frame between the frame of an __init__ and the frame of the
+ * code that makes the object. */
+bool gorgon_lines_is_shim(const struct gorgon_lines *lines, uint64_t frame);
+
+/* The record of a frame; that of it, or of the newest older one whose lines are known; that of the
+ * newest such one which is older than @record's. NULL: there is none. */
+struct gorgon_lines_record *gorgon_lines_record_of(const struct gorgon_lines *lines,
+						   uint64_t frame);
+struct gorgon_lines_record *gorgon_lines_known_record(const struct gorgon_lines *lines,
+						      uint64_t frame);
+struct gorgon_lines_record *gorgon_lines_older_record(const struct gorgon_lines *lines,
+						      const struct gorgon_lines_record *record);
+
+/* The place behind the call of a stub that was left, if a debugger waits there, or 0. */
+static inline uint64_t gorgon_lines_waiting_at(uint64_t resume)
+{
+	return resume && gorgon_lines_is_hot(
+				 (uint8_t *)(uintptr_t)(resume - GORGON_LINES_STUB_RESUME),
+				 GORGON_LINES_STUB_RESUME)
+		       ? resume
+		       : 0;
 }
 
 /* The record of the frame that this thread runs; with the GIL. NULL: there is none. */
@@ -285,6 +308,9 @@ static inline bool gorgon_lines_awaits_any(const struct gorgon_lines *lines)
 	return gorgon_lines_is_hot(lines->code + GORGON_LINES_GENERIC, GORGON_LINES_STUB_RESUME);
 }
 
+/* --- stops: lines/stops.c
+ * --------------------------------------------------------------------------- */
+
 /* Whether a debugger's step may go into @record, a frame that begins: the debugger waits until
  * the newest older frame whose lines are known goes on, and has not gone over a call from there
  * yet. */
@@ -332,5 +358,13 @@ bool gorgon_lines_on_unwind(struct gorgon_lines *lines, struct gorgon_lines_reco
  * from the first: the value of an expression in a frame of this thread, as a text that holds until
  * the interpreter's next answer. */
 const char *gorgon_lines_evaluate(const char *text, uint64_t offset, struct gorgon_lines *lines);
+
+/* The variables of @record's frame and of older ones, for debuggers; with the GIL and without a
+ * Python error, as the next two. */
+void gorgon_lines_make_values(struct gorgon_lines *lines, struct gorgon_lines_record *record);
+void gorgon_lines_free_values(struct gorgon_lines *lines, struct gorgon_lines_record *record);
+
+/* What a debugger has written into them is from now on what the frames have. */
+void gorgon_lines_take_values(struct gorgon_lines *lines);
 
 #endif

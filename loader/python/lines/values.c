@@ -321,20 +321,47 @@ static double write_value(struct gorgon_interp *interp, const struct gorgon_line
 	return ret;
 }
 
-union gorgon_lines_value *gorgon_lines_values_create(struct gorgon_interp *interp,
-						     const struct gorgon_lines_values_api *api,
-						     const struct gorgon_lines_function *function,
-						     const uintptr_t *values)
+static char *text_of(const struct gorgon_lines_function *function,
+		     const union gorgon_lines_value *values, unsigned i)
 {
-	size_t count = function->value_count;
-	union gorgon_lines_value *ret = malloc(count * (2 * sizeof(*ret) + TEXT_SIZE) + 1);
-	char *text = (char *)(ret + 2 * count);
+	return (char *)(values + 3 * (size_t)function->value_count) + i * (size_t)TEXT_SIZE;
+}
 
-	for (size_t i = 0; ret && i < count; i++, text += TEXT_SIZE) {
+union gorgon_lines_value *gorgon_lines_values_create(const struct gorgon_lines_function *function)
+{
+	union gorgon_lines_value *ret;
+
+	return malloc(function->value_count * (3 * sizeof(*ret) + TEXT_SIZE) + 1);
+}
+
+void gorgon_lines_values_fill(struct gorgon_interp *interp,
+			      const struct gorgon_lines_values_api *api,
+			      const struct gorgon_lines_function *function,
+			      const uintptr_t *values, union gorgon_lines_value *ret)
+{
+	const unsigned count = function->value_count;
+
+	for (unsigned i = 0; i < count; i++) {
+		char *text = text_of(function, ret, i);
+
 		ret[count + i].number = write_value(interp, api, values[i], text);
+		ret[2 * count + i] = ret[count + i];
 		ret[i].text = text;
 	}
-	return ret;
+}
+
+bool gorgon_lines_values_has_text(const struct gorgon_lines_function *function,
+				  const union gorgon_lines_value *values, unsigned i)
+{
+	return values[i].text != text_of(function, values, i);
+}
+
+bool gorgon_lines_values_has_number(const struct gorgon_lines_function *function,
+				    const union gorgon_lines_value *values, unsigned i)
+{
+	const unsigned count = function->value_count;
+
+	return memcmp(&values[count + i], &values[2 * count + i], sizeof(*values));
 }
 
 void gorgon_lines_values_name(struct gorgon_interp *interp,

@@ -12,7 +12,8 @@ struct gorgon_lines_values_api;
 struct gorgon_lines_values_api *gorgon_lines_values_api_create(struct gorgon_interp *interp);
 
 /* What debuggers are told of the values of a CPython frame, in the order of the function's names:
- * first pointers to texts, then numbers. A value that is no int, float or bool is NaN. */
+ * first pointers to texts, then numbers, and the numbers once more, which debuggers do not see. A
+ * value that is no int, float or bool is NaN. Behind them are the texts. */
 union gorgon_lines_value {
 	const char *text;
 	double number;
@@ -28,15 +29,22 @@ struct _object *gorgon_lines_value_get(struct gorgon_interp *interp,
 void gorgon_lines_value_set(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
 			    uintptr_t *value, struct _object *object);
 
-/*
- * Those of a frame whose values, as CPython keeps them, are @values. With the GIL and without a
- * Python error. No code of the program runs. free() releases the array and the texts. NULL: no
- * memory.
- */
-union gorgon_lines_value *gorgon_lines_values_create(struct gorgon_interp *interp,
-					const struct gorgon_lines_values_api *api,
-					const struct gorgon_lines_function *function,
-					const uintptr_t *values);
+/* An array for those of a function's frame; free() releases it. NULL: no memory. */
+union gorgon_lines_value *
+gorgon_lines_values_create(const struct gorgon_lines_function *function);
+
+/* Those of a frame whose values, as CPython keeps them, are @values. With the GIL and without a
+ * Python error. No code of the program runs. */
+void gorgon_lines_values_fill(struct gorgon_interp *interp,
+			      const struct gorgon_lines_values_api *api,
+			      const struct gorgon_lines_function *function,
+			      const uintptr_t *values, union gorgon_lines_value *ret);
+
+/* Whether a debugger has written another text, or another number, into such an array. */
+bool gorgon_lines_values_has_text(const struct gorgon_lines_function *function,
+				  const union gorgon_lines_value *values, unsigned i);
+bool gorgon_lines_values_has_number(const struct gorgon_lines_function *function,
+				    const union gorgon_lines_value *values, unsigned i);
 
 /* The name of a type, without a Python error. */
 void gorgon_lines_values_name(struct gorgon_interp *interp,
