@@ -127,7 +127,7 @@ def spoken(node):
 
 def of_python(name, text):
     """The messages of a Python file."""
-    scripts = name.startswith(("gdb/", "lldb/"))
+    scripts = name.startswith(("gdb/", "lldb/", "debuggers/"))
     for node in ast.walk(ast.parse(text)):
         raised = isinstance(node, ast.Raise)
         call = node.exc if raised else node

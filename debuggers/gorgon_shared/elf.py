@@ -19,8 +19,23 @@ SHN_UNDEF, SHN_ABS = 0, 0xFFF1
 STT_OBJECT, STT_FUNC, STT_TLS, STT_GNU_IFUNC = 1, 2, 6, 10
 STB_LOCAL = 0
 NT_GNU_BUILD_ID = 3
+SECTIONS_MAX, NAMES_MAX = 1024, 1 << 16
 
 Symbol = collections.namedtuple("Symbol", "name kind value size local")
+
+
+def sections(read, flags=SHF_ALLOC):
+    """[(name, header)] of the sections of an ELF file that have these flags; read(off, size) returns bytes. Raises ValueError."""
+    header = EHDR.unpack(read(0, EHDR.size))
+    shoff, shnum, shstrndx = header[6], header[12], header[13]
+    if header[0][:6] != IDENT or not shstrndx < shnum <= SECTIONS_MAX:
+        raise ValueError("no ELF file")
+    table = list(SHDR.iter_unpack(read(shoff, shnum * SHDR.size)))
+    names = read(table[shstrndx][4], min(table[shstrndx][5], NAMES_MAX))
+    found = [(text_at(names, s[0]), s) for s in table if s[2] & flags == flags]
+    if not found:
+        raise ValueError("no section of memory")
+    return found
 
 
 def entries(content):
@@ -32,14 +47,12 @@ def text_at(names, off):
 
 
 class File:
-    """Defined variables and functions by name, the names that other libraries have to define, the sections through which calls
-    to other libraries go, the build-id, the address of some code (or 0), and whether the file has debug information. Names are
-    read when somebody asks for them, since a library has thousands."""
+    """Defined variables and functions by name, the names that other libraries have to define, the build-id, the address of some
+    code (or 0), and whether the file has debug information. Names are read when somebody asks for them, since a library has thousands."""
 
     def __init__(self, data):
         self.tables = []  # (section type, symbols, names), the fullest first
         self.build_id = b""
-        self.linkage = []  # (start, end) of each .plt
         self.code = 0
         self.has_dwarf = False
         if data[:6] != IDENT or len(data) < EHDR.size:
@@ -60,8 +73,6 @@ class File:
         for section in sections:
             if section[1] == SHT_NOTE:
                 self._read_note(content(section))
-            if data.startswith(b".plt", sections[shstrndx][4] + section[0]):
-                self.linkage.append((section[3], section[3] + section[5]))
             if data.startswith((b".debug_info\0", b".zdebug_info\0"), sections[shstrndx][4] + section[0]):
                 self.has_dwarf = True
 
@@ -99,9 +110,6 @@ class File:
     def calls(self, other):
         """Whether code here can call a function of another File without a pointer to it."""
         return not self.dynamic_names[0].isdisjoint(other.dynamic_names[1])
-
-    def is_linkage(self, address):
-        return any(start <= address < end for start, end in self.linkage)
 
     @functools.cached_property
     def thread_local(self):

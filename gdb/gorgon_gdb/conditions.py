@@ -21,7 +21,7 @@ import re
 import gdb
 
 from gorgon_shared import root
-from . import breakpoints, execute, languages, objfiles, ours, process, symbols, values
+from . import breakpoints, execute, languages, objfiles, process, symbols, values
 
 FEW = 8  # interpreters with debug information of their own
 PREFIX = "$gorgon_eval("
@@ -164,7 +164,7 @@ def judge(_event=None):
     for breakpoint in gdb.breakpoints() if snapshot else ():
         condition = as_typed(breakpoint.condition or "")
         known = (breakpoint.number, condition)
-        if condition is None or known in _judged or breakpoint.pending or ours.is_ours(breakpoint):
+        if condition is None or known in _judged or breakpoint.pending:
             continue
         addresses = [place.address for place in breakpoint.locations]
         if not are_described(addresses[:1], snapshot) or not are_described(addresses, snapshot):

@@ -8,7 +8,7 @@ if the sysroot has the file, this module adds it when gdb hears of the object.""
 import gdb
 
 from gorgon_shared import elf
-from . import breakpoints, files, objfiles, process
+from . import files, objfiles, process
 
 IN_LIBRARY, LINK = 2, 3  # enum jitreg_debug_kind
 
@@ -36,13 +36,9 @@ def object_of(objfile):
     return _known[1].get(int(match[1], 16))
 
 
-def is_debug_file(other, objfile):
-    return other.owner is objfile and not breakpoints.holds_names(other)
-
-
 def attach(objfile):
     obj = object_of(objfile)
-    path = file_of(obj) if obj and not any(is_debug_file(other, objfile) for other in gdb.objfiles()) else None
+    path = file_of(obj) if obj and not any(other.owner is objfile for other in gdb.objfiles()) else None
     if path:
         objfile.add_separate_debug_file(path)
 

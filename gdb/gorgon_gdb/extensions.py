@@ -30,8 +30,8 @@ _settled = None  # (Snapshot, words of breakpoints) for which nothing is left to
 def words():
     """For each breakpoint the last word of its location, which is the name of a function or of a file; "" if that is unusual."""
     locations = {breakpoint.location or "" for breakpoint in gdb.breakpoints() if breakpoint.type in KINDS}
-    # What follows "(" are types of arguments; what follows "@" are the copies of a "gorgon break".
-    found = (WORD.findall(re.split("[(@]", location)[0]) for location in locations if not location.startswith("*"))
+    # What follows "(" are types of arguments.
+    found = (WORD.findall(location.partition("(")[0]) for location in locations if not location.startswith("*"))
     return frozenset(each[-1] if each else "" for each in found)
 
 

@@ -9,7 +9,6 @@ import re
 import gdb
 
 from gorgon_shared import elf
-from . import place_names
 
 REGISTRAR = "__jit_debug_register_code"
 
@@ -58,7 +57,7 @@ def _starts(path, _mtime):
             return file.read(size)
 
         try:
-            found = [(name.decode("ascii"), header[3]) for name, header in place_names.sections(read)]
+            found = [(name.decode("ascii"), header[3]) for name, header in elf.sections(read)]
         except (ValueError, elf.struct.error):
             return []
     names = [name for name, _ in found]

@@ -10,7 +10,7 @@ import re
 import gdb
 
 from gorgon_shared import elf, root
-from . import commands, files, hooks, ordinary, place_names, process, values
+from . import commands, files, hooks, ordinary, process, values
 
 COMMAND = "maintenance gorgon-symbol"
 HOOK = "info hook-symbol"
@@ -55,7 +55,7 @@ def section_of(obj, address):
     try:
         with open(files.find(obj.path), "rb") as file:
             data = file.read()
-        sections = place_names.sections(lambda off, size: data[off:off + size])
+        sections = elf.sections(lambda off, size: data[off:off + size])
     except (OSError, ValueError, elf.struct.error):
         return None
     return next((name.decode() for name, s in sections if s[3] <= address < s[3] + s[5]), None)

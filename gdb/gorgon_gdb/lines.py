@@ -18,7 +18,7 @@ import os
 import gdb
 
 from gorgon_shared import elf, root
-from . import displays, execute, files, missing_files, objfiles, ours, place_names, process
+from . import displays, execute, files, missing_files, objfiles, process
 
 SHF_TLS = 0x400
 TEXT, INFO = b".text", b".debug_info"
@@ -46,13 +46,13 @@ def first_code(path, _mtime):
     """The address of a companion's first code, or None: it has no lines."""
     with open(path, "rb") as file:
         data = file.read()
-    sections = dict(reversed(place_names.sections(lambda off, size: data[off:off + size], 0)))
+    sections = dict(reversed(elf.sections(lambda off, size: data[off:off + size], 0)))
     return sections[TEXT][3] if TEXT in sections and INFO in sections else None
 
 
 def runs_of(symfile):
     """[(start, end)] of a pack's code, in the order of the companion's sections."""
-    like = place_names.sections(lambda off, size: process.read_memory(symfile + off, size))
+    like = elf.sections(lambda off, size: process.read_memory(symfile + off, size))
     return [(s[3], s[3] + s[5]) for name, s in like if name.startswith(TEXT) and s[2] & SHF_TLS]
 
 
@@ -168,8 +168,7 @@ def refresh(known, covered):
 
 
 def wants_lines():
-    return any(breakpoint.type == gdb.BP_BREAKPOINT and not ours.is_ours(breakpoint)
-               for breakpoint in gdb.breakpoints())
+    return any(breakpoint.type == gdb.BP_BREAKPOINT for breakpoint in gdb.breakpoints())
 
 
 def on_new_objfile(event):

@@ -3,8 +3,8 @@
 
 import re
 
-from gorgon_shared import root
-from . import place_names, process
+from gorgon_shared import elf, root
+from . import process
 
 SYMFILE = re.compile(r"<in-memory@(0x[0-9a-f]+)")
 
@@ -15,7 +15,7 @@ def sections_in_memory(objfile):
     if not found:
         return None
     try:
-        return place_names.sections(lambda off, size: process.read_memory(int(found[1], 16) + off, size))
+        return elf.sections(lambda off, size: process.read_memory(int(found[1], 16) + off, size))
     except (root.MemoryProblem, ValueError):
         return None  # libjitreg announces objects without content, too, after one has gone
 

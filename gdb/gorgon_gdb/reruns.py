@@ -63,6 +63,12 @@ def leave(extent):
             _waiting[breakpoint] = False
 
 
+def on_free_objfile(event):
+    extent = objfiles.covered(event.objfile)
+    if extent:
+        leave(extent)
+
+
 @contextlib.contextmanager
 def quietly(breakpoints):
     """Disable these breakpoints while gdb is made to look for the places of all breakpoints although no code has come."""

@@ -10,13 +10,13 @@ date and versions (FILE.md) and a plot (FILE.svg) beside printing them.
 attach: the host runs N interpreters, each with numpy and a thread that waits; the ordinary host
 has one Python with numpy and as many threads. The debugger attaches, sets a breakpoint on
 PyList_Append, continues, stops there and prints a backtrace: without scripts of ours, and gdb with
-them, which then takes gorgon break and shows lines in the copy that has stopped, too: the first time, and again, when
-it is kept where the function is. Sessions with the two hosts
+them, which then show lines and variables in the copy that has stopped, too: the first time, and again, when
+an index of libpython is kept. Sessions with the two hosts
 alternate. Times are of the debugger's processor time, step by step, without its own start-up;
 `whole` is the process with it.
 
 start: the host is started by the debugger and creates N interpreters, without a breakpoint, with
-that one, and with gorgon's: how long each takes among the first tenth of them, and among the last.
+that one, and with that one and the scripts: how long each takes among the first tenth of them, and among the last.
 Times are of the wall, between the hosts' lines about the first and last interpreter of a tenth: they
 compare within one run only.
 
@@ -63,7 +63,7 @@ for _ in range({threads} - 1):
 wait()
 """
 
-# The processor time of child processes counts, too: gorgon break has another gdb look a location up.
+# The processor time of child processes counts, too: the scripts have another gdb make an index.
 MARK = ("import time, resource; own, others = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)); "
         "print('\\nMARK {} %f %f %d' % (time.monotonic(), sum((own.ru_utime, own.ru_stime, others.ru_utime, "
         "others.ru_stime)), own.ru_maxrss), flush=True)")
@@ -146,7 +146,6 @@ class Target:
                         "lldb": (f"process attach -p {self.process.pid}", "breakpoint set -n PyList_Append")}[kind]
         wake = {"gdb": "python ", "lldb": "script "}[kind] + f"open('{self.pipes[0]}', 'w').write('x')"
         load = [f"source {SCRIPTS[kind]}"] if scripts else []
-        stop = f"gorgon {stop}" if scripts else stop
         commands = [*load, mark(kind, "start"), attach, mark(kind, "attach"), stop, mark(kind, "break"), wake, "continue",
                     mark(kind, "stop"), "bt", mark(kind, "backtrace"),
                     {"gdb": "delete", "lldb": "breakpoint delete --force"}[kind], "detach", mark(kind, "end")]
@@ -255,7 +254,7 @@ def kill_programs(folder):
 
 
 WAYS = {"gdb": {"no breakpoint": [], "break PyList_Append": ["break PyList_Append"],
-                "gorgon break PyList_Append": [f"source {SCRIPTS['gdb']}", "gorgon break PyList_Append"]},
+                "break PyList_Append, scripts": [f"source {SCRIPTS['gdb']}", "break PyList_Append"]},
         "lldb": {"no breakpoint": [], "break PyList_Append": ["breakpoint set -n PyList_Append"]}}
 
 

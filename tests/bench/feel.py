@@ -91,7 +91,7 @@ def table(rows):
              "built with link-time optimisation all 205, because they refer to each other. With the scripts it has an index of units that",
              "have the function's code, and reads one of them. Of more interpreters gdb knows names and lines: the first stop in a copy",
              "pays for what `break` pays otherwise, since gdb looks the breakpoint up again in what the scripts add.",
-             "`gorgon break` spares both. In lldb the scripts are those of `gorgon symbols auto`, and `bt` is of eight frames, as lldb 19 sees no",
+             "In lldb the scripts are those of `gorgon symbols auto`, and `bt` is of eight frames, as lldb 19 sees no",
              "more of the ordinary host's stack. lldb reads indexes of private code when it needs them, with `break`, and those of the system's",
              "libraries when it attaches. With 20 interpreters it has 135 modules, and 33 in the ordinary host. At `attach` half of the difference goes into adding modules and giving them addresses;",
              "the rest goes into abbreviations and names of the 20 libpythons, which are in the threads' stacks. `break` looks the name up in",

@@ -124,7 +124,7 @@ class Symbols(unittest.TestCase):
             ["python", "def say(command):", "    print('--- ' + command, flush=True)", "    try:",
              "        gdb.execute(command)", "    except gdb.error as error:", "        print(error, flush=True)", "end",
              "run", *mark("info line time_sleep", "gorgon check", "gorgon symbols 0 libpython", "info line time_sleep",
-                          "gorgon list", "gorgon symbols all libpython", "gorgon break time_sleep", "gorgon symbols off"),
+                          "gorgon list", "gorgon symbols all libpython", "break time_sleep", "gorgon symbols off"),
              *mark("gorgon list", "gorgon symbols all"), "signal 0", *mark("bt 1")],
             harness.GORGON, "run", "--debug", "off", "-n", COUNT, "-c",
             f"import time, gorgon\nif not gorgon.interpreter: time.sleep(1); {cls.STOP}\n"
@@ -154,7 +154,7 @@ class Symbols(unittest.TestCase):
         self.assertEqual({row[2] for row in self.rows(self.said("gorgon symbols all"))}, {"added"})
 
     def test_a_breakpoint_finds_places_all_the_same(self):
-        found = re.search(r"^Breakpoint 1 at 0x\w+: .*\((\d+) locations\)\n", self.said("gorgon break time_sleep"))
+        found = re.search(r"^Breakpoint 1 at 0x\w+: .*\((\d+) locations\)\n", self.said("break time_sleep"))
         self.assertEqual(int(found[1]), COUNT * self.places)
         self.assertRegex(self.said("bt 1"), rf"^#0  time_sleep from {harness.SONAME_RE} \[interp \d\] \(")
 

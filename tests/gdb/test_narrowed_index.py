@@ -135,12 +135,6 @@ class Session(unittest.TestCase):
             self.assertEqual(len(os.listdir(os.path.dirname(kept))), 2)  # none of gdb's own
             self.assertRegex(output, r"#0 .*PyList_Append.* \(op=")
 
-    def test_gorgon_break_looks_up_with_it(self):
-        with tempfile.TemporaryDirectory() as cache:
-            output = harness.gdb([f"python import os; os.environ['XDG_CACHE_HOME'] = {cache!r}", f"source {harness.GDB_SCRIPT}",
-                                  "python from gorgon_gdb import location_resolver", "python print(*location_resolver.settings())"])
-            self.assertRegex(output, rf"(?m)^ *set index-cache directory {cache}/gorgon/gdb/[\d.]+/*\n *set index-cache enabled on$")
-
     @harness.thorough
     def test_few_interpreters_have_it_in_the_next_session(self):
         """gdb reads what it needs of each of three libpythons, and finds the same places."""

@@ -67,7 +67,7 @@ class Started(unittest.TestCase):
             self.assertTrue(row.endswith(f"live   {stop.thread} (LWP {stop.lwp})"), row)
 
     def test_breakpoint_of_gorgon_stops_in_every_copy(self):
-        hits = session.stops(self.output, "walk_dep_twice@all")
+        hits = session.stops(self.output, "walk_dep_twice")
         self.assertEqual({stop.lwp for stop in hits}, set(self.steps))
         self.assertIn("exited normally", self.output)
 
@@ -96,7 +96,7 @@ class Attached(unittest.TestCase):
                                  "continue", "python drive({'time_sleep': ['print $gorgon_interp()']}, limit=30)", "detach"])
         found = {session.value(stop.output["print $gorgon_interp()"]) for stop in session.stops(output, "time_sleep")}
         self.assertEqual(found, {str(i) for i in range(COUNT)}, output)
-        self.assertRegex(output, r"(?m)^Breakpoint 2 at 0x\w+: (file \S+, line|-function PyList_Append@1\.) ")
+        self.assertRegex(output, r"(?m)^Breakpoint 2 at 0x\w+: PyList_Append\. \(\d+ locations\)")
 
 
 @needs_gdbserver
@@ -119,7 +119,7 @@ class Elsewhere(unittest.TestCase):
         with harness.Background(SERVER, "--once", "localhost:0", harness.HOST, "-n", COUNT, session.walk(),
                                 until=LISTENING) as server:
             cls.started = cls.gdb([f"target remote localhost:{port(server)}", f"gorgon break walk.cc:{LINE}", session.LOOP,
-                                   "continue", f"python drive({{'walk.cc:{LINE}@all': {Started.COMMANDS!r}}})"],
+                                   "continue", f"python drive({{'walk.cc:{LINE}': {Started.COMMANDS!r}}})"],
                                   system=False)
             cls.steps = session.steps(server.output)
 
@@ -138,7 +138,7 @@ class Elsewhere(unittest.TestCase):
                 self.assertEqual(through[word].splitlines(), native[word].splitlines())
 
     def test_started_it_stops_in_every_copy_with_lines_and_variables(self):
-        stops = session.stops(self.started, f"walk.cc:{LINE}@all")
+        stops = session.stops(self.started, f"walk.cc:{LINE}")
         self.assertEqual({stop.lwp for stop in stops}, set(self.steps), self.started)
         self.assertEqual(len(self.steps), 2 * COUNT)
         for stop in stops:

@@ -20,9 +20,9 @@ CALL = harness.source_line(session.WALK, "// the line of the call")
 AFTER = harness.source_line(session.WALK, "// the line after the call")
 LINE = harness.source_line(session.WALK, "// where the walk stops")
 WAIT = harness.source_line(session.WALK, "// where attached sessions find it")
-# The scripts' breakpoints: their locations, with the copies in which they are.
-NUMPY, THROW, PLAIN, ONE = "PyInit__multiarray_umath@all", "walk_throw@all", "walk_plain_next@all", "walk_catch@2"
-AT_CALL, AT_LINE = f"walk.cc:{CALL}@all", f"walk.cc:{LINE}@all"
+# The scripts' breakpoints.
+NUMPY, THROW, PLAIN, ONE = "PyInit__multiarray_umath", "walk_throw", "walk_plain_next", "walk_catch"
+AT_CALL, AT_LINE = f"walk.cc:{CALL}", f"walk.cc:{LINE}"
 VALUES = {"walk_counter": "gorgon print walk_counter", "walk_static": "gorgon print walk_static",
           "walk_plain_count": "gorgon print (int) walk_plain_count", "walk_depth": "gorgon tls walk_depth",
           "walk_ratio": "gorgon tls walk_ratio", "walk_inside": "gorgon tls walk_space::walk_inside",
@@ -32,7 +32,7 @@ BREAKPOINTS = ["gorgon break PyInit__multiarray_umath", f"gorgon break walk.cc:{
 # Other threads stand still while this thread steps, so nothing in between may need what they hold. The first use of a
 # thread-local variable takes the loader's lock, which a thread holds that loads a library.
 ACTIONS = {
-    "host_created": ["gorgon list"], "host_destroyed": ["gorgon break", "gorgon list"],
+    "host_created": ["gorgon list"], "host_destroyed": ["gorgon list"],
     NUMPY: ["bt 1"],
     AT_CALL: ["set scheduler-locking on", "info args", "print local", "step", "print number", "next", "next", "next",
               "print result", "up", "print local + 1", "gorgon whose $pc", "down", "finish", "print $", "next",

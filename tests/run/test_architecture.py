@@ -17,7 +17,7 @@ WORN = {"kept", "place", "places", "row", "rows", "own", "home", "world", "turn"
         "noted", "looks", "asked", "pretends"}
 VAGUE = {"state", "search", "walk", "table", "part", "place"}
 # Names that stay: of rows of DWARF's tables and of tables that are printed, public ones, a term of the document, names of places in gdb.
-ALLOWED = {"cfi_row", "line_row", "jitreg_line_row", "jitreg_lines_row", "top_row", "kept", "gorgon_kept_stats", "gorgon_debug_place", "place_names"}
+ALLOWED = {"cfi_row", "line_row", "jitreg_line_row", "jitreg_lines_row", "top_row", "kept", "gorgon_kept_stats", "gorgon_debug_place"}
 TOPS = ("jitreg", "loader", "tools", "gdb", "lldb", "debuggers")
 
 

@@ -39,9 +39,6 @@ VALUES = ["print a global, in each thread", "set var of a global", "watch of a g
 SENTENCES = [
     ("gdb/README.md", "Plain gdb gives names, lines, breakpoints and backtraces in every private copy", "gdb", PLAIN, GDB_ALL, True),
     ("gdb/README.md", "With the scripts, names in these commands mean the copy of the selected frame", "gdb", SCRIPTS, VALUES, True),
-    ("gdb/README.md", "So `info breakpoints`, `condition`, `commands`", "gdb", SCRIPTS,
-     ["info breakpoints with hits", "condition N EXPRESSION, and none", "commands without continue", "ignore N COUNT", "disable and enable",
-      "save breakpoints, source"], True),
     ("gdb/README.md", "- Without scripts it has functions and lines of all copies", "gdb", ["plain-20"], GDB_ALL, True),
     ("gdb/README.md", "- Without scripts it has functions and lines of all copies", "gdb", ["plain-20"], ["info locals, info args"], False),
     ("gdb/README.md", "- With scripts, an extension has everything in every copy if", "gdb", ["scripts-20"], GDB_ALL + VALUES, True),
