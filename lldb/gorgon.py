@@ -24,7 +24,7 @@ if not _is_old:
     from gorgon_lldb.auto import Watch  # noqa: E402,F401
     from gorgon_lldb.breaks import Resolver  # noqa: E402,F401
     from gorgon_lldb.commands import (  # noqa: E402,F401
-        Apply, Break, Bt, Check, Gorgon, Here, Label, List, Modules, Print, Symbols, Tbreak, Tls, Whose)
+        Apply, Break, Bt, Gorgon, Here, Label, List, Modules, Print, Symbols, Tbreak, Tls, Whose)
     from gorgon_lldb.symbols import StopHook  # noqa: E402,F401
 
 

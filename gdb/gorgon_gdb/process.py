@@ -60,11 +60,9 @@ def _find_root():
         raise root.RootError(f"this process does not use Gorgon: there is no {SYMBOL}") from None
 
 
-def snapshot(afresh=False):
-    """The current Snapshot of the selected process; with @afresh, nothing is taken from an older one. Raises root.RootError."""
+def snapshot():
+    """The current Snapshot of the selected process. Raises root.RootError."""
     key = _key()
-    if afresh:
-        _snapshots.pop(key, None)
     if key not in _root_addresses:
         _root_addresses[key] = _find_root()
     address = _root_addresses[key]

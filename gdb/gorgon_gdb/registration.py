@@ -3,7 +3,7 @@
 
 import gdb
 
-from . import (breakpoints, check, commands, companions, conditions, cores, dap, debuglinks, displays, ended, execute, extensions,
+from . import (breakpoints, commands, companions, conditions, cores, dap, debuglinks, displays, ended, execute, extensions,
                frames, functions, helper_types, hooks, hits, index_cache, info_line, info_symbol, lines, loads, mi_commands, mi_input,
                mi_threads, missing_files, ordinary, process, python_helper, reruns, solibs, stacks, static_members, symbols, values)
 
@@ -53,7 +53,7 @@ def connect(name, handler):
 
 
 def register(objfile=None):
-    for part in (commands, breakpoints, values, stacks, check, symbols):
+    for part in (commands, breakpoints, values, stacks, symbols):
         part.register()
     companions.register(objfile is not None)
     functions.register()

@@ -8,7 +8,7 @@ import re
 import lldb
 
 from gorgon_shared import root, tables
-from . import auto, backtrace, breaks, check, gil, here, labels, process, symbols, values
+from . import auto, backtrace, breaks, gil, here, labels, process, symbols, values
 
 
 class Command:
@@ -368,22 +368,6 @@ class Here(Command):
         return here.prepare(debugger, target, exe_ctx, argument)
 
 
-class Check(Command):
-    """Compare what the process says of its private copies with files and modules.
-
-    Usage: gorgon check
-
-    Compares the process's list of private objects, what it has registered
-    with debuggers, the files on disk and lldb's own modules. Prints a line for
-    each thing that does not agree; the last line says how much was checked."""
-
-    name = "gorgon check"
-
-    def run(self, debugger, target, exe_ctx, argument):
-        self.words(argument, 0, 0)
-        return check.check(target)
-
-
 class Label(Command):
     """Switch the labels of private frames on or off.
 
@@ -442,7 +426,7 @@ def first_line(text):
     return lines[0].split("error:", 1)[1].strip() if lines else (text or "unknown").strip()
 
 
-CLASSES = (List, Modules, Whose, Symbols, Break, Tbreak, Print, Tls, Bt, Apply, Here, Check, Label)
+CLASSES = (List, Modules, Whose, Symbols, Break, Tbreak, Print, Tls, Bt, Apply, Here, Label)
 
 
 class Gorgon(Command):

@@ -197,7 +197,7 @@ def backtraces(count):
 
 def words(count):
     """Every command that shows something, for `count` interpreters whose threads wait in steps of walker.py."""
-    return ["gorgon list", "gorgon modules", "gorgon check", "gorgon apply all gorgon whose $pc", *backtraces(count),
+    return ["gorgon list", "gorgon modules", "gorgon apply all gorgon whose $pc", *backtraces(count),
             *(f"gorgon print -i {i} walk_counter" for i in range(count)),
             *(f"gorgon print -i {i} (int) walk_plain_count" for i in range(count)),
             "gorgon apply all gorgon tls walk_depth", "gorgon apply all gorgon tls (int) walk_plain_tls",

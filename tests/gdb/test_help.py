@@ -11,12 +11,12 @@ import harness
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import gdb_session as session  # noqa: E402
 
-WORDS = ["apply", "break", "bt", "check", "list", "modules", "print", "symbols", "tbreak", "tls", "whose"]
+WORDS = ["apply", "break", "bt", "list", "modules", "print", "symbols", "tbreak", "tls", "whose"]
 # What can complete each of these in a process with two interpreters.
 COMPLETED = {"gorgon modules ": ["0", "1"], "gorgon bt -i ": ["0", "1"], "gorgon apply ": ["0", "1", "all"],
              "gorgon symbols ": ["0", "1", "all", "off"], "gorgon symbols 0 libpy": [harness.SONAME],
              "gorgon break -i 1": ["1"], "gorgon whose PyList_Inser": ["PyList_Insert"],
-             "gorgon print host_create": ["host_created"], "gorgon list ": [], "gorgon check ": []}
+             "gorgon print host_create": ["host_created"], "gorgon list ": []}
 
 
 @harness.needs_gdb

@@ -59,7 +59,7 @@ class HostPython(unittest.TestCase):
             file.write(PROGRAM)
         cls.output = harness.gdb(
             [f"set environment PYTHONPATH {cls.site}", "break time_sleep", "run", "echo first\\n", "gorgon list",
-             "gorgon whose $pc", "bt 1", "py-bt", "gorgon check", "continue", "echo second\\n", "py-bt", "continue"],
+             "gorgon whose $pc", "bt 1", "py-bt", "continue", "echo second\\n", "py-bt", "continue"],
             harness.PYTHON3, program, script=True)
 
     @classmethod
@@ -77,7 +77,6 @@ class HostPython(unittest.TestCase):
         self.assertRegex(first, rf"\n[01] +{harness.VERSION} .* live .*")
         number = re.search(rf"interpreter ([01]), {harness.SONAME_RE}, time_sleep\+\d+, timemodule\.c:\d+", first)[1]
         self.assertIn(f"#0  time_sleep from {harness.SONAME} [interp {number}] (", first)
-        self.assertRegex(first, r"(?m)^\d+ namespaces?, \d+ objects: consistent\.$")
 
     @harness.needs_python_lines
     def test_python_lines(self):

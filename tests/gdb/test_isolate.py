@@ -35,15 +35,14 @@ class Strategy:
                                            output, re.M)), ["0", "1"], output)
         self.assertEqual(sorted(re.findall(r"^in (\d)$", output, re.M)), ["0", "1"], output)
 
-    def test_lists_and_checks_agree_with_gdb(self):
+    def test_lists_agree_with_gdb(self):
         output = self.session(["break time_sleep", "run", "gorgon list", "gorgon list -v", "gorgon modules 1", "gorgon symbols 1 libpython",
-                               "gorgon check", "kill"])
+                               "kill"])
         self.assertEqual(re.findall(rf"^(\d)    {harness.VERSION} ", output, re.M), ["0", "1"], output)
         self.assertIn(f"Python lines are missing in interpreters 0 to 1: CPython {harness.VERSION} or its isolation is not among", output)
         self.assertEqual(re.findall(r"^(\d)    running +0 +0\.0s +0 +\S+ +- +- +-$", output, re.M), ["0", "1"], output)
         self.assertRegex(output, rf"(?m)^1 +{harness.SONAME_RE} .* as any library of the system's linker$")
         self.assertRegex(output, r"gdb has it: as any library of the system's linker")
-        self.assertRegex(output, r"(?m)^2 namespaces, \d+ objects: consistent\.$")
 
     def test_a_breakpoint_in_one_interpreter(self):
         output = self.session(["tbreak run_one", "run", "gorgon break -i 1 time_sleep", "continue", "gorgon whose $pc", "continue"])
@@ -70,7 +69,7 @@ class Copy(Strategy, unittest.TestCase):
             harness.run(*command, "-c", "1").check_returncode()  # removes what the killed process has left
             core = f"{core}.{program.pid}"
             self.assertEqual(os.listdir(folder), [os.path.basename(core)])
-            output = harness.gdb(["gorgon list", "gorgon symbols all", "thread apply all backtrace 8", "gorgon check"],
+            output = harness.gdb(["gorgon list", "gorgon symbols all", "thread apply all backtrace 8"],
                                  script=True, options=[harness.GORGON, core])
             found = harness.run(harness.SYMDUMP, core, "--find", "time_sleep").stdout
         # Since 16 gdb finds the files that were copied by itself, by the build-ids of what the core says was mapped.
@@ -78,5 +77,4 @@ class Copy(Strategy, unittest.TestCase):
         self.assertEqual(sorted(re.findall(rf"^(\d)    {harness.SONAME_RE} +{has}$", output, re.M)), ["0", "1"], output)
         self.assertEqual(sorted(re.findall(rf"^#\d .*time_sleep from {harness.SONAME_RE} \[interp (\d)\] .* at \S*/timemodule\.c:\d+$",
                                            output, re.M)), ["0", "1"], output)
-        self.assertRegex(output, r"(?m)^2 namespaces, \d+ objects: consistent\.$")
         self.assertEqual(re.findall(rf"interp (\d)  {harness.SONAME_RE}!time_sleep(?:\.\w+)*\+0x0  timemodule\.c:\d+$", found, re.M), ["0", "1"])

@@ -143,9 +143,7 @@ class Here(session.Case):
 
     def test_a_whole_core_of_lldb_has_all_copies(self):
         output = harness.lldb([f"target create -c {os.path.join(self.folder.name, 'whole')}", "gorgon symbols all", "gorgon list",
-                               "gorgon check", "gorgon apply 1 bt 4"], script=True)
-        self.assertIn(f"{COUNT} interpreters, ", output)
-        self.assertIn(": no problems.\n", output)
+                               "gorgon apply 1 bt 4"], script=True)
         if HAS_STACKS:
             self.assertRegex(output, r"work\.so \[interp 1\]`work_count\(self=<module>, args=tuple of 2\) at work\.c:\d+")
 

@@ -45,7 +45,7 @@ class HostPython(unittest.TestCase):
             file.write(PROGRAM)
         cls.output = harness.lldb(
             [f"settings set target.env-vars PYTHONPATH={cls.site}", "gorgon break time_sleep", "run", "gorgon list",
-             "gorgon bt", "gorgon check", "continue", "gorgon bt", "continue"], harness.PYTHON3, program, script=True)
+             "gorgon bt", "continue", "gorgon bt", "continue"], harness.PYTHON3, program, script=True)
 
     @classmethod
     def tearDownClass(cls):

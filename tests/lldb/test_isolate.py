@@ -42,11 +42,10 @@ class Copy(Strategy):
         self.assertEqual(sorted(found), ["0", "1"], output)
         self.assertIn("exited with status = 0", output)
 
-    def test_symbols_are_there_and_check_agrees(self):
-        output = self.session(["gorgon symbols all", "gorgon check"])
+    def test_symbols_are_there(self):
+        output = self.session(["gorgon symbols all"])
         self.assert_clean(output)
         self.assertRegex(output, r"Symbols added to 0 objects, \d+ had them already\.")
-        self.assertRegex(output, r"2 interpreters, \d+ objects: no problems\.")
 
 
 del Strategy, Case

@@ -116,8 +116,7 @@ class Names(session.Case):
             self.assertIn(f" {session.PYTHON} [interp {i}]`PyList_Append", stop.output["bt 2"])
 
     def test_help(self):
-        for word in ("list", "modules", "whose", "symbols", "break", "tbreak", "print", "tls", "bt", "apply", "check",
-                     "label"):
+        for word in ("list", "modules", "whose", "symbols", "break", "tbreak", "print", "tls", "bt", "apply", "label"):
             self.assertRegex(self.start["help gorgon"], rf"\n\s+{word}\s+-- \w+")
         self.assertIn("Usage: gorgon symbols N|all [LIB]", self.start["help gorgon symbols"])
 

@@ -292,7 +292,7 @@ class Afterwards(session.Case):
         core = os.path.join(cls.folder.name, "core")
         cls.commands = ["gorgon list", *SYMBOLS, "image list -f", "gorgon apply all frame variable",
                         *(f"gorgon apply all {command}" for command in VALUES), "gorgon apply all gorgon bt",
-                        "gorgon apply all bt 2", "gorgon check", "gorgon symbols off", "gorgon apply all bt"]
+                        "gorgon apply all bt 2", "gorgon symbols off", "gorgon apply all bt"]
         code = session.fixture_code(cls.folder.name, wait=600, **cls.variables)
         with harness.Background(harness.HOST, *cls.options, "-n", cls.COUNT, code, until=r"(?s)(ready.*){%d}" % cls.COUNT,
                                 asleep=cls.COUNT) as host:
@@ -328,7 +328,6 @@ class Afterwards(session.Case):
             self.assertRegex(whole, r"clock_nanosleep")
             self.assertEqual([m for m, f in session.frames(whole) if f in ("ledger_wait", "Py_RunMain")],
                              [f"libledger.so [interp {i}]", f"{session.PYTHON} [interp {i}]"])
-        self.assertRegex(output, rf"(?m)^{self.COUNT} interpreters, \d+ objects: no problems\.$")
         self.check_packs(packs(output))
 
     def check_packs(self, found):
