@@ -53,12 +53,14 @@ print("end", answer)
 """
 
 
-PARSED = """import ast
+COPIED = """import copy
+class Kind:
+    def __deepcopy__(self, memo):
+        return 1
+
 def main():
-    try:
-        ast.literal_eval("[[[f()]]]")
-    except ValueError:
-        print("caught")
+    x = copy.deepcopy([[Kind()]])
+    print("copied", x)
 
 main()
 """
@@ -155,15 +157,15 @@ class Steps(unittest.TestCase):
             with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "steps.py")
                 with open(path, "w") as file:
-                    file.write(PARSED)
-                output = harness.gdb(["break steps.py:4", "run", "break python_exception_raised", "continue", "delete",
+                    file.write(COPIED)
+                output = harness.gdb([*CHEAP, "break steps.py:4", "run", "delete",
                                       *3 * ["echo === stack\\n", "bt", "echo === finish\\n", "finish"], "continue"],
                                      *run(1, python=python)[:-1], path)
                 first, *others = [re.findall(r"^#\d+ +(?:0x\w+ in )?(\S+) \(", part.partition("=== finish")[0], re.M)
                                   for part in output.split("=== stack\n")[1:]]
-                self.assertEqual(first[:4], ["python_exception_raised", *3 * ["python_code"]], output)
+                self.assertEqual(first[:4], ["steps.Kind.__deepcopy__", *3 * ["python_code"]], output)
                 self.assertEqual(others, [first[1:], first[2:]], output)
-                self.assertRegex(output, r"(?s)caught\n.*exited normally")
+                self.assertRegex(output, r"(?s)copied \[\[1\]\]\n.*exited normally")
 
 
 LAST = """import functools

@@ -58,6 +58,12 @@ class Texts(unittest.TestCase):
                     self.assertRegex(output, rf"(?m)^#0 +<string>\.work \(n=\.\.\.\) at \S+/gorgon/sources/\w+/<string>:{first}$")
                     self.assertRegex(output, rf"(?m)^#1 +0x\w+ in <string>\.<module> \(\) at \S+/<string>:{first + 4}$")
 
+    def test_program_of_one_line(self):
+        for python in PYTHONS:
+            with self.subTest(python=python):
+                output = self.gdb(["break python_exception_raised", "run", "bt 2"], "-c", "import json; json.loads('{')", python=python)
+                self.assertRegex(output, r"(?m)^#1 +0x\w+ in <string>\.<module> \(\) at \S+/<string>:1$")
+
     def test_no_folder_for_the_text(self):
         """The lines are there, and what they say is not."""
         with harness.environment({"XDG_CACHE_HOME": None, "HOME": None}):

@@ -384,6 +384,53 @@ class Exceptions(unittest.TestCase):
                                          [] if "-c" in command else ["1", "3"], output)
                         self.assertRegex(output, r"end\n(?s:.*)exited normally")
 
+    def test_what_the_standard_library_raises(self):
+        """Where it reaches the program's own line, once; what the library catches itself stops nobody. In each mode."""
+        module = """import ast, enum, json, re, threading
+
+def load(text):
+    try:
+        return json.loads(text)
+    except ValueError:
+        return re.sub("(a)|b", "x", text)
+
+def work(n):
+    thread = threading.Thread(target=load, args=("{",))
+    thread.start()
+    thread.join()
+    return load("]")
+"""
+        executor = """from gorgon import InterpreterPoolExecutor
+import reached
+if __name__ == "__main__":
+    with InterpreterPoolExecutor(1) as pool:
+        print(list(pool.map(reached.work, range(2))))
+"""
+        interpreters = "from gorgon import interpreters\nmade = interpreters.create()\nmade.exec('import reached; reached.work(1), reached.work(2)')\n"
+        program = "import reached; reached.work(1); reached.work(2)"
+        stop = ["set breakpoint pending on", "break python_exception_raised", "commands", "silent", 'printf "raised %s\\n", exception', "up", "continue", "end", "run"]
+        with tempfile.TemporaryDirectory() as folder:
+            harness.install_package(folder)
+            for name, text in ("reached.py", module), ("executor.py", executor), ("interpreters.py", interpreters), ("program.py", program + "\n"):
+                with open(os.path.join(folder, name), "w") as file:
+                    file.write(text)
+            hosted = f"import sys; sys.path[:0] = [{folder!r}]; {program}"
+            commands = {"executor": [harness.PYTHON3, os.path.join(folder, "executor.py")],
+                        "interpreters": [harness.PYTHON3, os.path.join(folder, "interpreters.py")],
+                        "host": [harness.HOST, "-n", 1, hosted],
+                        **{f"file {python}": [harness.GORGON, "run", f"--python={python}", os.path.join(folder, "program.py")] for python in PYTHONS},
+                        "-m": [harness.GORGON, "run", "-m", "program"], "-c": [harness.GORGON, "run", "-c", program]}
+            for name, command in commands.items():
+                with self.subTest(mode=name), harness.environment({"PYTHONPATH": folder}):
+                    output = harness.gdb([*CHEAP, *stop], *map(str, command))
+                    self.assertEqual(re.findall(r"^raised (\w+)\n#1 .* in reached\.(\w+) \(.*\) at \S+/reached\.py:(\d+)$", output, re.M),
+                                     4 * [("JSONDecodeError", "load", "5")], output)
+                    self.assertEqual(len(re.findall(r"^raised .*\n#1 (?!.* in _crossing\.)", output, re.M)), 4, output)  # that file is the package's
+            command = [harness.GORGON, "run", "--python-lines=all", "-c", "import reached; reached.load(']')"]
+            with harness.environment({"PYTHONPATH": folder}):
+                output = harness.gdb([*CHEAP, 'tbreak python_exception_raised if $_streq(exception, "JSONDecodeError")', "run", "up"], *command)
+            self.assertRegex(output, r"(?m)^#1 .* in decoder\.JSONDecoder\.raw_decode \(")
+
     def test_steps_from_it(self):
         """As from a function that the frame has called: to where the exception is handled, and to the frame itself."""
         for python in PYTHONS:

@@ -56,6 +56,24 @@ class Started(session.Case):
         self.assert_clean(self.output)
 
 
+@harness.needs_python_lines
+@harness.needs_lldb
+class Raised(unittest.TestCase):
+    def test_from_the_programs_first_line_on(self):
+        """Not what Python's start and the standard library raise and catch."""
+        program = ("import ast, enum, json, re, threading\n\ndef load(text):\n    try:\n        return json.loads(text)\n"
+                   "    except ValueError:\n        return re.sub('(a)|b', 'x', text)\n\nload('{')\nload(']')\nprint('end')\n")
+        commands = ["breakpoint set -n python_exception_raised", "run", "bt 2", "continue", "bt 2", "continue"]
+        for python in harness.PYTHONS_OF_LINES:
+            with self.subTest(python=python), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "raised.py")
+                with open(path, "w") as file:
+                    file.write(program)
+                output = harness.lldb(commands, harness.GORGON, "run", f"--python={python}", path)
+                self.assertEqual(re.findall(r"frame #1: .*`raised\.(\w+)\(.*\) at raised\.py:(\d+)$", output, re.M), 2 * [("load", "5")], output)
+                self.assertRegex(output, r"end\n(?s:.*)exited with status = 0")
+
+
 STEPPED = """import functools
 
 def inner(n):

@@ -645,6 +645,8 @@ static int note_event(const char *event, void *args, void *ctx)
 		gorgon_lines_forget_strings(lines);
 		return 0;
 	}
+	if (!strcmp(event, "cpython.run_command"))
+		lines->runs_command = true;
 	if (!lines->started && !strncmp(event, "cpython.run_", strlen("cpython.run_")))
 		gorgon_lines_started(lines->interp);
 	if (!strcmp(event, "compile") && lines->state == GORGON_LINES_READY &&

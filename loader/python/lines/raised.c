@@ -47,49 +47,29 @@ static const char *text_of(const struct gorgon_lines *lines, PyObject *value)
 	return ret ?: "?";
 }
 
-// Whether an attribute of a code object begins with one of the texts.
-static bool code_has(const struct gorgon_lines *lines, PyObject *code, const char *name,
-		     const char *const *texts)
-{
-	PyObject *value = get(lines, code, name);
-	const char *text = text_of(lines, value);
-	bool ret = false;
-
-	for (; *texts; texts++)
-		ret |= !strncmp(text, *texts, strlen(*texts));
-	lines->interp->api->Py_DecRef(value);
-	return ret;
-}
-
-static PyObject *code_of(const struct gorgon_lines *lines, uint64_t frame)
-{
-	return (PyObject *)(uintptr_t)gorgon_lines_code_of(lines, frame);
-}
-
-// CPython removes the frames of its importers from tracebacks.
-static bool is_importers(const struct gorgon_lines *lines, PyObject *code)
-{
-	static const char *const files[] = {"<frozen importlib", "<frozen zipimport", NULL};
-
-	return code_has(lines, code, "co_filename", files);
-}
-
 // The function of threading that catches what a thread's functions raise catches it for nobody.
 static bool is_oldest(const struct gorgon_lines *lines, uint64_t frame)
 {
-	static const char *const threads[] = {"_bootstrap_inner", NULL};
 	uint64_t previous = gorgon_lines_previous_frame(lines, frame);
+	PyObject *code, *name;
+	bool ret;
 
-	return !previous || code_has(lines, code_of(lines, previous), "co_name", threads);
+	if (!previous)
+		return true;
+	code = (PyObject *)(uintptr_t)gorgon_lines_code_of(lines, previous);
+	name = get(lines, code, "co_name");
+	ret = !strcmp(text_of(lines, name), "_bootstrap_inner");
+	lines->interp->api->Py_DecRef(name);
+	return ret;
 }
 
-// Whether no older function of the program has had the exception before. What an importer raises
-// is raised by the line that imports.
+// Whether the frame is the first one with lines that has the exception. What functions without
+// lines raise is raised by the line that calls them, as what C raises is.
 static bool is_raised_here(const struct gorgon_lines *lines, uint64_t frame, PyObject *traceback)
 {
 	const struct gorgon_api *api = lines->interp->api;
 	PyObject *next, *inner, *code;
-	bool ret = !is_importers(lines, code_of(lines, frame));
+	bool ret = gorgon_lines_function_of(lines, frame);
 
 	api->Py_IncRef(traceback);
 	while (ret && (next = get(lines, traceback, "tb_next")) && next != api->_Py_NoneStruct) {
@@ -97,7 +77,7 @@ static bool is_raised_here(const struct gorgon_lines *lines, uint64_t frame, PyO
 		traceback = next;
 		inner = get(lines, traceback, "tb_frame");
 		code = get(lines, inner, "f_code");
-		ret = is_importers(lines, code);
+		ret = code && !gorgon_lines_function_of_code(lines, (uintptr_t)code);
 		api->Py_DecRef(code);
 		api->Py_DecRef(inner);
 	}

@@ -80,6 +80,7 @@ struct gorgon_lines {
 	/* the newest texts that are in no file (lines/strings.c), and for how many there is one */
 	struct gorgon_lines_string *strings;
 	size_t strings_count, strings_size, strings_files;
+	bool runs_command; /* the next one is that of `python3 -c` */
 	struct gorgon_lines_budget budget;
 	PyObject *checked;                  /* the code object that is run to check the layout, */
 	PyObject *checked_globals;          /* the dict that is its globals and locals then, */

@@ -75,7 +75,7 @@ static void add_string(struct gorgon_lines *lines, const char *name, const char 
 	}
 }
 
-// A text of one line shows nothing, and its lines are nothing to stop at.
+// A text of one line shows nothing, and has nothing to stop at, unless it is the whole program.
 static bool has_lines(const char *text, size_t size)
 {
 	const char *end = memchr(text, '\n', size);
@@ -83,24 +83,33 @@ static bool has_lines(const char *text, size_t size)
 	return end && (size_t)(end - text) + 1 < size;
 }
 
+static bool is_a(const struct gorgon_lines *lines, PyObject *object, unsigned long flag)
+{
+	return object && lines->interp->api->PyType_GetFlags(Py_TYPE(object)) & flag;
+}
+
 // The name may be that of a file, which a template's engine, say, has made code of.
 void gorgon_lines_note_string(struct gorgon_lines *lines, PyObject *args)
 {
 	const struct gorgon_api *api = lines->interp->api;
 	PyObject *source = api->PyTuple_GetItem(args, 0), *file = api->PyTuple_GetItem(args, 1);
-	const char *name = file ? api->PyUnicode_AsUTF8AndSize(file, NULL) : NULL, *text = NULL;
+	const char *name = is_a(lines, file, Py_TPFLAGS_UNICODE_SUBCLASS)
+				   ? api->PyUnicode_AsUTF8AndSize(file, NULL)
+				   : NULL,
+		   *text = NULL;
 	Py_ssize_t size = 0;
 
-	api->PyErr_Clear();
-	if (name && source && !(*name == '/' && !access(name, F_OK))) {
+	if (!name || (*name == '/' && !access(name, F_OK)))
+		;
+	else if (is_a(lines, source, Py_TPFLAGS_UNICODE_SUBCLASS))
 		text = api->PyUnicode_AsUTF8AndSize(source, &size);
-		api->PyErr_Clear();
-		if (!text && api->PyBytes_AsStringAndSize(source, (char **)(void *)&text, &size))
-			text = NULL;
-		api->PyErr_Clear();
-	}
-	if (text && (size_t)size <= BYTES_MAX && has_lines(text, (size_t)size))
+	else if (is_a(lines, source, Py_TPFLAGS_BYTES_SUBCLASS))
+		api->PyBytes_AsStringAndSize(source, (char **)(void *)&text, &size);
+	api->PyErr_Clear(); // surrogates
+	if (text && (size_t)size <= BYTES_MAX &&
+	    (lines->runs_command || has_lines(text, (size_t)size)))
 		add_string(lines, name, text, (size_t)size);
+	lines->runs_command = false;
 }
 
 // --- which text a code object is of --------------------------------------------------------------
