@@ -14,7 +14,7 @@
 	"out = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND)\n"                           \
 	"class Says:\n"                                                                            \
 	"    def __init__(self, word): self.word = word\n"                                         \
-	"    def __del__(self, write=os.write, out=out): write(out, self.word + b' ')\n"          \
+	"    def __del__(self): os.write(out, self.word + b' ')\n"                                 \
 	"variable = Says(b'variable')\n"                                                           \
 	"garbage = Says(b'cycle'); garbage.itself = garbage; del garbage\n"                        \
 	"cycle = Says(b'cycle'); cycle.itself = cycle\n"                                           \

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What libraries do at the end of a process - functions of atexit(), destructors of C++'s static objects and of C, streams that are
-open, threads that read directories - works in each mode with the descriptors and the directory that the program had."""
+open, threads that read directories - works in each mode with the descriptors and the directory that the program had. Finalisers of
+variables find what they use, also where Python ends quickly."""
 
 import os
 import shutil
@@ -9,7 +10,7 @@ import tempfile
 import textwrap
 import unittest
 
-from harness import BUILD, GORGON, MODULES, PYTHON3, SANITIZED, install_package, run
+from harness import BUILD, GORGON, MODULES, PYTHON3, SANITIZED, Versions, install_package, run
 
 LATE = os.path.join(MODULES, "libat_end.so")
 PROGRAM = f"""
@@ -86,6 +87,89 @@ class Endings(unittest.TestCase):
                 self.assertEqual(self.left(main, f"{BUILD}/two", mode, PYTHON3, words=[self.folder], count=2), process * 2)
         # docs/isolation.md: objects are closed when the program's descriptors are
         self.assertNotIn("works", self.left(own, GORGON, "run", "--isolate", "copy")[0])
+
+
+# What a finaliser uses, and how a variable holds what has it. The program has each of the one with each of the other.
+USES = {"a module": "os.getpid()", "a module's other name": "_os.getpid()", "a function": "helper()", "a class": "Helper()", "a constant": "PREFIX + PREFIX",
+        "an earlier object": "earlier.get(0)", "a module that others have": "tempfile.gettempdir()"}
+HOLDERS = {"a variable": "thing", "a list": "[thing]", "a dict": "{1: thing}", "an object": "Keeper(thing)", "a partial": "functools.partial(print, thing)"}
+CLASSES = """
+import functools, os, os as _os, tempfile, warnings
+
+PREFIX = "x"
+earlier = {}
+
+def helper():
+    return Helper
+
+class Helper:
+    pass
+
+class Keeper:
+    def __init__(self, thing):
+        self.thing = thing
+
+class Unkind(type):
+    def __getattr__(self, name):
+        raise RuntimeError(name)
+
+class Refuses(metaclass=Unkind):
+    def __getattribute__(self, name):
+        raise RuntimeError(name)
+
+class Warns:
+    def __del__(self):
+        warnings.warn("late", RuntimeWarning, 2)
+
+refuses, warns = Refuses(), Warns()
+""" + "".join(f"""
+class Thing{number}:
+    def __init__(self, where):
+        self.where = where
+    def __del__(self):
+        {use}
+        os.write(1, f"{what} is there for what is in {{self.where}}\\n".encode())
+""" for number, (what, use) in enumerate(USES.items()))
+
+
+def variables(place):
+    return "\n".join(f"thing = Thing{number}('{holder} of {place}'); variable{number}_{i} = {text}"
+                     for number in range(len(USES)) for i, (holder, text) in enumerate(HOLDERS.items())) + "\ndel thing\n"
+
+
+@unittest.skipIf(SANITIZED, "installs what users get")
+class Finalisers(Versions, unittest.TestCase):
+    maxDiff = None
+
+    def test_each_mode_finalises_variables_as_a_process_does(self):
+        with tempfile.TemporaryDirectory() as folder:
+            site = os.path.join(folder, "site")
+            install_package(site)
+            files = {
+                "shop.py": CLASSES + variables("a module"),
+                "program.py": CLASSES + variables("the program"),
+                "imports.py": "import shop, os\nfrom shop import *\nfrom shop import _os\n" + variables("what imports its class"),
+                "workers.py": "def work():\n    import imports\n\nif __name__ == '__main__':\n"
+                              "    from gorgon import InterpreterPoolExecutor\n"
+                              "    with InterpreterPoolExecutor(1) as pool:\n        pool.submit(work).result()\n"}
+            for name, text in files.items():
+                with open(os.path.join(folder, name), "w") as file:
+                    file.write(text)
+
+            def lines(*command):
+                result = run(*command, cwd=folder, env={"PYTHONPATH": site})
+                self.assertEqual(result.returncode, 0, result.stderr)
+                return sorted(result.stdout.splitlines()), sorted(result.stderr.splitlines())
+
+            ways = [(name, option) for name in ("program.py", "imports.py") for option in ([], ["--quick-end"])]
+            for python, version, _ in self.pythons():
+                for name, options in ways:
+                    with self.subTest(version, name=name, options=options):
+                        expected = lines(python, name)
+                        self.assertEqual(len(expected[0]), len(USES) * len(HOLDERS) * (1 + (name == "imports.py")))
+                        self.assertEqual(len(expected[1]), 1, expected[1])
+                        self.assertEqual(lines(GORGON, "run", *options, "--python", python, name), expected)
+            self.assertEqual(lines(PYTHON3, "workers.py"), lines(PYTHON3, "imports.py"))
 
 
 if __name__ == "__main__":
