@@ -255,8 +255,7 @@ def check_lines(report, who, folder, text):
 
 def python_lines(report, root):
     """A breakpoint in a Python line, pending until its module is imported, in each of two interpreters; random sessions."""
-    emulator = root.unpack("qemu", "amd64", lambda apt: ["qemu-user/bookworm-backports"]).removeprefix(root.path) + "/usr/bin/qemu-aarch64"
-    newer = {"first": ["set remote Z-packet off"], "qemu": emulator}
+    newer = {"first": ["set remote Z-packet off"], "qemu": arm.newer_qemu(root)}
     with temporary() as folder:
         text = gdb(root, write_lines(folder), lines_session(folder), options=("-y", "-n", "2"), **newer)
         check_lines(report, "gdb", folder, text)
