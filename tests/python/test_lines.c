@@ -125,7 +125,7 @@ static void what_is_run_again_is_registered_once(void **state)
 		    "for i in range(50): exec(code)\n"
 		    "for i in range(50):\n"
 		    "    assert types.FunctionType(marshal.loads(data), {})(i) == 2 * i\n");
-	assert_int_equal(jitreg_count(), before + 2);
+	assert_int_equal(jitreg_count(), before + 3); // the text that is run has lines, too
 	destroy(interp);
 }
 
