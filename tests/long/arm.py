@@ -143,7 +143,8 @@ class Arm:
         result = self.run(path, env={"TEST_EVERY": str(EVERY), **chosen})
         if newer:
             other = self.run(self.newer, path, env={"TEST_EVERY": str(EVERY), "TEST_CASES": " ".join(newer)})
-            result = subprocess.CompletedProcess([], result.returncode or other.returncode, result.stdout + other.stdout, result.stderr + other.stderr)
+            result = subprocess.CompletedProcess(path, result.returncode or other.returncode, result.stdout + other.stdout,
+                                                 result.stderr + other.stderr)
         left_out = {case: reason for case, reason in left_out.items() if case not in newer}
         return Unit(name, wanted + newer, left_out, result, seconds=spent() - before)
 
@@ -175,10 +176,10 @@ def main(units):
         root = Root("arm64", "bookworm", machine="arm64", path=os.environ.get("ROOT"))
         root.install(PACKAGES)
         build(root)
+        arm = Arm(report, root)
     except Unavailable as error:
         report.skip("a root for aarch64", error)
         return report.finish()
-    arm = Arm(report, root)
     if not units:
         for row in PROGRAMS:
             arm.program(*row)
