@@ -26,6 +26,7 @@
 #include "python/arrays/share.h"
 #include "python/calls/raise.h"
 #include "python/calls/thunks.h"
+#include "python/lines/lines.h"
 #include "python/values/module.h"
 #include "python/values/value.h"
 
@@ -293,6 +294,9 @@ static PyObject *own_call(PyObject *self, PyObject *args, struct gorgon_interp *
 		return raise_host_error(own, err);
 	make_plain(&values);
 	thread = own->api->PyEval_SaveThread();
+	// Before the first work the package imports its own modules.
+	if (!strcmp(function, "run") || !strcmp(function, "do"))
+		gorgon_lines_started(interp);
 	err = gorgon_interp_call(interp, module, function, &values, NULL, &result);
 	gorgon_value_deinit(&values);
 	own->api->PyEval_RestoreThread(thread);

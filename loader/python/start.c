@@ -169,7 +169,8 @@ static struct gorgon_error *start_python(struct gorgon_interp *interp, void *ctx
 		err = gorgon_interrupt_prepare(interp);
 	if (!err) {
 		gorgon_remote_prepare(interp);
-		gorgon_lines_started(interp);
+		if (!interp->ask) // not of an executor, which calls its own modules first
+			gorgon_lines_started(interp);
 	}
 	state = interp->api->PyEval_SaveThread();
 	if (interp->python.minor >= GORGON_STATE_MINOR)

@@ -96,7 +96,7 @@ class HostPython(unittest.TestCase):
                 self.assertEqual(re.findall(r'hit Breakpoint 1, priced\.price \(n=0x\w+ "(\d)"\) at ', output), hit, output)
                 self.assertIn("\n[2, 4]\n", output)
         refused = harness.run(harness.PYTHON3, program, "maybe", env=dict(os.environ, PYTHONPATH=self.site))
-        self.assertIn("ValueError: python_lines must be one of off, on, auto, found 'maybe'\n", refused.stderr)
+        self.assertIn("ValueError: python_lines must be one of off, on, auto, all, found 'maybe'\n", refused.stderr)
 
     @harness.needs_python_lines
     def test_python_lines_in_interpreters(self):
@@ -110,6 +110,23 @@ class HostPython(unittest.TestCase):
                              harness.PYTHON3, program)
         self.assertEqual(re.findall(r'hit Breakpoint 1, counted\.count \(n=0x\w+ "(\d)"\) at ', output), ["0", "1"], output)
         self.assertRegex(output, r"(?s)\n1\n.*\n2\n.*exited normally")
+
+    @harness.needs_python_lines
+    def test_exceptions(self):
+        """Only the program's, not those of the modules with which an interpreter of the package begins."""
+        text = "try:\n    {}['key']\nexcept KeyError:\n    print('end')\n"
+        told = {"executor": "from gorgon import InterpreterPoolExecutor\nwith InterpreterPoolExecutor(1) as pool:\n    pool.submit(exec, TEXT).result()",
+                "interpreters": "from gorgon import interpreters\ninterp = interpreters.create()\ninterp.exec(TEXT)\ninterp.close()"}
+        for name, code in told.items():
+            program = os.path.join(self.site, "raising.py")
+            with open(program, "w") as file:
+                file.write(f"TEXT = {text!r}\n{code}\n")
+            with self.subTest(name):
+                output = harness.gdb([f"set environment PYTHONPATH {self.site}", "break python_exception_raised", "commands", "silent",
+                                      'printf "raised %s\\n", exception', "continue", "end", "run"], harness.PYTHON3, program)
+                raised = re.findall(r"^raised (\w+)$", output, re.M)  # CPython 3.11 tells of generators that end, too
+                self.assertEqual([each for each in raised if each != "StopIteration"], ["KeyError"], output)
+                self.assertRegex(output, r"end\n(?s:.*)exited normally")
 
     @harness.needs_python_lines
     def test_lines_of_functions_that_cross_by_value(self):

@@ -622,7 +622,7 @@ void gorgon_lines_started(struct gorgon_interp *interp)
 {
 	struct gorgon_lines *lines = interp->lines;
 
-	if (!lines)
+	if (!lines || lines->started)
 		return;
 	lines->started = true;
 	if (lines->state == GORGON_LINES_READY && gorgon_lines_wants_exceptions(lines))
