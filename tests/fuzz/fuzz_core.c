@@ -16,8 +16,9 @@ enum {
 
 static void print(struct target *target, struct snapshot *snapshot)
 {
-	int (*const outputs[])(struct dump *) = {print_table, print_json, print_perf_map,
-						 print_find,  check,      print_addresses};
+	int (*const outputs[])(struct dump *) = {print_table, print_json,     print_gdb,
+						 print_lldb,  print_perf_map, print_find,
+						 check,       print_addresses};
 	char *const addresses[] = {"0x20010", "0x30010"};
 	struct dump dump = {.target = *target,
 			    .snapshot = *snapshot,

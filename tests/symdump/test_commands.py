@@ -351,6 +351,33 @@ class Commands(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertRegex(result.stdout, rf"^{system.start:#x}  system  libc\.so\.6\S*( .*)?\n0x1  in no loaded file\n$")
 
+    def test_extract_writes_symfiles_that_are_in_memory(self):
+        with tempfile.TemporaryDirectory() as folder:
+            target = os.path.join(folder, "symfiles")
+            names = session.output(self.pid, "--extract", target).splitlines()
+            found = session.objects(self.scene.live)
+            # Objects of one interpreter may have a symfile together: it has the name of the first.
+            found = list({o["symfile"]["address"]: (interp, o) for interp, o in reversed(found)}.values())[::-1]
+            self.assertEqual(len(names), len(found))
+            self.assertEqual(sorted(names), sorted(os.path.join(target, name) for name in os.listdir(target)))
+            with open(f"/proc/{self.pid}/mem", "rb", 0) as memory:
+                for name, (interp, o) in zip(names, found):
+                    self.assertRegex(os.path.basename(name), rf"^interp-{interp}\.\d+\.[\w.+-]+\.symfile$")
+                    memory.seek(int(o["symfile"]["address"], 16))
+                    with open(name, "rb") as file:
+                        self.assertEqual(file.read(), memory.read(o["symfile"]["size"]), name)
+            again = session.symdump(self.pid, "--extract", target)
+            self.assertEqual((again.returncode, again.stderr), (3, f"gorgon-symdump: {names[0]}: File exists\n"))
+
+    def test_extract_follows_no_link(self):
+        with tempfile.TemporaryDirectory() as folder:
+            outside = os.path.join(folder, "outside")
+            inside = os.path.join(folder, "inside")
+            os.mkdir(inside)
+            os.symlink(outside, os.path.join(inside, f"interp-0.0.{harness.SONAME}.symfile"))
+            self.assertEqual(session.symdump(self.pid, "--extract", inside).returncode, 3)
+            self.assertFalse(os.path.exists(outside))
+
     def test_perf_map_has_every_copy_of_a_function(self):
         rows = re.findall(rf"^(\w+) (\w+) PyList_Append \[{harness.SONAME_RE} interp (\d)\]$",
                           session.output(self.pid, "--perf-map"), re.M)
@@ -380,8 +407,8 @@ class Commands(unittest.TestCase):
                     (["-xh", self.pid], 2, "-x: no such option, or its value is missing (gorgon-symdump --help)"),
                     (["-x", self.pid], 2, "-x: no such option, or its value is missing (gorgon-symdump --help)"),
                     ([self.pid, "--find"], 2, "--find: no such option, or its value is missing (gorgon-symdump --help)"),
-                    ([self.pid, "--stacks", "--check"], 2, "--check: one of these at a time (gorgon-symdump --help)"),
-                    ([self.pid, "--check", "--json"], 2, "--json: only alone or with --stacks or --top (gorgon-symdump --help)"),
+                    ([self.pid, "--stacks", "--gdb"], 2, "--gdb: one of these at a time (gorgon-symdump --help)"),
+                    ([self.pid, "--gdb", "--json"], 2, "--json: only alone or with --stacks or --top (gorgon-symdump --help)"),
                     ([self.pid, "--addr"], 2, "--addr: an address expected (gorgon-symdump --help)"),
                     ([self.pid, "--addr", "PyList"], 2, "--addr PyList: expected a number, as 0x7f0012345678"),
                     ([self.pid, "12"], 2, "12: one PID or CORE expected (gorgon-symdump --help)"),
@@ -399,7 +426,7 @@ class Commands(unittest.TestCase):
 
     def test_help_names_every_option(self):
         text = session.output("--help")
-        for option in ("addr", "find", "symbols", "stacks", "check", "perf-map", "json",
+        for option in ("addr", "find", "symbols", "stacks", "check", "extract", "gdb", "lldb", "perf-map", "json",
                        "sysroot", "version"):
             self.assertIn(f"--{option}", text)
         self.assertRegex(session.output("--version"), r"^gorgon-symdump \d+\.\d+\.\d+(-\w+)?\n$")
@@ -559,6 +586,7 @@ class OtherTargets(unittest.TestCase):
                                      r"  jit  jit@0x\w+!generated\+0x0  generated\.x:10\n$")
                     stack = session.output(process.pid, "--stacks")
                     self.assertRegex(stack, generated + behind)
+                    self.assertRegex(session.output(process.pid, "--gdb"), r"\n# left out: generated code at 0x\w+\n$")
                     harness.run("gcore", "-o", os.path.join(folder, "core"), process.pid).check_returncode()
                     self.assertEqual(session.output(os.path.join(folder, f"core.{process.pid}"), "--stacks"), stack)
 
@@ -667,6 +695,9 @@ class OtherTargets(unittest.TestCase):
                          "0x10011  interp 0  liba.so!fa+0x1\n0x20012  interp 0  libb.so!fb+0x2\n0x20030  interp 0  libb.so+0x20030\n")):
                     result = session.symdump(process.pid, *words)
                     self.assertEqual((result.returncode, result.stdout, result.stderr), (0, text, gone), words)
+                target = os.path.join(folder, "symfiles")
+                self.assertEqual(session.output(process.pid, "--extract", target),
+                                 f"{target}/interp-0.0.liba.so.symfile\n")
 
     def test_progress_of_what_takes_long_is_for_a_terminal(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -748,6 +779,81 @@ class OtherTargets(unittest.TestCase):
                 self.assertIn((int(o["start"], 16), os.path.realpath(o["path"])), {(m.start, m.path) for m in maps})
         self.assertGreater(consistent, 500)
         self.assertGreater(len(seen), 1)  # the list did change
+
+
+@harness.needs_gdb
+class Scripts(unittest.TestCase):
+    """--gdb and --lldb on a core, in a debugger without scripts, which does not see the JIT list."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.scene = session.Scene()
+        cls.addClassCleanup(cls.scene.close)
+        cls.threads = {ns["thread"]: ns["interpreter"] for ns in cls.scene.live["namespaces"]}
+        cls.live = harness.gdb(["thread apply all -s bt"], options=["-p", str(cls.scene.host.pid)])
+        if harness.LLDB:
+            cls.live_lldb = harness.lldb([f"process attach -p {cls.scene.host.pid}", "gorgon symbols all",
+                                          "thread backtrace all", "detach"], script=True)
+        cls.cores = {"gcore": cls.scene.gcore()}
+        if session.kernel_writes_cores_into_files():
+            cls.cores["kernel"] = cls.scene.kernel_core()
+
+    @staticmethod
+    def functions(output):
+        """{LWP: functions, innermost first}."""
+        parts = re.split(r"^Thread \d+ \(.*?LWP (\d+)\).*\n", output, flags=re.M)
+        return {int(lwp): re.findall(r"^#\d+\s+(?:0x[0-9a-f]+ in )?(\S+)", text, re.M)
+                for lwp, text in zip(parts[1::2], parts[2::2])}
+
+    def from_core(self, core, script):
+        # Without the symbols of libjitreg gdb finds no JIT list.
+        return harness.gdb([f"file {harness.HOST}", "set auto-solib-add off", f"core-file {core}", "sharedlibrary libc",
+                            "sharedlibrary libgorgon", *([f"source {script}"] if script else []), "info files", "thread apply all -s bt"])
+
+    def test_gdb_script_gives_the_live_backtrace(self):
+        live = self.functions(self.live)
+        self.assertTrue(set(self.threads) <= set(live))
+        for name, core in self.cores.items():
+            with self.subTest(name), tempfile.NamedTemporaryFile("w", suffix=".gdb") as script:
+                script.write(session.output(core, "--gdb"))
+                script.flush()
+                bare = self.functions(self.from_core(core, None))
+                loaded = self.functions(self.from_core(core, script.name))
+                for lwp in self.threads:
+                    self.assertNotIn("time_sleep", bare[lwp])
+                    self.assertIn("time_sleep", loaded[lwp])
+                    self.assertEqual(loaded[lwp], live[lwp])
+
+    @staticmethod
+    def lldb_frames(output):
+        """{interpreter: [(library, function, place)]} of the last backtraces, innermost first."""
+        found = {}
+        for part in re.split(r"^[* ]+thread #\d+.*\n", output, flags=re.M)[1:]:
+            frames = re.findall(r"^[* ]+frame #\d+: 0x\w+ ([^`\n]+)`([^( ]+)[^\n]*?(?: at (\S+:\d+):\d+)?$", part, re.M)
+            interp = re.search(r" \[interp (\d)\]`", part)
+            if interp:
+                found[int(interp[1])] = frames
+        return found
+
+    @harness.needs_lldb
+    def test_lldb_script_gives_the_backtrace_of_the_live_session_with_lines(self):
+        live = self.lldb_frames(self.live_lldb)
+        self.assertEqual(sorted(live), EVERY, self.live_lldb)
+        core = self.cores["gcore"]
+        with tempfile.NamedTemporaryFile("w", suffix=".lldb") as script:
+            script.write(session.output(core, "--lldb"))
+            script.flush()
+            output = harness.lldb(["settings set plugin.jit-loader.gdb.enable off",
+                                   f"target create {harness.HOST} -c {core}",
+                                   f"command source -s true {script.name}", "thread backtrace all"])
+        for interp, frames in self.lldb_frames(output).items():
+            # In a core read by this script, lldb before version 21 ends a stack at a function that the compiler has split. In the live
+            # session the stack goes on, because "gorgon symbols" gives lldb other debug files (split_functions.py).
+            self.assertEqual(frames, live[interp] if harness.lldb_version() >= 21 else live[interp][:len(frames)])
+            library = f"{harness.SONAME} [interp {interp}]"
+            place = next(place for name, function, place in frames if (name, function) == (library, "time_sleep"))
+            self.assertRegex(place, r"^timemodule\.c:\d+$")
+        self.assertEqual(sorted(self.lldb_frames(output)), EVERY, output)
 
 
 if __name__ == "__main__":

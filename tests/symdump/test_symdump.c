@@ -501,8 +501,8 @@ static void snapshot_of_core_that_was_cut_off_says_so(void **state)
 static void do_everything(void)
 {
 	int (*const all[])(struct dump *) = {
-		print_table,    print_json,   print_symbols,   print_find,
-		print_perf_map, print_stacks, print_addresses, check};
+		print_table, print_json,     print_symbols, print_find,      print_gdb,
+		print_lldb,  print_perf_map, print_stacks,  print_addresses, check};
 	char *const addresses[] = {"0x600000000046", "0x500000000040", "0x1"};
 	struct problems problems = {0};
 	struct dump dump = {.pattern = "f*", .addresses = addresses, .address_count = 3};

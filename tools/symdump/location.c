@@ -170,21 +170,20 @@ struct library *locations_library(struct locations *locations, const struct obje
 	return find_object_file(locations, object)->library;
 }
 
-/* Is that library made from its file, not from the symfile? */
-static bool has_file(struct locations *locations, const struct object *object)
-{
-	return *find_object_file(locations, object)->path;
-}
-
 uint64_t locations_bias(struct locations *locations, const struct object *object)
 {
-	return has_file(locations, object) ? object->bias : 0;
+	return locations_has_file(locations, object) ? object->bias : 0;
+}
+
+bool locations_has_file(struct locations *locations, const struct object *object)
+{
+	return *find_object_file(locations, object)->path;
 }
 
 bool locations_has_symbol(struct locations *locations, const struct object *object,
 			  const struct symbol *symbol)
 {
-	return has_file(locations, object) ||
+	return locations_has_file(locations, object) ||
 	       (symbol->vaddr >= object->start && symbol->vaddr < object->end);
 }
 

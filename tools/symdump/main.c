@@ -26,6 +26,8 @@ static const char help[] =
 	"                     --format collapsed, speedscope or svg (a flame graph)\n"
 	"  --check            do the target's own lists agree with each other and with its "
 	"memory?\n"
+	"  --extract DIR      write each symfile into a file\n"
+	"  --gdb, --lldb      commands that load everything into a debugger\n"
 	"  --perf-map         functions in the format of /tmp/perf-PID.map\n"
 	"  --json             the table, or with --stacks or --top that, for programs\n"
 	"  --sysroot DIR      look for the target's files below DIR\n"
@@ -35,6 +37,7 @@ static const char help[] =
 	"3 when the target cannot be read.\n"
 	"\n"
 	"Examples: gorgon-symdump 4711 --addr 0x7f4d42ffeb70\n"
+	"          gorgon-symdump core.4711 --gdb > all.gdb; gdb -core core.4711 -x all.gdb\n"
 	"          gorgon-symdump 4711 --stacks --json > stacks.json\n"
 	"          gorgon-symdump 4711 --record 10 --format svg > flames.svg\n";
 
@@ -68,6 +71,9 @@ static const struct mode {
 	{"top", print_top, no_argument, false, 0},
 	{"record", record, required_argument, false, SNAPSHOT_OPTIONAL | SNAPSHOT_MAPPINGS},
 	{"check", check, no_argument, false, SNAPSHOT_MAPPINGS | SNAPSHOT_CHECKS},
+	{"extract", extract, required_argument, false, SNAPSHOT_SYMFILES},
+	{"gdb", print_gdb, no_argument, false, 0},
+	{"lldb", print_lldb, no_argument, false, 0},
 	{"perf-map", print_perf_map, no_argument, false, 0},
 };
 

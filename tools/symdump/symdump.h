@@ -323,6 +323,8 @@ struct locations *locations_create(struct target *target, const struct snapshot 
 void locations_destroy(struct locations *locations);
 /* The library of an object. Problems with its file are told once. */
 struct library *locations_library(struct locations *locations, const struct object *object);
+/* Is that library made from its file, not from the symfile? */
+bool locations_has_file(struct locations *locations, const struct object *object);
 /* Is the symbol one of this object's? A symfile may be that of several objects. */
 bool locations_has_symbol(struct locations *locations, const struct object *object,
 			  const struct symbol *symbol);
@@ -415,7 +417,7 @@ struct dump {
 	struct target target;
 	struct snapshot snapshot;
 	struct locations *locations;
-	const char *pattern;    /* of --symbols, --find */
+	const char *pattern;    /* of --symbols, --find, --extract */
 	char *const *addresses; /* of --addr */
 	int address_count;
 	bool json; /* with --stacks */
@@ -449,8 +451,11 @@ int print_json(struct dump *dump);
 int print_addresses(struct dump *dump);
 int print_symbols(struct dump *dump);
 int print_find(struct dump *dump);
+int print_gdb(struct dump *dump);
+int print_lldb(struct dump *dump);
 int print_perf_map(struct dump *dump);
 int print_stacks(struct dump *dump);
+int extract(struct dump *dump);
 int check(struct dump *dump);
 
 #endif
