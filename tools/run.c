@@ -26,6 +26,7 @@ enum {
 	OPT_SHARED_FILES,
 	OPT_SHARED_ENVIRONMENT,
 	OPT_QUICK_END,
+	OPT_CHECK_PYCS,
 	OPT_NO_FAULT_REPORTS,
 	OPT_MEMORY_LIMIT,
 	OPT_THREAD_LIMIT,
@@ -119,6 +120,7 @@ static const struct argp_option options[] = {
 	{NULL, 'O', NULL, 0, "Remove assert statements (-OO: docstrings, too)", 3},
 	{NULL, 'P', NULL, 0, "Put no unsafe folder before sys.path", 3},
 	{NULL, 'q', NULL, 0, "Print no version at the prompt", 3},
+	{NULL, 'R', NULL, 0, "Hash strings at random, whatever PYTHONHASHSEED says", 3},
 	{NULL, 's', NULL, 0, "Do not add the user's packages to sys.path", 3},
 	{NULL, 'S', NULL, 0, "Do not import site", 3},
 	{NULL, 'u', NULL, 0, "Do not buffer stdout and stderr", 3},
@@ -126,6 +128,8 @@ static const struct argp_option options[] = {
 	{NULL, 'W', "ARG", 0, "Control warnings", 3},
 	{NULL, 'x', NULL, 0, "Skip the first line of the file", 3},
 	{NULL, 'X', "OPT", 0, "An option of the implementation", 3},
+	{"check-hash-based-pycs", OPT_CHECK_PYCS, "MODE", 0,
+	 "Compare .pyc files that have a hash with their sources: always, default or never", 3},
 	{0},
 };
 
@@ -343,8 +347,14 @@ static int parse_option(int key, char *arg, struct argp_state *state)
 		words_add(&run->python, arg);
 		append_rest(run, state);
 		return 0;
+	case OPT_CHECK_PYCS:
+		words_add(&run->python, "--check-hash-based-pycs");
+		words_add(&run->python, arg);
+		return 0;
 	case ARGP_KEY_ARG:
 		run->has_program = true;
+		if (*arg == '-' && arg[1]) // behind "--"
+			words_add(&run->python, "--");
 		words_add(&run->python, arg);
 		append_rest(run, state);
 		return 0;

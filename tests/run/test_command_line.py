@@ -156,6 +156,26 @@ class Options(unittest.TestCase):
             with self.subTest(options=options):
                 self.assertEqual(gorgon("run", *words).stdout, run(PYTHON3, *words).stdout)
 
+    def test_each_option_of_python_is_there(self):
+        """Each that python3's help lists, but for those that print and end. -R is in its manual only."""
+        listed = set(re.findall(r"^(-\w|--[\w-]+)", run(PYTHON3, "--help").stdout, re.M))
+        listed = {option for option in listed if not option.startswith("--help")} - {"-c", "-m", "-h", "-V", "-i"} | {"-R"}
+        values = {"-W": "error", "-X": "utf8", "--check-hash-based-pycs": "always"}
+        self.assertGreater(len(listed), 13)
+        code = "import sys, _imp; print('program'); print(sys.flags, sys._xoptions, sys.warnoptions, _imp.check_hash_based_pycs)"
+        with tempfile.TemporaryDirectory() as folder:
+            for name in "program.py", "-program.py":  # the name of the second takes a "--"
+                with open(os.path.join(folder, name), "w") as file:
+                    file.write("print('first line')\n" + code)
+            for option in sorted(listed):
+                for program in ["program.py"], ["--", "-program.py"], ["--", "program.py", "-x", "--"]:
+                    words = [option, *([values[option]] if option in values else []), *program]
+                    with self.subTest(words=words):
+                        env = {"PYTHONHASHSEED": "0"}
+                        expected = run(PYTHON3, *words, cwd=folder, env=env)
+                        self.assertEqual((expected.returncode, "program\n" in expected.stdout), (0, True), expected.stderr)
+                        self.assertEqual(gorgon("run", *words, cwd=folder, env=env).stdout, expected.stdout)
+
     def test_imports_are_traced_by_v_as_there(self):
         self.assertIn("import 'json'", gorgon("run", "-v", "-c", "import json").stderr)
 
@@ -381,12 +401,12 @@ class Cache(unittest.TestCase):
         self.assertEqual(sum(row["files"] for row in json.loads(self.cache("--json"))["kinds"]), 0)
 
     def test_what_nobody_uses_goes(self):
-        self.make("a.debug", "b.debug", "gdb/13.1/w", "lldb/files/y", "lldb/index/z")
-        self.assertEqual([row["files"] for row in json.loads(self.cache("--json"))["kinds"]], [2, 1, 2])
-        self.assertEqual(len(os.listdir(self.folder)), 4, "looking at it removes nothing")
+        self.make("a.debug", "b.debug", "gdb/13.1/w", "lldb/files/y", "lldb/index/z", "sources/v")
+        self.assertEqual([row["files"] for row in json.loads(self.cache("--json"))["kinds"]], [2, 1, 2, 1])
+        self.assertEqual(len(os.listdir(self.folder)), 5, "looking at it removes nothing")
         with open(os.path.join(self.folder, "a.debug")) as used:
             fcntl.flock(used, fcntl.LOCK_SH)
-            self.assertIn("removed: 4 of 5 files; 1 are in use", self.cache("--clear"))
+            self.assertIn("removed: 5 of 6 files; 1 are in use", self.cache("--clear"))
             self.assertEqual(os.listdir(self.folder), ["a.debug"])
         self.assertIn("removed: 1 of 1 files\n", self.cache("--clear"))
         self.assertEqual(os.listdir(self.home.name), ["gorgon"])
