@@ -19,6 +19,8 @@ KINDS = {
     "cell": ("import ast\nmodule = ast.parse({text!r}, '/tmp/ipykernel_1/4711.py')\nspace = {{}}\n"  # as IPython runs cells
              "for node in module.body:\n"
              "    exec(compile(ast.Module([node], []), '/tmp/ipykernel_1/4711.py', 'exec'), space)", "4711.py"),
+    "template": ("with open('page.html', 'w') as file:\n    file.write('<p>\\n' * 9)\n"
+                 "exec(compile({text!r}, 'page.html', 'exec'), {{}})", "page.html"),
     "zipped": ("import sys, zipfile\nwith zipfile.ZipFile('zipped.zip', 'w') as archive:\n"
                "    archive.writestr('zipped_module.py', {text!r})\nsys.path.insert(0, 'zipped.zip')\nimport zipped_module", "zipped_module.py"),
 }

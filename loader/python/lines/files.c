@@ -45,21 +45,19 @@ static char *find_file(struct gorgon_lines *lines, PyObject *code)
 	const struct gorgon_api *api = lines->interp->api;
 	PyObject *name = api->PyObject_GetAttrString(code, "co_filename");
 	const char *text = name ? api->PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-	char *ret = NULL;
+	char *ret = NULL, *made;
 	struct stat st;
 
 	if (!text)
 		api->PyErr_Clear();
 	else if (*text && *text != '<')
 		ret = realpath(text, NULL);
-	if (ret && (is_left_out(lines, ret) || stat(ret, &st) || !S_ISREG(st.st_mode))) {
-		free(ret);
-		ret = NULL;
-	} else if (!ret && text) {
-		ret = gorgon_lines_file_of_string(lines, code, text);
-	}
+	made = text ? gorgon_lines_file_of_string(lines, code, text, ret) : NULL;
 	api->Py_DecRef(name);
-	return ret;
+	if (!made && ret && !is_left_out(lines, ret) && !stat(ret, &st) && S_ISREG(st.st_mode))
+		return ret;
+	free(ret);
+	return made;
 }
 
 static void free_files(struct gorgon_lines_file *files)

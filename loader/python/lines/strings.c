@@ -88,7 +88,15 @@ static bool is_a(const struct gorgon_lines *lines, PyObject *object, unsigned lo
 	return object && lines->interp->api->PyType_GetFlags(Py_TYPE(object)) & flag;
 }
 
-// The name may be that of a file, which a template's engine, say, has made code of.
+// A file of Python has the text that is compiled. Of another file an engine for templates, say, may
+// have made code, which has lines of its own.
+static bool is_python_file(const char *name)
+{
+	size_t size = strlen(name);
+
+	return size > 3 && !strcmp(name + size - 3, ".py") && *name == '/' && !access(name, F_OK);
+}
+
 void gorgon_lines_note_string(struct gorgon_lines *lines, PyObject *args)
 {
 	const struct gorgon_api *api = lines->interp->api;
@@ -99,7 +107,7 @@ void gorgon_lines_note_string(struct gorgon_lines *lines, PyObject *args)
 		   *text = NULL;
 	Py_ssize_t size = 0;
 
-	if (!name || (*name == '/' && !access(name, F_OK)))
+	if (!name || is_python_file(name))
 		;
 	else if (is_a(lines, source, Py_TPFLAGS_UNICODE_SUBCLASS))
 		text = api->PyUnicode_AsUTF8AndSize(source, &size);
@@ -172,7 +180,21 @@ static bool is_in_library(struct gorgon_lines *lines)
 	return ret;
 }
 
-char *gorgon_lines_file_of_string(struct gorgon_lines *lines, PyObject *code, const char *name)
+static bool is_contents(const struct gorgon_lines_string *string, const char *path)
+{
+	char *bytes = malloc(string->size + 1);
+	FILE *file = bytes ? fopen(path, "re") : NULL;
+	bool ret = file && fread(bytes, 1, string->size + 1, file) == string->size &&
+		   !memcmp(bytes, string->text, string->size);
+
+	if (file)
+		fclose(file);
+	free(bytes);
+	return ret;
+}
+
+char *gorgon_lines_file_of_string(struct gorgon_lines *lines, PyObject *code, const char *name,
+				  const char *path)
 {
 	const struct gorgon_lines_string *string;
 	const char *last = strrchr(name, '/');
@@ -182,7 +204,7 @@ char *gorgon_lines_file_of_string(struct gorgon_lines *lines, PyObject *code, co
 	    (!strcmp(name, "<string>") && is_in_library(lines)))
 		return NULL;
 	string = find_string(lines, code, name);
-	if (!string)
+	if (!string || (path && is_contents(string, path)))
 		return NULL;
 	last = last ? last + 1 : name;
 	if ((!jitreg_find_tracer() || jitreg_keep_source(last, string->text, string->size, &ret)) &&
