@@ -68,11 +68,18 @@ class Silent:
 class Slots:
     __slots__ = ("x",)
 
+class Failure(ValueError):
+    args = property(lambda self: sys.exit("an attribute was asked for"))
+
+failure = Failure(Silent(), "text")
+failure.number = 3
+
 def look(value):
     return None  # look
 
 for each in [[], (), {}, set(), frozenset(), (1,), [1, "a", None, 2.5, b"x"], {"k": [1], 2: ()}, {3}, frozenset({4}), list(range(30)),
-             "x" * 600, b"y" * 600, "\u00fc" * 600, ["\u00fc" * 90] * 9, Plain(), [Plain()], Silent(), {"s": Silent()}, Slots(), Plain, len]:
+             "x" * 600, b"y" * 600, "\u00fc" * 600, ["\u00fc" * 90] * 9, Plain(), [Plain()], Silent(), {"s": Silent()}, Slots(), Plain, len,
+             look, 1j, range(3), bytearray(b"a" * 600), KeyError("name"), OSError(2, "no"), failure, [look, failure]]:
     look(each)
 print("through")
 """
@@ -192,7 +199,10 @@ class Values(unittest.TestCase):
                                  "'" + "x" * 395 + "...", "b'" + "y" * 394 + "...", "'" + "\u00fc" * 197 + "...",
                                  "['" + "\u00fc" * 90 + "', '" + "\u00fc" * 90 + "', '" + "\u00fc" * 13 + "...",
                                  "<Plain at @ name='a', price=10, tags=<list at @>>", "[<Plain at @>]", "<Silent at @ inner=1>",
-                                 "{'s': <Silent at @>}", "<Slots at @>", "<type at @>", "<builtin_function_or_method at @>"], output)
+                                 "{'s': <Silent at @>}", "<Slots at @>", "<class '__main__.Plain'>", "<built-in function len>",
+                                 "<function look at @>", "1j", "range(0, 3)", "bytearray(b'" + "a" * 384 + "...", "<KeyError at @ args=('name',)>",
+                                 "<FileNotFoundError at @ args=(2, 'no')>", "<Failure at @ args=(<Silent at @>, 'text') number=3>",
+                                 "[<function look at @>, <Failure at @>]"], output)
         self.assertIn("\nthrough\n", output)
 
     def asks(self, python):

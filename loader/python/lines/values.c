@@ -2,8 +2,8 @@
 // Values of frames, as texts and as numbers. They are made while a debugger stops the thread at a
 // Python line, so they must not run code of the program: only CPython's own types are asked for
 // their repr(). Of other objects the type's name and the address are told. The text of a container
-// shows its items, and that of an object of a Python class its attributes. Items and attributes are
-// shown without items and attributes of their own.
+// shows its items, that of an exception its arguments, and that of an object of a Python class its
+// attributes. Items and attributes are shown without items and attributes of their own.
 //
 // Debuggers know one type of a variable, whatever Python puts into it. It is a text. So that
 // conditions can compute, the numbers are in another variable (lines/dwarf.c).
@@ -22,7 +22,8 @@
 #define ITEMS_MAX  20  // that are told of a container
 #define LENGTH_MAX 500 // that is read of a str or bytes
 
-#define IS_HEAP_TYPE (1UL << 9) // Py_TPFLAGS_HEAPTYPE
+#define IS_HEAP_TYPE (1UL << 9)  // Py_TPFLAGS_HEAPTYPE
+#define IS_EXCEPTION (1UL << 30) // Py_TPFLAGS_BASE_EXC_SUBCLASS
 
 struct gorgon_lines_values_api {
 	PyObject *(*repr)(PyObject *);
@@ -33,7 +34,9 @@ struct gorgon_lines_values_api {
 	PyObject *(*slice)(PyObject *, Py_ssize_t, Py_ssize_t);
 	Py_ssize_t (*size)(PyObject *);
 	PyTypeObject *long_type, *float_type, *bool_type, *unicode_type, *bytes_type, *list_type,
-		*tuple_type, *set_type, *frozenset_type, *dict_type, *cell_type, *type_type;
+		*tuple_type, *set_type, *frozenset_type, *dict_type, *cell_type, *type_type,
+		*function_type, *built_in_type, *complex_type, *range_type, *bytearray_type;
+	PyObject **exception;
 };
 
 struct gorgon_lines_values_api *gorgon_lines_values_api_create(struct gorgon_interp *interp)
@@ -62,6 +65,12 @@ struct gorgon_lines_values_api *gorgon_lines_values_api_create(struct gorgon_int
 		{"PyDict_Type", &ret->dict_type},
 		{"PyCell_Type", &ret->cell_type},
 		{"PyType_Type", &ret->type_type},
+		{"PyFunction_Type", &ret->function_type},
+		{"PyCFunction_Type", &ret->built_in_type},
+		{"PyComplex_Type", &ret->complex_type},
+		{"PyRange_Type", &ret->range_type},
+		{"PyByteArray_Type", &ret->bytearray_type},
+		{"PyExc_BaseException", &ret->exception},
 	};
 
 	for (size_t i = 0; ret && i < sizeof(names) / sizeof(*names); i++) {
@@ -118,6 +127,17 @@ static void add_name(struct gorgon_interp *interp, const struct gorgon_lines_val
 	interp->api->Py_DecRef(name);
 }
 
+// Whether repr() is short and asks no other object.
+static bool is_plain(const struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
+		     PyObject *object)
+{
+	const PyTypeObject *type = Py_TYPE(object);
+
+	return type == api->float_type || type == api->bool_type || type == api->complex_type ||
+	       type == api->range_type || type == api->type_type || type == api->function_type ||
+	       type == api->built_in_type || object == interp->api->_Py_NoneStruct;
+}
+
 // Whether it was a value of CPython's own whose repr() is short.
 static bool add_scalar(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
 		       PyObject *object, struct text *text)
@@ -129,10 +149,10 @@ static bool add_scalar(struct gorgon_interp *interp, const struct gorgon_lines_v
 
 	if (type == api->long_type)
 		interp->api->PyLong_AsLongLongAndOverflow(object, &overflow);
-	else if (type == api->unicode_type || type == api->bytes_type)
+	else if (type == api->unicode_type || type == api->bytes_type ||
+		 type == api->bytearray_type)
 		start = api->slice(object, 0, LENGTH_MAX);
-	else if (type != api->float_type && type != api->bool_type &&
-		 object != interp->api->_Py_NoneStruct)
+	else if (!is_plain(interp, api, object))
 		return false;
 	if (!overflow) // a long number takes long
 		repr = api->repr(start ?: object);
@@ -220,6 +240,25 @@ static void add_attributes(struct gorgon_interp *interp, const struct gorgon_lin
 	interp->api->Py_DecRef(dict);
 }
 
+// What an exception was made with. A class of the program may have another attribute of that name.
+static void add_arguments(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
+			  PyObject *exception, struct text *text)
+{
+	PyObject *attribute = interp->api->PyObject_GetAttrString(*api->exception, "args");
+	PyObject *args =
+		attribute ? interp->api->PyObject_CallMethod(attribute, "__get__", "O", exception)
+			  : NULL;
+
+	if (args) {
+		add(text, " args=(");
+		add_items(interp, api, args, text);
+		add(text, api->size(args) == 1 ? ",)" : ")");
+	}
+	interp->api->PyErr_Clear();
+	interp->api->Py_DecRef(args);
+	interp->api->Py_DecRef(attribute);
+}
+
 static void add_value(struct gorgon_interp *interp, const struct gorgon_lines_values_api *api,
 		      PyObject *object, struct text *text)
 {
@@ -253,6 +292,8 @@ static void add_value(struct gorgon_interp *interp, const struct gorgon_lines_va
 			return;
 		}
 	add_name(interp, api, object, text);
+	if (interp->api->PyType_GetFlags(Py_TYPE(object)) & IS_EXCEPTION)
+		add_arguments(interp, api, object, text);
 	add_attributes(interp, api, object, text);
 	add(text, ">");
 }
