@@ -143,7 +143,7 @@ def check_lines(report, root):
         words = [word for command in session for word in ("-ex", command)]
         command = [f"{arm.BUILD}/gorgon", "run", "-n", "2", "--python-lines=on", "-c", arm_debug.write_lines(folder)]
         text, _ = run(root, [["gdb", "-nx", "-q", "-batch", *words, "--args", *command]])
-        arm_debug.check_lines(report, "gdb there", folder, text)
+        arm_debug.check_lines(report, "gdb there", text)
 
 
 def main(units):
