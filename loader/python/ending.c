@@ -59,7 +59,7 @@ static const char preparation[] =
 static bool run_preparation(struct gorgon_interp *interp)
 {
 	const struct gorgon_api *api = interp->api;
-	PyObject *code = api->Py_CompileString(preparation, "<gorgon>", Py_file_input),
+	PyObject *code = api->Py_CompileString(preparation, "<frozen gorgon>", Py_file_input),
 		 *globals = api->PyDict_New(), *result = NULL;
 
 	if (code && globals)
