@@ -62,6 +62,8 @@ struct gorgon_bound {
 	const char *reason; /* why private code does not get the system's, and what it sees */
 };
 
+typedef void *gorgon_moved_fn(void *ctx, void *addr);
+
 struct gorgon_part {
 	const struct gorgon_bound *bound;
 	size_t bound_count;
@@ -82,7 +84,7 @@ struct gorgon_part {
 	 * what its constructors have done meanwhile is forgotten. False: no memory, and @to is as
 	 * at the beginning. NULL: a template that has used the part is refused, unless
 	 * python/template/parts.c knows better. */
-	bool (*copy)(void *to, const void *from);
+	bool (*copy)(void *to, const void *from, gorgon_moved_fn *moved, void *ctx);
 
 	/* The lock of the part, a leaf: held around fork(). `before_fork` and `after_fork` are for
 	 * a part with other locks, or with something to do while its lock is held. */

@@ -6,7 +6,8 @@ Usage: copies.py [FILE | numpy | many]...
 
 Each file of libpython3.11-testsuite runs in a call of ProcessPoolExecutor, and in a call of an executor whose worker is a copy of a
 template; numpy's tests likewise, in a copy that has numpy from its template. Every test's outcome is compared by its name, as
-cpython_suite.py does. MINUTES in the environment is after how long no further file begins.
+cpython_suite.py does. MINUTES in the environment is after how long no further file begins; those that take long come last.
+DONE is a file that has a line for each file of tests that has been run, which is not run again.
 
 many: COPIES (10,000) of them, one after another, beside interpreters that compute; nothing is wrong, and nothing grows."""
 
@@ -28,6 +29,7 @@ import harness
 MANY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "many_copies.py")
 MODES = {"process": "a process", "copy": "a copy"}
 LIMIT = 1800  # seconds for numpy's
+DONE = os.environ.get("DONE", os.devnull)
 LEFT_OUT = {**cpython_suite.LEFT_OUT,
             "test_embed": "starts programs of its own", "test_gdb": "starts gdb and python3"}
 
@@ -60,21 +62,33 @@ class File(cpython_suite.File):
         return suites.explain(suites.compare(self.plain.tests, self.private.tests), {**allowed, **ALLOWED.get(self.name, {})})[1]
 
 
+def run_file(name):
+    """What the report needs: how many tests it has, and how it differs (text, or nothing)."""
+    file = File(name)
+    if file.unexplained() or file.plain.process_status != file.private.process_status:
+        file.run_again()
+    unexplained = file.unexplained()
+    differs = unexplained or not file.private.ended()
+    return {"file": name, "tests": len(file.private.tests),
+            "differs": f"status {file.private.process_status}, {file.private.unfinished()}, "
+                       f"{[str(one) for one in unexplained][:20]}" if differs else ""}
+
+
 def check_cpython(report, names):
     done = {}
-    for name in names:
+    if os.path.exists(DONE):
+        with open(DONE) as lines:
+            done = {one["file"]: one for one in map(json.loads, lines) if one["file"] in names}
+    for name in sorted(set(names) - set(done), key=lambda name: (name in cpython_suite.LONGEST, name)):
         if time.monotonic() > File.until:
             break
         report.progress(len(done), len(names), name)
-        done[name] = file = File(name)
-        if file.unexplained() or file.plain.process_status != file.private.process_status:
-            file.run_again()
-    wrong = {name: file for name, file in done.items() if file.unexplained() or not file.private.ended()}
-    tests = sum(len(file.private.tests) for file in done.values())
+        done[name] = run_file(name)
+        with open(DONE, "a") as lines:
+            print(json.dumps(done[name]), file=lines)
+    wrong = [f"{name}: {one['differs']}" for name, one in done.items() if one["differs"]]
     report.check(f"CPython's own: {len(done)} of {len(names)} files", not wrong, "as in a process",
-                 f"{tests} tests, {len(wrong)} files differ",
-                 "\n".join(f"{name}: status {file.private.process_status}, {file.private.unfinished()}, "
-                           f"{[str(one) for one in file.unexplained()][:20]}" for name, file in wrong.items()))
+                 f"{sum(one['tests'] for one in done.values())} tests, {len(wrong)} files differ", "\n".join(wrong))
 
 
 def check_numpy(report):

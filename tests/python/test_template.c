@@ -253,6 +253,44 @@ static void template_copies_have_its_text_domains(void **state)
 	destroy(fresh);
 }
 
+// The C library keeps each for the process.
+static void template_copies_have_its_locale_names_and_numbers(void **state)
+{
+	struct gorgon_template *template =
+		make("import ctypes, locale, syslog\n"
+		     "libc = ctypes.CDLL(None)\n"
+		     "libc.localeconv.restype = libc.strtok.restype = ctypes.c_void_p\n"
+		     "locale.setlocale(locale.LC_ALL, 'C.UTF-8')\n"
+		     "locale.setlocale(locale.LC_NUMERIC, 'C')\n"
+		     "names = locale.setlocale(locale.LC_ALL)\n"
+		     "at = ctypes.c_void_p(libc.localeconv())\n"
+		     "text = ctypes.create_string_buffer(b'one two three')\n"
+		     "libc.strtok(text, b' ')\n"
+		     "syslog.openlog('shop')\n"
+		     "syslog.setlogmask(syslog.LOG_UPTO(syslog.LOG_ERR))\n"
+		     "libc.srand(5); first = libc.rand()\n");
+	struct gorgon_interp *interp;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		interp = copy(template);
+		run(interp,
+		    "assert locale.setlocale(locale.LC_ALL) == names, names\n"
+		    "assert locale.setlocale(locale.LC_TIME) == 'C.UTF-8'\n"
+		    "assert libc.localeconv() == at.value\n"
+		    "assert ctypes.string_at(ctypes.c_char_p.from_address(at.value).value) == b'.'\n"
+		    "assert ctypes.string_at(libc.strtok(None, b' ')) == b'two'\n"
+		    "assert text.raw.startswith(b'one\\0two\\0three')\n"
+		    "assert syslog.setlogmask(0) == syslog.LOG_UPTO(syslog.LOG_ERR)\n"
+		    "syslog.syslog(syslog.LOG_ERR, 'a message')\n"
+		    "second, third = libc.rand(), libc.rand()\n"
+		    "libc.srand(5)\n"
+		    "assert [first, second, third] == [libc.rand() for i in range(3)]\n");
+		destroy(interp);
+	}
+	gorgon_template_free(template);
+}
+
 static void template_copies_are_interrupted_limited_and_fork(void **state)
 {
 	struct gorgon_template *template = make("import os, time");
@@ -331,7 +369,8 @@ static void template_programs_that_cannot_be_copied_are_refused(void **state)
 		{"import os; x = os.urandom(4000)", "libpython", GORGON_ERROR_UNSUPPORTED},
 		{"import time; x = [time.time() for i in range(40)]", "words that differ",
 		 GORGON_ERROR_UNSUPPORTED},
-		{"import ctypes; ctypes.CDLL(None).srand(5)", "random()", GORGON_ERROR_UNSUPPORTED},
+		{"import ctypes; ctypes.CDLL(None).getgrent()", "setgrent()",
+		 GORGON_ERROR_UNSUPPORTED},
 		{"import tempfile; tempfile.mktemp()", "words that differ",
 		 GORGON_ERROR_UNSUPPORTED},
 		{"import ssl; ssl.RAND_bytes(4)", "libcrypto", GORGON_ERROR_UNSUPPORTED},
@@ -774,6 +813,7 @@ int main(void)
 		cmocka_unit_test(template_copies_differ_where_processes_do),
 		cmocka_unit_test(template_copies_have_what_it_has_registered),
 		cmocka_unit_test(template_copies_have_its_text_domains),
+		cmocka_unit_test(template_copies_have_its_locale_names_and_numbers),
 		cmocka_unit_test(template_copies_are_interrupted_limited_and_fork),
 		cmocka_unit_test(template_copies_are_made_on_many_threads),
 		cmocka_unit_test(template_programs_that_differ_once_run_again),

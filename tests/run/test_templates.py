@@ -78,14 +78,14 @@ class Templates(Package):
             import threading, warnings
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                for program in "import sys; sys.file = open('/etc/passwd')", "import ctypes; ctypes.CDLL(None).srand(5)":
+                for program in "import sys; sys.file = open('/etc/passwd')", "import ctypes; ctypes.CDLL(None).getgrent()":
                     with Pool(2, max_tasks_per_child=1, template=program) as pool:
                         print(list(pool.map(abs, range(-3, 1))))
             for each in caught:
                 print(each.category.__name__, each.message)
             """, "[3, 2, 1, 0]", "[3, 2, 1, 0]",
                    "RuntimeWarning workers start without a template: it leaves a descriptor open: 3 (/etc/passwd), expected none",
-                   "RuntimeWarning workers start without a template: it has used random(), whose state copies do not have")
+                   "RuntimeWarning workers start without a template: it has used setgrent(), or another function with the same state, which copies do not have")
 
     def test_a_warning_that_filters_make_an_error_goes_where_those_of_threads_go(self):
         self.check("""

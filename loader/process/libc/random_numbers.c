@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define FIRST_SIZE 128 // bytes: the kind of generator that a process has first
 #define FIRST_SEED 1
@@ -53,6 +54,23 @@ static bool random_begin(void *arg, struct gorgon_ns *ns)
 	return !initstate_r(FIRST_SEED, state->first, FIRST_SIZE, &state->data);
 }
 
+// The generator goes on where the template's was, as in the child of a fork().
+static bool random_copy(void *to, const void *from, gorgon_moved_fn *moved, void *ctx)
+{
+	const struct random_numbers *source = from;
+	struct random_numbers *state = to;
+	const struct random_data *data = &source->data;
+	int32_t *numbers = moved(ctx, data->state);
+
+	memcpy(state->first, source->first, FIRST_SIZE);
+	state->data = *data;
+	state->data.state = numbers;
+	state->data.fptr = numbers + (data->fptr - data->state);
+	state->data.rptr = numbers + (data->rptr - data->state);
+	state->data.end_ptr = numbers + (data->end_ptr - data->state);
+	return true;
+}
+
 // The thread that held the lock is not in the forked child.
 static void in_child(void *arg)
 {
@@ -75,5 +93,6 @@ const struct gorgon_part gorgon_random_numbers = {
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct random_numbers),
 	.begin = random_begin,
+	.copy = random_copy,
 	.in_child = in_child,
 };

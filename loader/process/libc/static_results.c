@@ -77,6 +77,16 @@ static struct lconv *get_convention(struct small *state)
 
 // --- the part ------------------------------------------------------------------------------------
 
+// Its texts are the C library's, which stay.
+static bool small_copy(void *to, const void *from, gorgon_moved_fn *moved, void *ctx)
+{
+	struct small *state = to;
+
+	*state = *(const struct small *)from;
+	state->rest = moved(ctx, state->rest);
+	return true;
+}
+
 #define OWN(name, target, args, reason) {name, target, args, 0, GORGON_OWN, reason}
 
 static const struct gorgon_bound bound[] = {
@@ -88,4 +98,5 @@ const struct gorgon_part gorgon_static_results = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct small),
+	.copy = small_copy,
 };

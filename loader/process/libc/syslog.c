@@ -275,6 +275,18 @@ static bool syslog_begin(void *arg, struct gorgon_ns *ns)
 	return true;
 }
 
+static bool syslog_copy(void *to, const void *from, gorgon_moved_fn *moved, void *ctx)
+{
+	const struct log *source = from;
+	struct log *log = to;
+
+	log->ident = moved(ctx, (char *)source->ident);
+	log->options = source->options;
+	log->facility = source->facility;
+	log->mask = source->mask;
+	return true;
+}
+
 // The thread that held the lock is not in the forked child.
 static void in_child(void *arg)
 {
@@ -300,5 +312,6 @@ const struct gorgon_part gorgon_syslog = {
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct log),
 	.begin = syslog_begin,
+	.copy = syslog_copy,
 	.in_child = in_child,
 };

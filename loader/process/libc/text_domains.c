@@ -255,12 +255,14 @@ static void domains_end(void *arg)
 	*state = (struct domains){0};
 }
 
-static bool domains_copy(void *to, const void *from)
+static bool domains_copy(void *to, const void *from, gorgon_moved_fn *moved, void *ctx)
 {
 	const struct domains *source = from;
 	struct domains *state = to;
 	bool done;
 
+	(void)moved; // it has memory of its own
+	(void)ctx;
 	domains_end(state);
 	done = copy_text(source->current, &state->current);
 	for (const struct binding *old = source->bindings; old && done; old = old->next) {

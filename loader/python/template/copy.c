@@ -403,13 +403,14 @@ static struct gorgon_error *register_again(struct copying *copying)
 	struct gorgon_interp *interp = copying->interp;
 
 	if (!register_dtors(copying) || !register_exits(copying) || !register_forks(copying) ||
-	    !set_environment(copying) || !gorgon_template_copy_parts(template, interp->ns))
+	    !set_environment(copying) ||
+	    !gorgon_template_copy_parts(template, interp->ns, moved, copying))
 		return &gorgon_error_nomem;
 	if (template->import_locks)
 		gorgon_import_locks_copy(template->import_locks, interp, moved, copying);
 	set_signals(copying);
 	if (template->locale)
-		gorgon_setlocale(LC_CTYPE, template->locale, interp->ns->locale);
+		gorgon_setlocale(LC_ALL, template->locale, interp->ns->locale);
 	return NULL;
 }
 

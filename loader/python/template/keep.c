@@ -487,7 +487,7 @@ static bool keep_registered(struct gorgon_template *template, const struct gorgo
 {
 	const struct gorgon_ns *ns = interp->ns;
 	struct listing listing = {template, false};
-	const char *locale = gorgon_setlocale(LC_CTYPE, NULL, ns->locale);
+	const char *locale = gorgon_setlocale(LC_ALL, NULL, ns->locale);
 
 	gorgon_atexit_each(gorgon_parts_state(ns->parts, &gorgon_atexit_part), keep_exit, &listing);
 	gorgon_fork_each(ns, keep_fork, &listing);

@@ -52,18 +52,33 @@ static uint64_t in_other(const struct gorgon_ns *from, const struct gorgon_ns *t
 	return word;
 }
 
-static bool is_unused(const struct gorgon_ns *ns, const struct gorgon_ns *fresh, size_t part)
+// Where code has changed it, or its size.
+static size_t find_change(const struct gorgon_ns *ns, const struct gorgon_ns *fresh, size_t part)
 {
-	for (size_t at = 0; at + sizeof(uint64_t) <= gorgon_parts[part]->state_size;
+	size_t at;
+
+	for (at = 0; at + sizeof(uint64_t) <= gorgon_parts[part]->state_size;
 	     at += sizeof(uint64_t)) {
 		uint64_t word, other;
 
 		memcpy(&word, (const char *)ns->parts[part].state + at, sizeof(word));
 		memcpy(&other, (const char *)fresh->parts[part].state + at, sizeof(other));
 		if (word != other && in_other(ns, fresh, word) != other)
-			return false;
+			return at;
 	}
-	return true;
+	return gorgon_parts[part]->state_size;
+}
+
+// The first of the functions that get this place of the state.
+static const char *name_function(const struct gorgon_part *part, size_t at)
+{
+	const struct gorgon_bound *found = NULL;
+
+	for (size_t i = 0; i < part->bound_count; i++)
+		if (part->bound[i].offset <= at &&
+		    (!found || part->bound[i].offset > found->offset))
+			found = &part->bound[i];
+	return found ? found->name : "a part";
 }
 
 struct gorgon_error *gorgon_template_check_parts(const struct gorgon_ns *ns,
@@ -72,14 +87,23 @@ struct gorgon_error *gorgon_template_check_parts(const struct gorgon_ns *ns,
 	for (size_t i = 0; gorgon_parts[i]; i++) {
 		const struct gorgon_part *part = gorgon_parts[i];
 
-		if (part->copy || is_copied(part) || is_unused(ns, fresh, i))
+		size_t at = find_change(ns, fresh, i);
+
+		if (part->copy || is_copied(part) || at == part->state_size)
 			continue;
 		return gorgon_error_create(
 			GORGON_ERROR_UNSUPPORTED,
-			"template: it has used %s(), whose state copies do not have",
-			part->bound_count ? part->bound[0].name : "a part");
+			"template: it has used %s(), or another function with the same state, "
+			"which copies do not have",
+			name_function(part, at));
 	}
 	return NULL;
+}
+
+static void *stays(void *ctx, void *addr)
+{
+	(void)ctx;
+	return addr;
 }
 
 bool gorgon_template_keep_parts(struct gorgon_template *template, const struct gorgon_ns *ns)
@@ -95,17 +119,19 @@ bool gorgon_template_keep_parts(struct gorgon_template *template, const struct g
 		if (!part->copy)
 			continue;
 		template->states[i] = calloc(1, part->state_size);
-		if (!template->states[i] || !part->copy(template->states[i], ns->parts[i].state))
+		if (!template->states[i] ||
+		    !part->copy(template->states[i], ns->parts[i].state, stays, NULL))
 			return false;
 	}
 	return template->states;
 }
 
-bool gorgon_template_copy_parts(const struct gorgon_template *template, const struct gorgon_ns *ns)
+bool gorgon_template_copy_parts(const struct gorgon_template *template, const struct gorgon_ns *ns,
+				gorgon_moved_fn *moved, void *ctx)
 {
 	for (size_t i = 0; gorgon_parts[i]; i++)
 		if (gorgon_parts[i]->copy &&
-		    !gorgon_parts[i]->copy(ns->parts[i].state, template->states[i]))
+		    !gorgon_parts[i]->copy(ns->parts[i].state, template->states[i], moved, ctx))
 			return false;
 	return true;
 }
@@ -113,7 +139,7 @@ bool gorgon_template_copy_parts(const struct gorgon_template *template, const st
 void gorgon_template_free_parts(struct gorgon_template *template)
 {
 	for (size_t i = 0; template->states && gorgon_parts[i]; i++) {
-		if (template->states[i])
+		if (template->states[i] && gorgon_parts[i]->end)
 			gorgon_parts[i]->end(template->states[i]);
 		free(template->states[i]);
 	}

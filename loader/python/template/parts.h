@@ -3,6 +3,7 @@
 #ifndef GORGON_PYTHON_TEMPLATE_PARTS_H
 #define GORGON_PYTHON_TEMPLATE_PARTS_H
 
+#include "process/part.h"
 #include "python/calls/interp.h"
 
 /* Refuse a namespace whose code has changed a part of the process that copies would not have.
@@ -13,7 +14,8 @@ struct gorgon_error *gorgon_template_check_parts(const struct gorgon_ns *ns,
 /* States that their parts copy: of an interpreter into a template, and from there into another one,
  * whose constructors have run. False: no memory. */
 bool gorgon_template_keep_parts(struct gorgon_template *template, const struct gorgon_ns *ns);
-bool gorgon_template_copy_parts(const struct gorgon_template *template, const struct gorgon_ns *ns);
+bool gorgon_template_copy_parts(const struct gorgon_template *template, const struct gorgon_ns *ns,
+				gorgon_moved_fn *moved, void *ctx);
 void gorgon_template_free_parts(struct gorgon_template *template);
 
 #endif

@@ -71,7 +71,7 @@ struct gorgon_template {
 	struct gorgon_template_fork *forks;
 	size_t fork_count;
 	struct sigaction signals[NSIG];
-	char *locale;       /* of LC_CTYPE */
+	char *locale;       /* of all categories */
 	char **environment; /* ends with NULL */
 	void **states;      /* of parts that copy theirs (template/parts.c), by their number */
 	struct gorgon_import_locks *import_locks;
