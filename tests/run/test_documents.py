@@ -116,7 +116,7 @@ class Documents(unittest.TestCase):
             self.assertRegex(cell.strip(), r"\A(\d+\.\d+|refused by numpy|)\Z")
 
     def test_the_plots_of_the_benchmarks_are_drawn_from_the_results(self):
-        for name, dots in ("DEBUG", 4 + 15 * 3), ("FEEL", 5):
+        for name, dots in ("DEBUG", 4 + 11 * 3), ("FEEL", 5):
             with self.subTest(name), tempfile.NamedTemporaryFile(suffix=".svg") as file:
                 result = run("python3", f"{ROOT}/tests/bench/panels.py", f"{ROOT}/tests/bench/{name}.md", file.name)
                 self.assertEqual((result.stderr, result.returncode), ("", 0))
