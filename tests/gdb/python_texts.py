@@ -21,8 +21,9 @@ KINDS = {
              "    exec(compile(ast.Module([node], []), '/tmp/ipykernel_1/4711.py', 'exec'), space)", "4711.py"),
     "template": ("with open('page.html', 'w') as file:\n    file.write('<p>\\n' * 9)\n"
                  "exec(compile({text!r}, 'page.html', 'exec'), {{}})", "page.html"),
-    "zipped": ("import sys, zipfile\nwith zipfile.ZipFile('zipped.zip', 'w') as archive:\n"
-               "    archive.writestr('zipped_module.py', {text!r})\nsys.path.insert(0, 'zipped.zip')\nimport zipped_module", "zipped_module.py"),
+    "zipped": ("import sys, threading, zipfile\nname = str(threading.get_native_id()) + '.zip'\n"  # several interpreters make one
+               "with zipfile.ZipFile(name, 'w') as archive:\n"
+               "    archive.writestr('zipped_module.py', {text!r})\nsys.path.insert(0, name)\nimport zipped_module", "zipped_module.py"),
 }
 # Code that is not to have lines: a library's, and a text of one line.
 LEFT_OUT = """import collections, dataclasses

@@ -64,6 +64,18 @@ class Texts(unittest.TestCase):
                 output = self.gdb(["break python_exception_raised", "run", "bt 2"], "-c", "import json; json.loads('{')", python=python)
                 self.assertRegex(output, r"(?m)^#1 +0x\w+ in <string>\.<module> \(\) at \S+/<string>:1$")
 
+    def test_bytecode_without_its_source(self):
+        for python in PYTHONS:
+            with self.subTest(python=python):
+                with open("bytecode.py", "w") as file:
+                    file.write(text_of("work"))
+                harness.run(python, "-c", "import os, py_compile; py_compile.compile(os.path.abspath('bytecode.py'), 'bytecode.pyc')")
+                os.remove("bytecode.py")
+                output = self.gdb(["break bytecode.py:2", "run", "next", "info locals", "bt 2"], "-c", "import bytecode", python=python)
+                self.assertRegex(output, r"(?m)hit Breakpoint 1, bytecode\.work \(n=\.\.\.\) at /\S+/bytecode\.py:2$")
+                self.assertRegex(output, r'(?m)^made = 0x\w+ "5"$')
+                self.assertRegex(output, r"(?m)^#1 +0x\w+ in bytecode\.<module> \(\) at /\S+/bytecode\.py:5$")
+
     def test_no_folder_for_the_text(self):
         """The lines are there, and what they say is not."""
         with harness.environment({"XDG_CACHE_HOME": None, "HOME": None}):

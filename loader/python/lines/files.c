@@ -39,7 +39,7 @@ static bool is_left_out(const struct gorgon_lines *lines, const char *path)
 	       gorgon_lines_is_library(path) && !strstr(path, GORGON_LINES_PACKAGES);
 }
 
-// NULL: the code is in no file, nor in a text that is known, or is not to have lines.
+// NULL: the code has no file's name and is in no text that is known, or is not to have lines.
 static char *find_file(struct gorgon_lines *lines, PyObject *code)
 {
 	const struct gorgon_api *api = lines->interp->api;
@@ -53,6 +53,9 @@ static char *find_file(struct gorgon_lines *lines, PyObject *code)
 	else if (*text && *text != '<')
 		ret = realpath(text, NULL);
 	made = text ? gorgon_lines_file_of_string(lines, code, text, ret) : NULL;
+	// A module's bytecode may be there without its source.
+	if (!made && !ret && text && *text == '/' && !is_left_out(lines, text))
+		made = strdup(text);
 	api->Py_DecRef(name);
 	if (!made && ret && !is_left_out(lines, ret) && !stat(ret, &st) && S_ISREG(st.st_mode))
 		return ret;
