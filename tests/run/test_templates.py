@@ -141,10 +141,13 @@ class Templates(Package):
             """, before=["unshare", "-rpf", "--mount-proc"])
         self.assertEqual(result.stdout, "[True, True, True, True]\n", result.stderr)
 
+    def needs(self, module):
+        if not os.path.exists(VENV_PYTHON) or harness.run(VENV_PYTHON, "-c", f"import {module}").returncode:
+            self.skipTest(f"the virtual environment has no {module} for this machine")
+
     def test_numpy_of_wheels_is_what_a_start_is(self):
         # Its C++ allocates, its Fortran has texts, and it knows casts by addresses.
-        if harness.run(VENV_PYTHON, "-c", "import numpy").returncode:
-            self.skipTest("the numpy of the virtual environment is not for this machine")
+        self.needs("numpy")
         self.check("""
             import warnings
             warnings.simplefilter("error")
@@ -161,6 +164,7 @@ class Templates(Package):
             """, "True", "True", python=VENV_PYTHON)
 
     def test_joblib_has_the_option(self):
+        self.needs("joblib")
         self.check("""
             import joblib, gorgon.joblib
             with joblib.parallel_config("gorgon", n_jobs=2, template="import decimal"):
