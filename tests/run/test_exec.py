@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 
@@ -179,6 +180,31 @@ class Exec(unittest.TestCase):
             self.assertEqual(answer.stdout, "".join(f"{i}\n" for i in range(20)))
             self.assertEqual(popen.stdout.readline(), "mine\n")
             self.assertEqual(ask(pid, "-c", "import sys; print(type(sys.stdout).__name__, file=sys.__stdout__)").stdout, "")
+
+    def test_prints_that_are_under_way(self):
+        """print() goes on with the stream that was sys.stdout when it began, also while sys.stdout becomes another."""
+        before = ("import threading\nclass Slow:\n    def __str__(self):\n        time.sleep(0.001)\n        return 'mine'\nstop = []\n"
+                  "def go_on():\n    while not stop:\n        print(Slow(), Slow())\n"
+                  "threads = [threading.Thread(target=go_on) for _ in range(3)]")
+        code = "for each in threads: each.start()\nfor each in threads: each.join()\nprint('end', flush=True)"
+        for python in harness.PYTHONS_OF_LINES:
+            with self.subTest(python=python), program(code, before, f"--python={python}") as (popen, pid):
+                seen = []
+                reader = threading.Thread(target=lambda popen=popen, seen=seen: seen.extend(popen.stdout))
+                reader.start()
+                for i in range(20):
+                    self.assertEqual(ask(pid, "-c", f"print({i})").stdout, f"{i}\n")
+                self.assertEqual(ask(pid, "-c", "import __main__; __main__.stop.append(1)").stderr, "")
+                self.assertEqual(popen.wait(60), 0)
+                reader.join()
+                self.assertRegex("".join(seen), r"\A(mine|\s)+end\n\Z")
+
+    def test_no_stream(self):
+        with program("while True:\n  time.sleep(0.001); print('nowhere')", "import sys") as (popen, pid):
+            self.assertEqual(ask(pid, "-c", "import sys; sys.stdout = None").returncode, 0)
+            for i in range(3):
+                self.assertEqual(ask(pid, "-c", f"import time; print({i}); time.sleep(0.01)").stdout, f"{i}\n")
+            self.assertIsNone(popen.poll())
 
     def test_time_is_up(self):
         with program("import signal\ntime.sleep(1000)") as (_, pid):
