@@ -9,7 +9,7 @@
 #   GDB_DATADIR=  where gdb looks for auto-load/LIBDIR (default DATADIR, /usr/share for /usr/local)
 #   DEPS=no       never install packages; name what is missing
 
-VERSION := 1.0.0-rc1
+VERSION := 1.0.0
 SOVERSION := 0
 
 comma := ,

@@ -14,7 +14,7 @@ from ._executor import InterpreterPoolExecutor
 from ._gorgon import (Error, count, interpreter, progress, receive, receive_fd, send_fd, share, use_data_handler,
                       withdraw)
 
-__version__ = "1.0.0rc1"
+__version__ = "1.0.0"
 __all__ = ["BrokenInterpreterPool", "Error", "InterpreterPoolExecutor", "RemoteError", "RemoteTraceback",
            "TimeLimitExceeded", "count", "interpreter", "progress", "receive", "receive_fd", "send_fd", "share",
            "use_data_handler", "withdraw", "writable"]
