@@ -39,7 +39,7 @@ static int by_age(const void *a, const void *b)
 	return x->tv_nsec < y->tv_nsec ? -1 : x->tv_nsec > y->tv_nsec;
 }
 
-/* The files in it, and the folder. */
+/* Remove the files in a folder, and the folder. */
 static void remove_folder(int sources, const char *name)
 {
 	int fd = openat(sources, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -55,7 +55,7 @@ static void remove_folder(int sources, const char *name)
 	unlinkat(sources, name, AT_REMOVEDIR);
 }
 
-/* If the folder cannot be read, the next source tries again. */
+/* Nothing is removed if the folder cannot be read: the next source tries again. */
 static void remove_oldest(int sources)
 {
 	int copy = openat(sources, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -113,7 +113,7 @@ static bool has_text(const char *path, const uint8_t *text, size_t size)
 	return same;
 }
 
-/* Under a temporary name first, so that nobody ever reads half a file. */
+/* The file gets its name when it is whole, so that nobody ever reads half of it. */
 static int write_text(const char *folder, const char *path, const uint8_t *text, size_t size)
 {
 	struct jitreg_open_file file;

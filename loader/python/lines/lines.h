@@ -28,7 +28,8 @@ void gorgon_lines_end(struct gorgon_interp *interp);
  * thread watches for debuggers. */
 void gorgon_lines_in_child(void);
 
-/* Whether it is an error where lines cannot be made. */
+/* Whether the interpreter's option demands lines, so that it is an error where they cannot be
+ * made. */
 bool gorgon_lines_are_wanted(const struct gorgon_interp *interp);
 
 #endif

@@ -77,7 +77,8 @@ struct gorgon_lines {
 	/* which is done by this frame of importlib's */
 	struct gorgon_lines_record *import;
 	uint64_t import_frame;
-	/* the newest texts that are in no file (lines/strings.c), and for how many there is one */
+	/* the newest texts that are in no file, and how many files were made of such texts
+	 * (lines/strings.c) */
 	struct gorgon_lines_string *strings;
 	size_t strings_count, strings_size, strings_files;
 	bool runs_command; /* the next one is that of `python3 -c` */

@@ -6,8 +6,9 @@
 // objects will have as their file. The newest texts are remembered. When such code runs while a
 // debugger is there, its text is written to a file, so that the debugger shows lines.
 //
-// Several texts may have the same name, as all of exec() have: the newest one is taken that has the
-// names which the code uses. Libraries make classes by exec(): what they call <string> is left out.
+// Several texts may have the same name: exec() calls all of them <string>. The newest text is taken
+// that has the names which the code uses. Libraries make classes by exec(), and what a library
+// calls <string> is left out.
 
 #define _GNU_SOURCE
 #include "strings.h"
@@ -88,8 +89,8 @@ static bool is_a(const struct gorgon_lines *lines, PyObject *object, unsigned lo
 	return object && lines->interp->api->PyType_GetFlags(Py_TYPE(object)) & flag;
 }
 
-// A file of Python has the text that is compiled. Of another file an engine for templates, say, may
-// have made code, which has lines of its own.
+// A file of Python has the text that is compiled. An engine for templates, say, makes code of
+// another file, and that code has lines of its own.
 static bool is_python_file(const char *name)
 {
 	size_t size = strlen(name);
@@ -159,7 +160,7 @@ static bool is_frozen(const char *name)
 	return !strncmp(name, "<frozen ", strlen("<frozen "));
 }
 
-// Whether a library runs now. What it runs as <string> belongs to it, too.
+// Whether a library runs now. What a library runs as <string> belongs to the library.
 static bool is_in_library(struct gorgon_lines *lines)
 {
 	const struct gorgon_api *api = lines->interp->api;
