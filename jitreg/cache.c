@@ -309,7 +309,7 @@ static int write_file(struct cache_lookup *c, const char *folder_path, const cha
 }
 
 struct old_file {
-	struct timespec when;
+	struct timespec when; // first, for jitreg_cache_by_age()
 	uint64_t size;
 	char name[NAME_MAX + 1];
 };
@@ -342,10 +342,9 @@ static bool remove_unused(int folder, const char *name)
 	return unused;
 }
 
-static int by_age(const void *a, const void *b)
+int jitreg_cache_by_age(const void *a, const void *b)
 {
-	const struct timespec *x = &((const struct old_file *)a)->when;
-	const struct timespec *y = &((const struct old_file *)b)->when;
+	const struct timespec *x = a, *y = b;
 
 	if (x->tv_sec != y->tv_sec)
 		return x->tv_sec < y->tv_sec ? -1 : 1;
@@ -382,7 +381,7 @@ static void remove_oldest(int folder)
 		strcpy(files[count++].name, entry->d_name);
 	}
 	closedir(dir);
-	qsort(files, count, sizeof(*files), by_age);
+	qsort(files, count, sizeof(*files), jitreg_cache_by_age);
 	for (size_t i = 0, left = count; i < count && (left >= FILES_MAX || bytes > BYTES_MAX);
 	     i++) {
 		if (!remove_unused(folder, files[i].name))

@@ -38,6 +38,9 @@ struct jitreg_open_file {
 /** False: @p fd is none, or nothing can be said of it; then it is closed. */
 bool jitreg_cache_note_file(struct jitreg_open_file *file, int fd);
 
+/** For qsort(): structures that begin with a struct timespec, the oldest first. */
+int jitreg_cache_by_age(const void *a, const void *b);
+
 void jitreg_cache_close_file(struct jitreg_open_file *file);
 
 /** 0 or -errno. The file may be written in part. */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sources that are in no file, kept where debuggers find them: in gorgon/sources/ of the cache.
- * Each text has a folder there, named after its contents, so that a file in it can have the name
- * that the program knows. When there are more than 1,024 folders, the oldest ones are removed.
+ * This file keeps sources that are in no file where debuggers find them: in gorgon/sources/ of the
+ * cache. Each text has a folder there, named after its contents, so that a file in the folder can
+ * have the name that the program knows. When there are more than 1,024 folders, the oldest ones
+ * are removed.
  */
 #define _GNU_SOURCE 1
 #include "cache.h"
@@ -25,19 +26,9 @@
 #define BYTES_MAX   (1u << 24)
 
 struct source_folder {
-	struct timespec when;
+	struct timespec when; // first, for jitreg_cache_by_age()
 	char name[32];
 };
-
-static int by_age(const void *a, const void *b)
-{
-	const struct timespec *x = &((const struct source_folder *)a)->when;
-	const struct timespec *y = &((const struct source_folder *)b)->when;
-
-	if (x->tv_sec != y->tv_sec)
-		return x->tv_sec < y->tv_sec ? -1 : 1;
-	return x->tv_nsec < y->tv_nsec ? -1 : x->tv_nsec > y->tv_nsec;
-}
 
 /* Remove the files in a folder, and the folder. */
 static void remove_folder(int sources, const char *name)
@@ -77,7 +68,7 @@ static void remove_oldest(int sources)
 	if (dir)
 		closedir(dir);
 	if (count > FOLDERS_MAX) {
-		qsort(found, count, sizeof(*found), by_age);
+		qsort(found, count, sizeof(*found), jitreg_cache_by_age);
 		for (size_t i = 0; i < count - FOLDERS_FEW; i++)
 			remove_folder(sources, found[i].name);
 	}

@@ -76,6 +76,28 @@ class Texts(unittest.TestCase):
                 self.assertRegex(output, r'(?m)^made = 0x\w+ "5"$')
                 self.assertRegex(output, r"(?m)^#1 +0x\w+ in bytecode\.<module> \(\) at /\S+/bytecode\.py:5$")
 
+    def test_each_mode(self):
+        """A host's interpreters, a call of the executor, gorgon.interpreters, a child that a program forks."""
+        harness.install_package(self.folder)
+        run = f"exec({text_of('work')!r}, {{}})"
+        programs = {"executor.py": "from gorgon import InterpreterPoolExecutor\nwith InterpreterPoolExecutor(1) as pool:\n    pool.submit(work).result()\n",
+                    "interpreters.py": f"from gorgon import interpreters\nmade = interpreters.create()\nmade.exec({text_of('work')!r})\nmade.close()\n",
+                    "forks.py": f"import os\nif not os.fork():\n    {run}\n    os._exit(0)\nos.wait()\n"}
+        programs["executor.py"] = f"def work():\n    {run}\n" + programs["executor.py"]
+        for name, text in programs.items():
+            with open(name, "w") as file:
+                file.write(text)
+        commands = {"host": ("<string>", [harness.HOST, "-n", 2, run], 2), "executor": ("<string>", [harness.PYTHON3, "executor.py"], 1),
+                    "interpreters": ("<script>", [harness.PYTHON3, "interpreters.py"], 1),
+                    "child": ("<string>", [harness.GORGON, "run", "--python-lines=on", "forks.py"], 1)}
+        for mode, (name, command, count) in commands.items():
+            with self.subTest(mode=mode), harness.environment({"PYTHONPATH": self.folder}):
+                follow = ["set follow-fork-mode child"] if mode == "child" else []
+                output = harness.gdb([*CHEAP, f"break {name}:2", *follow, "run", *count * ["continue"], *later(count)],
+                                     *map(str, command))
+                place = rf"hit Breakpoint [\d.]+, {name}\.work \(n=\.\.\.\) at \S*/{name}:2\n2\t    made = n \+ 1\n"
+                self.assertEqual(len(re.findall(place, output)), count, output)
+
     def test_no_folder_for_the_text(self):
         """The lines are there, and what they say is not."""
         with harness.environment({"XDG_CACHE_HOME": None, "HOME": None}):

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* See lines/files.c. */
+/* Which files are a library's. Used by lines/files.c and lines/strings.c. */
 #ifndef GORGON_PYTHON_LINES_FILES_H
 #define GORGON_PYTHON_LINES_FILES_H
 
 #include <stdbool.h>
 #include <string.h>
 
-/* In the paths of folders of installed packages: site-packages, dist-packages. */
+/* The paths of installed packages have this: their folder is site-packages or dist-packages. */
 #define GORGON_LINES_PACKAGES "-packages/"
 
 /* Whether a file is of the standard library, or of a package that is installed. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Values of frames as texts, for debuggers. See lines/values.c. */
+/* These functions write the values of frames as texts, for debuggers. See lines/values.c. */
 #ifndef GORGON_PYTHON_LINES_VALUES_H
 #define GORGON_PYTHON_LINES_VALUES_H
 
